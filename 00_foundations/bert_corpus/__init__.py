@@ -1,0 +1,1 @@
+"""From text to padded sentence pairs: documents, sentences, WordPiece, token store, pairs."""

@@ -1,0 +1,1 @@
+"""What every level shares about a run: config, weights, checkpoints, progress, metrics, curve."""

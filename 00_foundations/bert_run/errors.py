@@ -1,0 +1,37 @@
+"""A user's mistake is told in one line, never as a traceback."""
+
+import functools
+import sys
+from collections.abc import Callable
+
+
+class UserError(Exception):
+    """What was wrong, the value, and what to do: one line, shown as it is."""
+
+
+def command(main: Callable[..., None]) -> Callable[..., None]:
+    """Make `main` a console command: a `UserError` prints one line and exits with 2.
+
+    A full disk can strike anywhere a file is written, so it is caught here too; Ctrl-C exits
+    with 130, as shells expect.
+    """
+
+    @functools.wraps(main)
+    def run(*args, **kwargs) -> None:
+        try:
+            main(*args, **kwargs)
+        except UserError as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
+        except OSError as error:
+            if error.errno is None:
+                raise
+            where = f" ({error.filename})" if error.filename else ""
+            print(f"error: {error.strerror}{where}: free some space or check the path, "
+                  "then call again", file=sys.stderr)
+            sys.exit(2)
+        except KeyboardInterrupt:
+            print("\nstopped: call the same command again to go on", file=sys.stderr)
+            sys.exit(130)
+
+    return run

@@ -1,0 +1,1 @@
+"""BERT as in the paper: modules, the pretraining recipe, and the commands that use it."""

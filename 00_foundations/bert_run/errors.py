@@ -27,8 +27,11 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             if error.errno is None:
                 raise
             where = f" ({error.filename})" if error.filename else ""
-            print(f"error: {error.strerror}{where}: free some space or check the path, "
-                  "then call again", file=sys.stderr)
+            print(
+                f"error: {error.strerror}{where}: free some space or check the path, "
+                "then call again",
+                file=sys.stderr,
+            )
             sys.exit(2)
         except KeyboardInterrupt:
             print("\nstopped: call the same command again to go on", file=sys.stderr)

@@ -1,0 +1,189 @@
+"""Sentence pairs for pretraining, built as the paper builds them (section 3.1, appendix A.2).
+
+    [CLS] the crane stood in the river . [SEP] it caught a silver fish . [SEP] [PAD] [PAD]
+      0    0   0     0    0   0    0   0   0     1   1    1   1     1  1   1     0     0
+
+A chunk of consecutive sentences is cut in two at a random sentence. Its first part is segment A.
+Segment B is the second part (label 0, IsNext), or with probability one half sentences from another
+document (label 1).
+
+The released code walks through each document once and keeps what it has not used for the next
+chunk. Here **example i is a pure function of (corpus, seed, i)**: it is the chunk around one
+sentence, and each pass over the corpus takes every sentence once, in a new order. So what one
+example leaves out another begins with, resuming is asking for the next index, and many machines
+share a corpus by sharing out indices.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from jaxtyping import Int64
+
+from bert_corpus.counter_random import permute, random_bits, uniforms
+from bert_run.errors import UserError
+
+IS_NEXT, IS_RANDOM = 0, 1
+SPECIALS_IN_A_PAIR = 3  # [CLS] A [SEP] B [SEP]
+SHORT_PROBABILITY = 0.1  # of aiming at a shorter example, so that these are learnt too
+BITS_IN_A_WORD = 64
+
+Batch = dict[str, np.ndarray]
+Index = Int64[np.ndarray, "batch"]
+
+
+class Tokens(Protocol):
+    """What pairs need of a corpus: `TokenStore` has it, and so has a small test double."""
+
+    tokens: np.ndarray  # every token id of the corpus, one after another
+    sentence_starts: np.ndarray  # where each sentence begins in `tokens`; then len(tokens)
+    document_starts: np.ndarray  # where each document begins in sentences; then their number
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """The ids that frame a pair."""
+
+    pad: int
+    cls: int
+    sep: int
+
+
+class PairDataset:
+    """All the sentence pairs of a corpus: `dataset.batch(indices)` makes those asked for."""
+
+    def __init__(
+        self, corpus: Tokens, specials: SpecialTokens, *, seq_length: int, seed: int
+    ) -> None:
+        if seq_length < SPECIALS_IN_A_PAIR + 2:
+            raise UserError(f"seq_length is {seq_length}: a pair of one-token sentences needs 5")
+        if len(corpus.document_starts) < 3:
+            raise UserError(
+                "the corpus has a single document: next-sentence prediction needs two or more "
+                "(empty lines part documents)"
+            )
+        self.corpus, self.specials = corpus, specials
+        self.seq_length, self.seed = seq_length, seed
+        self.num_sentences = len(corpus.sentence_starts) - 1
+        self.num_documents = len(corpus.document_starts) - 1
+
+    def batch(self, indices: Index) -> Batch:
+        """Make the examples of these indices.
+
+        Returns `input_ids`, `token_type_ids`, `attention_mask` (batch, seq), all int64,
+        `next_sentence_labels` (batch,) and `example_index` (batch,), from which masking draws.
+        """
+        indices = np.asarray(indices, np.int64)
+        draw = uniforms(self.seed, indices, 6).T
+        room = self.seq_length - SPECIALS_IN_A_PAIR
+
+        # How long: nearly always all the room there is, sometimes less.
+        short = draw[0] < SHORT_PROBABILITY
+        target = np.where(short, 2 + (draw[1] * (room - 1)).astype(np.int64), room)
+
+        # Which sentences: the chunk around the sentence whose turn it is.
+        turn, position = np.divmod(indices, self.num_sentences)
+        anchor = permute(position, self.num_sentences, seed=self.seed, turn=turn)
+        document = self.document_of(anchor)
+        first, last = self.chunk_around(anchor, document, target)
+
+        # Where A ends: after a random sentence, never the last if there are two or more.
+        middle = first + 1 + (draw[2] * np.maximum(last - first - 1, 0)).astype(np.int64)
+        middle = np.minimum(middle, last)
+        starts = self.corpus.sentence_starts
+        a_start, a_length = starts[first], starts[middle] - starts[first]
+
+        # What B is: the rest of the chunk, or a chunk of another document.
+        is_random = (draw[3] < 0.5) | (last - first == 1)
+        other = (draw[4] * (self.num_documents - 1)).astype(np.int64)
+        other += other >= document
+        elsewhere = self.random_sentence(other, draw[5])
+        b_first, b_last = self.chunk_around(elsewhere, other, np.maximum(target - a_length, 1))
+        b_first, b_last = np.where(is_random, [b_first, b_last], [middle, last])
+        b_start, b_length = starts[b_first], starts[b_last] - starts[b_first]
+
+        a_cut, b_cut = tokens_to_cut(a_length, b_length, room)
+        a_front = self.coin_tosses(indices, a_cut, stream=2)
+        b_front = self.coin_tosses(indices, b_cut, stream=3)
+        return {
+            **self.framed(a_start + a_front, a_length - a_cut, b_start + b_front, b_length - b_cut),
+            "next_sentence_labels": np.where(is_random, IS_RANDOM, IS_NEXT),
+            "example_index": indices,
+        }
+
+    def document_of(self, sentence: Index) -> Index:
+        return np.searchsorted(self.corpus.document_starts, sentence, side="right") - 1
+
+    def random_sentence(self, document: Index, draw: np.ndarray) -> Index:
+        """A sentence of each document, uniformly."""
+        begin, end = (
+            self.corpus.document_starts[document],
+            self.corpus.document_starts[document + 1],
+        )
+        return begin + (draw * (end - begin)).astype(np.int64)
+
+    def chunk_around(self, sentence: Index, document: Index, target: Index) -> tuple[Index, Index]:
+        """Consecutive sentences [first, last) of a document with `target` tokens or just over.
+
+        The chunk begins with `sentence`. When the document ends too early, it is filled from the
+        sentences before, so only documents shorter than `target` leave padding.
+        """
+        starts, document_starts = self.corpus.sentence_starts, self.corpus.document_starts
+        last = np.searchsorted(starts, starts[sentence] + target, side="left")
+        last = np.minimum(last, document_starts[document + 1])
+        reaches_back = np.searchsorted(starts, starts[last] - target, side="right") - 1
+        first = np.minimum(sentence, np.maximum(reaches_back, document_starts[document]))
+        return first, last
+
+    def coin_tosses(self, indices: Index, tosses: Index, *, stream: int) -> Index:
+        """How many of so many fair tosses come up heads: of the tokens to cut, those in front."""
+        words = -(-int(tosses.max(initial=0)) // BITS_IN_A_WORD)
+        if words == 0:
+            return np.zeros_like(tosses)
+        bits = random_bits(self.seed, indices, words, stream=stream)  # (batch, words)
+        used = tosses[:, None] - BITS_IN_A_WORD * np.arange(words)  # of each word, (batch, words)
+        unused = (BITS_IN_A_WORD - np.clip(used, 0, BITS_IN_A_WORD)).astype(np.uint64)
+        bits = np.where(unused == BITS_IN_A_WORD, 0, bits >> (unused % np.uint64(BITS_IN_A_WORD)))
+        return np.bitwise_count(bits).sum(axis=1).astype(np.int64)
+
+    def framed(self, a_start: Index, a_length: Index, b_start: Index, b_length: Index) -> Batch:
+        """[CLS] A [SEP] B [SEP] and padding, from where A and B lie in the token store."""
+        column = np.arange(self.seq_length)  # (seq,)
+        first_sep, last_sep = (a_length + 1)[:, None], (a_length + b_length + 2)[:, None]
+        in_a = (column >= 1) & (column < first_sep)  # (batch, seq)
+        in_b = (column > first_sep) & (column < last_sep)
+        source = np.where(in_a, a_start[:, None] + column - 1, 0)
+        source = np.where(in_b, b_start[:, None] + column - first_sep - 1, source)
+        ids = np.where(in_a | in_b, self.corpus.tokens[source], self.specials.pad).astype(np.int64)
+        ids[:, 0] = self.specials.cls
+        np.put_along_axis(ids, first_sep, self.specials.sep, axis=1)
+        np.put_along_axis(ids, last_sep, self.specials.sep, axis=1)
+        return {
+            "input_ids": ids,
+            "token_type_ids": ((column > first_sep) & (column <= last_sep)).astype(np.int64),
+            "attention_mask": (column <= last_sep).astype(np.int64),
+        }
+
+
+def tokens_to_cut(a_length: Index, b_length: Index, room: int) -> tuple[Index, Index]:
+    """How many tokens each segment loses for both to fit: one at a time from the longer one, from
+    B when they are equal (`truncate_seq_pair` of the released code, without its loop)."""
+    excess = np.maximum(a_length + b_length - room, 0)
+    a_alone = np.minimum(excess, np.maximum(a_length - b_length, 0))  # until both are as long
+    b_alone = np.minimum(excess, np.maximum(b_length - a_length, 0))
+    rest = excess - a_alone - b_alone  # then in turn, B first
+    return a_alone + rest // 2, b_alone + rest - rest // 2
+
+
+def pair_report(dataset: PairDataset, *, sample: int = 10_000) -> dict[str, float]:
+    """What the pairs are like: padding, the true share of random next sentences, lengths."""
+    size = min(sample, max(1_000, dataset.num_sentences))
+    made = [dataset.batch(np.arange(i, min(i + 512, size))) for i in range(0, size, 512)]
+    lengths = np.concatenate([batch["attention_mask"].sum(axis=1) for batch in made])
+    labels = np.concatenate([batch["next_sentence_labels"] for batch in made])
+    return {
+        "pairs_sampled": size,
+        "padding_share": round(float(1 - lengths.mean() / dataset.seq_length), 4),
+        "random_next_share": round(float((labels == IS_RANDOM).mean()), 4),
+        "mean_pair_length": round(float(lengths.mean()), 1),
+    }

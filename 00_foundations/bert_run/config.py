@@ -1,0 +1,131 @@
+"""BERT's configuration: the fields and the `config.json` of `transformers.BertConfig`."""
+
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+
+GELU_FORMS = {
+    "gelu": "none",  # with erf, as Hugging Face has it
+    "gelu_new": "tanh",  # the tanh approximation, as Google's released code has it
+    "gelu_pytorch_tanh": "tanh",  # the same under its other name
+}
+
+
+@dataclass(frozen=True)
+class BertConfig:
+    """Sizes of a BERT and the constants of its layers; the defaults are BERT-base, uncased.
+
+    Raises `UserError` when the fields contradict one another.
+    """
+
+    vocab_size: int = 30522
+    hidden_size: int = 768
+    num_hidden_layers: int = 12
+    num_attention_heads: int = 12
+    intermediate_size: int = 3072
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.1
+    attention_probs_dropout_prob: float = 0.1
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    layer_norm_eps: float = 1e-12
+    pad_token_id: int = 0
+
+    def __post_init__(self) -> None:
+        sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                 "intermediate_size", "max_position_embeddings", "type_vocab_size")  # fmt: skip
+        for name in sizes:
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise UserError(f"{name} is {getattr(self, name)!r}: it must be a whole number > 0")
+        if self.hidden_size % self.num_attention_heads:
+            raise UserError(
+                f"hidden_size {self.hidden_size} does not divide into num_attention_heads "
+                f"{self.num_attention_heads}: every head takes an equal part of the vector"
+            )
+        if self.hidden_act not in GELU_FORMS:
+            raise UserError(f"hidden_act is {self.hidden_act!r}: BERT uses {', '.join(GELU_FORMS)}")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+            if not 0 <= getattr(self, name) < 1:
+                raise UserError(f"{name} is {getattr(self, name)}: it must lie in [0, 1)")
+        if not 0 <= self.pad_token_id < self.vocab_size:
+            raise UserError(
+                f"pad_token_id {self.pad_token_id} is outside the vocabulary "
+                f"({self.vocab_size} entries)"
+            )
+
+    @property
+    def head_dim(self) -> int:
+        """Width of one attention head."""
+        return self.hidden_size // self.num_attention_heads
+
+    @property
+    def gelu_approximation(self) -> str:
+        """The `approximate` argument of `torch.nn.functional.gelu`: "none" (erf) or "tanh"."""
+        return GELU_FORMS[self.hidden_act]
+
+    def with_changes(self, **changes: Any) -> "BertConfig":
+        return replace(self, **changes)
+
+    def save(self, folder: Path) -> None:
+        """Write `folder/config.json` as `transformers` reads it."""
+        content = {
+            "architectures": ["BertForPreTraining"],
+            "model_type": "bert",
+            **asdict(self),
+            "tie_word_embeddings": True,
+        }
+        write_atomically(Path(folder) / "config.json", json.dumps(content, indent=2) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> "BertConfig":
+        """Read `folder/config.json`; fields that `transformers` has and BERT does not need are
+        passed over."""
+        path = Path(folder) / "config.json"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UserError(
+                f"{folder} holds no config.json: it is not a checkpoint folder"
+            ) from None
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
+        if not isinstance(content, dict):
+            raise UserError(f"{path} is damaged: a JSON object was expected")
+        model_type = content.get("model_type", "bert")
+        if model_type != "bert":
+            raise UserError(f"{folder} holds a {model_type!r} checkpoint: only BERT can be opened")
+        if content.get("is_decoder") or content.get("add_cross_attention"):
+            raise UserError(f"{folder} holds a BERT decoder: only BERT encoders can be opened")
+        if content.get("position_embedding_type", "absolute") != "absolute":
+            raise UserError(
+                f"{folder} uses {content['position_embedding_type']!r} positions: only BERT's own "
+                "absolute positions can be opened"
+            )
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in content.items() if name in known})
+
+
+def preset(layers: int, hidden: int) -> BertConfig:
+    """The released family: heads of 64, an intermediate layer four times as wide."""
+    return BertConfig(
+        num_hidden_layers=layers,
+        hidden_size=hidden,
+        num_attention_heads=hidden // 64,
+        intermediate_size=4 * hidden,
+    )
+
+
+# The paper's two sizes (section 3) and the smaller ones of Turc et al. 2019 (arXiv 1908.08962).
+PRESETS = {
+    "tiny": preset(layers=2, hidden=128),
+    "mini": preset(layers=4, hidden=256),
+    "small": preset(layers=4, hidden=512),
+    "medium": preset(layers=8, hidden=512),
+    "base": preset(layers=12, hidden=768),
+    "large": preset(layers=24, hidden=1024),
+}

@@ -1,0 +1,76 @@
+"""Files that are never half-written: write beside, flush to the disk, then rename."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def flush_to_disk(path: Path) -> None:
+    """Ask the system to put a file, or a folder's list of names, on the disk itself."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows cannot open a folder for this, and does not need it
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` so that `path` holds either what it held before or all of it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        flush_to_disk(beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_in_one_piece(folder: Path) -> Iterator[Path]:
+    """Fill the folder that is handed out; it takes the name `folder` when all went well.
+
+    A failure on the way, a full disk say, leaves nothing behind. A folder that already stands
+    there is replaced.
+    """
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        yield beside
+        for path in beside.iterdir():
+            flush_to_disk(path)
+        flush_to_disk(beside)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(beside, folder)
+        flush_to_disk(folder.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def publish(source: Path, target: Path) -> None:
+    """Make `target` the same file as `source` in one step: a hard link, else a copy."""
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside.unlink(missing_ok=True)
+    try:
+        try:
+            os.link(source, beside)
+        except OSError:
+            shutil.copyfile(source, beside)
+            flush_to_disk(beside)
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """The file's fingerprint, read in pieces of one megabyte."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,145 @@
+"""A run's folder: checkpoints written in one piece, checked when read, resumed by themselves.
+
+runs/demo/                      is itself a `transformers` folder: the newest checkpoint
+    config.json  model.safetensors  tokenizer.json  vocab.txt  tokenizer_config.json
+    run.json                    the settings of the run
+    metrics.jsonl  curve.png
+    checkpoints/step-00000500/  the same files, and
+        training_state.safetensors   the optimiser's moments
+        manifest.json                the step, the size and the SHA-256 of every file
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.files import folder_in_one_piece, publish, sha256, write_atomically
+from bert_run.parameters import Weights
+from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_weights
+
+STATE_FILE = "training_state.safetensors"
+MANIFEST_FILE = "manifest.json"
+CHECKPOINTS_KEPT = 2
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that training needs to go on after `step` steps."""
+
+    step: int
+    weights: Weights
+    training_state: Weights
+
+
+class RunFolder:
+    """The folder of one training run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.checkpoints = self.path / "checkpoints"
+
+    def claim(self, settings: dict) -> None:
+        """Make the folder this run's own, or check that it already is.
+
+        `settings` are what must not change between calls that continue one run. Raises
+        `UserError` when the folder belongs to a run with other settings, or is no run's folder.
+        """
+        record = self.path / "run.json"
+        if record.exists():
+            try:
+                earlier = json.loads(record.read_text("utf-8"))
+            except json.JSONDecodeError:
+                raise UserError(f"{record} is damaged: choose another --out") from None
+            names = sorted(earlier.keys() | settings.keys())
+            differing = [n for n in names if earlier.get(n) != settings.get(n)]
+            if differing:
+                name = differing[0]
+                raise UserError(
+                    f"{self.path} holds a run with {name} {earlier.get(name)!r}, now it is "
+                    f"{settings.get(name)!r}: choose another --out, or remove that folder"
+                )
+            return
+        if self.path.is_file():
+            raise UserError(f"{self.path} is a file: choose another --out")
+        if self.path.is_dir() and any(not p.name.startswith(".") for p in self.path.iterdir()):
+            raise UserError(
+                f"{self.path} is not empty and holds no run: choose another --out, lest its files "
+                "be written over"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_atomically(record, json.dumps(settings, indent=2) + "\n")
+
+    def save(
+        self,
+        checkpoint: Checkpoint,
+        config: BertConfig,
+        save_tokenizer: Callable[[Path], None],
+    ) -> Path:
+        """Write a checkpoint in one piece, make it the folder's newest, drop the oldest."""
+        folder = self.checkpoints / f"step-{checkpoint.step:08d}"
+        with folder_in_one_piece(folder) as beside:
+            config.save(beside)
+            save_weights(checkpoint.weights, beside / WEIGHTS_FILE)
+            save_tokenizer(beside)
+            save_weights(checkpoint.training_state, beside / STATE_FILE)
+            files = {p.name: {"bytes": p.stat().st_size, "sha256": sha256(p)}
+                     for p in sorted(beside.iterdir())}  # fmt: skip
+            manifest = {"step": checkpoint.step, "files": files}
+            write_atomically(beside / MANIFEST_FILE, json.dumps(manifest, indent=2) + "\n")
+        for path in sorted(folder.iterdir()):
+            if path.name not in (STATE_FILE, MANIFEST_FILE):
+                publish(path, self.path / path.name)
+        for old in self.checkpoint_folders()[:-CHECKPOINTS_KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+        return folder
+
+    def checkpoint_folders(self) -> list[Path]:
+        """Complete checkpoints, oldest first; what a crash left half-written has another name."""
+        return sorted(self.checkpoints.glob("step-*"))
+
+    def resume(self, config: BertConfig) -> Checkpoint | None:
+        """The newest checkpoint that is whole, or None when there is none yet.
+
+        A damaged one is named on standard error and set aside, and the one before it is used.
+        """
+        for leftover in self.checkpoints.glob(".*.part"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for folder in reversed(self.checkpoint_folders()):
+            damage = find_damage(folder)
+            if damage is None:
+                step = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))["step"]
+                state = read_safetensors(folder / STATE_FILE)
+                return Checkpoint(step, load_weights(folder, config), state)
+            aside = folder.with_name(f"damaged-{folder.name}")
+            shutil.rmtree(aside, ignore_errors=True)
+            folder.rename(aside)
+            print(
+                f"warning: checkpoint {folder} is damaged ({damage}): it was renamed {aside.name}, "
+                "and the one before it is used",
+                file=sys.stderr,
+            )
+        return None
+
+
+def find_damage(folder: Path) -> str | None:
+    """What is wrong with a checkpoint, in words, or None when every file is as it was written."""
+    try:
+        manifest = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
+        files = dict(manifest["files"])
+        int(manifest["step"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{MANIFEST_FILE} is missing or unreadable"
+    for name, expected in files.items():
+        path = folder / Path(name).name
+        if not path.exists():
+            return f"{name} is missing"
+        if path.stat().st_size != expected["bytes"]:
+            return f"{name} has {path.stat().st_size} bytes, {expected['bytes']} were written"
+        if sha256(path) != expected["sha256"]:
+            return f"the content of {name} has changed"
+    return None

@@ -1,0 +1,320 @@
+"""Any corpus as a stream of documents, a document being a list of sentences.
+
+    corpus = open_corpus("storyworld")
+    for document in corpus: ...            # training documents, again and again
+    for document in corpus.held_out: ...   # never among the training documents
+
+Documents stream: whatever the size of the corpus, memory holds a few of them.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from bert_corpus.hub import HubName, ask_for_revision, open_rows
+from bert_corpus.sentences import (
+    SAMPLE,
+    Document,
+    documents_from_lines,
+    documents_from_rows,
+    judge_layout,
+    peek,
+)
+from bert_corpus.text_files import LineReader, json_texts, kind_of, text_files_in
+from bert_run.errors import UserError
+
+EMBEDDED = ("storyworld", "pydocs")
+STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
+HELD_OUT_STORIES = 1_000
+HELD_OUT_SHARE = 0.01  # of a text corpus
+HELD_OUT_MOST = 500  # documents
+PROBE = 100  # documents looked at when a corpus is opened
+
+
+class Documents:
+    """Documents that can be walked through again and again.
+
+    `n_documents` and `size_bytes` are None where they are not known beforehand; `bytes_read`
+    follows the walk, for progress bars. `fingerprint` changes when the documents may have.
+    """
+
+    def __init__(
+        self,
+        walk: Callable[[], Iterator[Document]],
+        *,
+        name: str,
+        description: str,
+        fingerprint: str,
+        readers: Iterable[LineReader] = (),
+        n_documents: int | None = None,
+    ):
+        self._walk = walk
+        self._readers = list(readers)
+        self.name = name
+        self.description = description
+        self.fingerprint = fingerprint
+        self.n_documents = n_documents
+        self.size_bytes = sum(reader.size_bytes for reader in self._readers) or None
+
+    def __iter__(self) -> Iterator[Document]:
+        for reader in self._readers:
+            reader.bytes_read = 0
+        return self._walk()
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.description}>"
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(reader.bytes_read for reader in self._readers)
+
+    @property
+    def sentences(self) -> "Sentences":
+        return Sentences(self)
+
+
+class Sentences:
+    """The sentences of all documents, one after the other, again and again."""
+
+    def __init__(self, documents: Documents):
+        self.documents = documents
+
+    def __iter__(self) -> Iterator[str]:
+        return (sentence for document in self.documents for sentence in document)
+
+
+class Corpus(Documents):
+    """The training documents; beside them, in `held_out`, those kept for measuring."""
+
+    held_out: Documents
+
+    def with_held_out(self, held_out: Documents) -> "Corpus":
+        self.held_out = held_out
+        return self
+
+
+def open_corpus(
+    name: str,
+    *,
+    split_sentences: bool | None = None,
+    limit: int | None = None,
+    held_out: str | None = None,
+    text_field: str = "text",
+    stream: bool = True,
+    seed: int = 0,
+    progress: bool = True,
+) -> Corpus:
+    """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or a Hub dataset.
+
+    split_sentences: a text's lines are prose to be split (True) or sentences (False); without
+        it a sample of the lines decides.
+    limit: take at most so many documents.
+    held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
+        of any other corpus about one document in a hundred (at least 1, at most 500) is held
+        out, chosen by a hash of its text; so the same text is never on both sides.
+    text_field: the field with the text, in JSON lines and Hub datasets.
+    stream: read a Hub dataset as it arrives; False downloads it first.
+    seed: of StoryWorld.
+
+    A Hub dataset is written `ID[:CONFIG][@SPLIT]`, as in
+    `Salesforce/wikitext:wikitext-2-raw-v1@train`; the split is `train` unless named.
+    """
+    if limit is not None and limit < 1:
+        raise UserError(f"limit of {limit} documents: must be 1 or more")
+    options = {"split_sentences": split_sentences, "text_field": text_field, "stream": stream,
+               "seed": seed, "progress": progress}  # fmt: skip
+    if name == "storyworld":
+        corpus, kept = _storyworld(limit or STORIES, seed)
+    elif held_out is not None:
+        corpus, kept = _as_corpus(_open_whole(name, limit=limit, **options)), None
+    else:
+        corpus, kept = _split(_open_whole(name, limit=limit, **options))
+    if held_out is not None:
+        kept = _open_whole(held_out, limit=None, **options)
+    return corpus.with_held_out(kept)
+
+
+def _storyworld(count: int, seed: int) -> tuple[Corpus, Documents]:
+    from bert_corpus import storyworld
+
+    source = sorted(Path(storyworld.__file__).parent.glob("*.py"))
+    code = _hash(*(path.read_text(encoding="utf-8") for path in source))
+
+    def side(cls: type, split: str, count: int) -> Documents:
+        def walk() -> Iterator[Document]:
+            for story in storyworld.stories(count, seed=seed, split=split):
+                yield [sentence.text for sentence in story.sentences]
+
+        return cls(
+            walk,
+            name="storyworld",
+            description=f"{count:,} {split} stories, seed {seed}",
+            fingerprint=_hash("storyworld", split, count, seed, code),
+            n_documents=count,
+        )
+
+    kept = min(HELD_OUT_STORIES, max(1, count // 20))
+    return side(Corpus, "train", count), side(Documents, "heldout", kept)
+
+
+def _open_whole(
+    name: str,
+    *,
+    limit: int | None,
+    split_sentences: bool | None,
+    text_field: str,
+    stream: bool,
+    seed: int,
+    progress: bool,
+) -> Documents:
+    """The corpus, nothing held out yet; a corpus without any text is an error."""
+    path = Path(name).expanduser()
+    readers: list[LineReader] = []
+    if name == "storyworld":
+        return _storyworld(limit or HELD_OUT_STORIES, seed)[1]
+    if name == "pydocs":
+        from bert_corpus.pydocs import pydocs_file
+
+        path = pydocs_file(progress=progress)
+        split_sentences = False
+    if path.exists():
+        readers = _readers(path)
+        whole = _files(readers, split_sentences, text_field)
+        size = sum(reader.size_bytes for reader in readers) / 1e6
+        description = f"{len(readers)} file{'s' * (len(readers) > 1)}, {size:,.1f} MB"
+        if name != "pydocs":
+            description += f", {_layout_of(readers[0], split_sentences)}"
+        identity = [(str(r.path), r.size_bytes, r.path.stat().st_mtime_ns) for r in readers]
+    else:
+        _refuse_missing_path(name, path)
+        hub_name = HubName.parse(name)
+        identity = ask_for_revision(hub_name, stream=stream)
+        rows = open_rows(hub_name, text_field, stream=stream)
+
+        def whole() -> Iterator[Document]:
+            return documents_from_rows(rows(), split_sentences)
+
+        description = f"Hub dataset {hub_name}{', streamed' if stream else ''}"
+
+    probe = list(islice(whole(), min(PROBE, limit or PROBE)))
+    if not probe:
+        raise UserError(f"corpus {name}: no text in it ({description})")
+    if len(probe) == 1 and len(probe[0]) > 1 and limit is None:
+        whole = _in_pieces(whole, -(-len(probe[0]) // 20))
+        description += ", one document without empty lines, cut into pieces"
+    if limit is not None:
+        description += f", the first {limit:,} documents"
+    return Documents(
+        lambda: islice(whole(), limit),
+        name=name,
+        description=description,
+        fingerprint=_hash(name, identity, split_sentences, text_field, limit),
+        readers=readers,
+    )
+
+
+def _readers(path: Path) -> list[LineReader]:
+    if not path.is_dir():
+        return [LineReader(path)]
+    files = text_files_in(path)
+    if not files:
+        raise UserError(f"corpus {path}: no text files in this folder (.txt, .jsonl, packed, …)")
+    return [LineReader(file) for file in files]
+
+
+def _files(
+    readers: list[LineReader], split_sentences: bool | None, text_field: str
+) -> Callable[[], Iterator[Document]]:
+    def whole() -> Iterator[Document]:
+        for reader in readers:
+            if kind_of(reader.path) == "json":
+                yield from documents_from_rows(json_texts(reader, text_field), split_sentences)
+                continue
+            sample, lines = peek((line for _, line in reader), SAMPLE)
+            yield from documents_from_lines(lines, judge_layout(sample, split_sentences))
+
+    return whole
+
+
+def _layout_of(reader: LineReader, split_sentences: bool | None) -> str:
+    if kind_of(reader.path) == "json":
+        return "JSON lines"
+    return str(judge_layout([line for _, line in islice(reader, SAMPLE)], split_sentences))
+
+
+def _refuse_missing_path(name: str, path: Path) -> None:
+    """Say that a file is missing, rather than ask the Hub for `data/foo.txt`."""
+    if near := difflib.get_close_matches(name, EMBEDDED, n=1, cutoff=0.75):
+        raise UserError(f"corpus {name!r}: no such file or folder; did you mean {near[0]!r}?")
+    like_a_path = (
+        path.is_absolute()
+        or name.startswith((".", "~"))
+        or name.count("/") > 1
+        or "\\" in name
+        or name.endswith("/")
+        or kind_of(path) is not None
+        or ("/" in name and path.parent.is_dir())
+    )
+    if like_a_path:
+        raise UserError(f"corpus {name}: no such file or folder; check the path")
+
+
+def _in_pieces(
+    whole: Callable[[], Iterator[Document]], size: int
+) -> Callable[[], Iterator[Document]]:
+    """Cut documents into pieces of `size` sentences."""
+
+    def pieces() -> Iterator[Document]:
+        for document in whole():
+            for start in range(0, len(document), size):
+                yield document[start : start + size]
+
+    return pieces
+
+
+def _as_corpus(documents: Documents, walk=None, part: str = "") -> Corpus:
+    return Corpus(
+        walk or documents._walk,
+        name=documents.name,
+        description=documents.description + part,
+        fingerprint=_hash(documents.fingerprint, part),
+        readers=documents._readers,
+    )
+
+
+def _split(whole: Documents) -> tuple[Corpus, Documents]:
+    """Training and held-out documents, told apart by a hash of their text."""
+    hashes = [_hash64(document) for document in islice(whole, PROBE)]
+    if len(hashes) == 1:
+        raise UserError(
+            f"corpus {whole.name}: a single document, so nothing is left to measure on; "
+            "part documents by empty lines, or name a held-out corpus"
+        )
+    bound = HELD_OUT_SHARE * 2**64
+    always = min(hashes)  # chance may leave none below the bound: one is held out in any case
+
+    def walk(side: bool) -> Iterator[Document]:
+        kept = 0
+        for document in whole:
+            value = _hash64(document)
+            held_out = kept < HELD_OUT_MOST and (value < bound or value == always)
+            kept += held_out
+            if held_out == side:
+                yield document
+            if side and kept == HELD_OUT_MOST:
+                return
+
+    train = _as_corpus(whole, lambda: walk(False), ", without those held out")
+    return train, _as_corpus(whole, lambda: walk(True), ", those held out")
+
+
+def _hash64(document: Document) -> int:
+    digest = hashlib.blake2b("\n".join(document).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
+
+
+def _hash(*identity: object) -> str:
+    return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,117 @@
+"""Text datasets of the Hugging Face Hub, row by row, streamed or downloaded.
+
+A name is `ID[:CONFIG][@SPLIT]`: `stanfordnlp/imdb`, `Salesforce/wikitext:wikitext-2-raw-v1`,
+`wikimedia/wikipedia:20231101.simple@train`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import huggingface_hub
+from huggingface_hub import errors as hub_errors
+from huggingface_hub.utils import validate_repo_id
+
+from bert_run.errors import UserError
+
+SECONDS_TO_ANSWER = 10  # for the first question to the Hub; then we say that it is out of reach
+RETRIES = 3  # of a read that fails in the middle of a stream, five seconds apart
+
+
+@dataclass(frozen=True)
+class HubName:
+    id: str
+    config: str | None = None
+    split: str = "train"
+
+    @classmethod
+    def parse(cls, name: str) -> "HubName":
+        match = re.fullmatch(r"(?P<id>[^:@]+)(?::(?P<config>[^@]+))?(?:@(?P<split>.+))?", name)
+        if match is None:
+            raise UserError(f"corpus {name!r}: write a Hub dataset as ID[:CONFIG][@SPLIT]")
+        try:
+            validate_repo_id(match["id"])
+        except hub_errors.HFValidationError:
+            raise UserError(
+                f"corpus {name!r}: no such file or folder, and no Hub id either "
+                "(NAME or OWNER/NAME of letters, digits, '-', '_' and '.')"
+            ) from None
+        return cls(match["id"], match["config"], match["split"] or "train")
+
+    def __str__(self) -> str:
+        return self.id + (f":{self.config}" if self.config else "") + f"@{self.split}"
+
+
+def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
+    """The dataset's present commit; a quick question that finds out what is wrong, if anything.
+
+    Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed.
+    """
+    if huggingface_hub.constants.HF_HUB_OFFLINE and not stream:
+        return "as downloaded"
+    try:
+        info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)
+    except hub_errors.GatedRepoError:
+        problem = (
+            "asks for consent to its terms: give it on the dataset's page, "
+            "then log in with `hf auth login`"
+        )
+    except hub_errors.RepositoryNotFoundError:
+        problem = (
+            "there is no such dataset, or it is private: check the spelling of OWNER/NAME "
+            "(and there is no file or folder of this name)"
+        )
+    except hub_errors.OfflineModeIsEnabled:
+        problem = (
+            "HF_HUB_OFFLINE is set: unset it, read what was downloaded earlier with --no-stream, "
+            "or give a local file or folder"
+        )
+    except Exception as error:  # the kind depends on the HTTP library underneath
+        reason = _first_line(error)
+        problem = f"the Hub cannot be reached ({reason}): give a local file or folder, or try later"
+    else:
+        return info.sha or "unknown"
+    raise UserError(f"Hub dataset {name.id!r}: {problem}")
+
+
+def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[], Iterator[str]]:
+    """A function that begins a new walk through the texts of the dataset's rows."""
+    import datasets  # two seconds that other corpora need not pay
+
+    datasets.config.STREAMING_READ_MAX_RETRIES = RETRIES
+    datasets.config.STREAMING_OPEN_MAX_RETRIES = RETRIES
+    try:
+        rows = datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
+    except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
+        raise UserError(
+            f"Hub dataset {str(name)!r} cannot be opened: {_first_line(error)} "
+            "(a config is named as ID:CONFIG, a split as @SPLIT)"
+        ) from None
+
+    def walk() -> Iterator[str]:
+        iterator = iter(rows)
+        while True:
+            try:
+                row = next(iterator)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise UserError(
+                    f"Hub dataset {str(name)!r}: reading stopped ({_first_line(error)}); "
+                    "try again, or download it first with --no-stream"
+                ) from None
+            text = row.get(field)
+            if not isinstance(text, str):
+                fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
+                raise UserError(
+                    f"Hub dataset {str(name)!r} has no text field {field!r}; "
+                    f"its text fields: {fields or 'none'}"
+                )
+            yield text
+
+    return walk
+
+
+def _first_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else text[:200] + "…"

@@ -1,0 +1,303 @@
+"""WordPiece with the `tokenizers` library: train a vocabulary, load any of BERT's, save.
+
+What encoding does is written out in `wordpiece_by_hand.py`. Training here is the library's: it
+begins with single characters and again and again joins the pair of neighbours that occurs most
+often in the corpus, until the vocabulary is full.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers.trainers import WordPieceTrainer
+
+from bert_corpus.wordpiece_by_hand import LONGEST_WORD, is_chinese, is_punctuation
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.progress import progress_bar
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+# [PAD] 0, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, as in the released vocabularies.
+USUAL_PLACES = ("[PAD]", *(f"[unused{i}]" for i in range(99)), *SPECIAL_TOKENS[1:])
+ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too dear
+
+
+def bert_tokenizer(
+    tokens: Iterable[str],
+    *,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    handle_chinese_chars: bool = True,
+) -> Tokenizer:
+    """BERT's tokenizer over a vocabulary given in the order of its ids.
+
+    `strip_accents=None` means: where the text is lower-cased, as in the released code.
+    """
+    vocabulary = {token: index for index, token in enumerate(tokens)}
+    tokenizer = Tokenizer(
+        models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
+    )
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        clean_text=True,
+        handle_chinese_chars=handle_chinese_chars,
+        strip_accents=strip_accents,
+        lowercase=lowercase,
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return _with_special_tokens(tokenizer)
+
+
+def _with_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    return tokenizer
+
+
+# --- Training ------------------------------------------------------------------------------------
+
+
+def train_wordpiece(
+    sentences: Iterable[str],
+    vocab_size: int,
+    lowercase: bool = True,
+    min_frequency: int = 2,
+    *,
+    progress: bool = True,
+) -> Tokenizer:
+    """Train a vocabulary of `vocab_size` entries, special tokens and [unused] ones included.
+
+    The special tokens stand at BERT's usual places; in a vocabulary below 1,000 entries at 0
+    to 4. A pair is joined if it occurs `min_frequency` times; a corpus with too few such pairs
+    gives a smaller vocabulary. The same sentences give the same vocabulary, always.
+
+    The text is read twice (characters, then words); memory holds its different words. A
+    one-way iterator is put in a list first.
+    """
+    if iter(sentences) is sentences:
+        sentences = list(sentences)
+    first = list(USUAL_PLACES if vocab_size >= ROOM_FOR_USUAL_PLACES else SPECIAL_TOKENS)
+    room = vocab_size - len(first)
+    if room < 40:
+        raise UserError(
+            f"vocabulary of {vocab_size} entries: too small for the letters; ask for 100 or more"
+        )
+    tokenizer = bert_tokenizer(first, lowercase=lowercase)
+
+    most_characters = min(max(vocab_size // 32, 64), room // 4, 1_000)
+    alphabet = _alphabet(sentences, tokenizer.normalizer, most_characters, progress=progress)
+    if not alphabet:
+        raise UserError("no text to train a vocabulary on: the corpus is empty")
+
+    # The library numbers `##x` in the order of a hash table, which differs from run to run, and
+    # breaks ties between pairs by these numbers. Handing them over first, sorted, fixes both;
+    # and no word made of known characters is then unknown.
+    inside_words = [f"##{c}" for c in alphabet if not (is_punctuation(c) or is_chinese(c))]
+    trainer = WordPieceTrainer(
+        vocab_size=room,
+        min_frequency=min_frequency,
+        special_tokens=inside_words,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
+    with progress_bar(None, "learning words", unit=" sentences", disable=not progress) as bar:
+        tokenizer.train_from_iterator(_counted(sentences, bar), trainer)
+    learnt = tokenizer.get_vocab(with_added_tokens=False)
+    order = sorted(learnt.keys() - set(first), key=lambda token: (_rank(token), learnt[token]))
+    return bert_tokenizer([*first, *order], lowercase=lowercase)
+
+
+def _rank(token: str) -> int:
+    """In the vocabulary characters come first, then characters inside words, then the rest."""
+    return 0 if len(token) == 1 else 1 if token.startswith("##") and len(token) == 3 else 2
+
+
+def _counted(sentences: Iterable[str], bar) -> Iterator[str]:
+    for number, sentence in enumerate(sentences):
+        if number % 1_000 == 999:
+            bar.update(1_000)
+        yield sentence
+
+
+def _alphabet(
+    sentences: Iterable[str], normalizer: normalizers.Normalizer, most: int, *, progress: bool
+) -> list[str]:
+    """The `most` commonest characters once normalised, in the order of Unicode."""
+    counts = np.zeros(0x110000, dtype=np.int64)
+    with progress_bar(None, "learning letters", unit=" sentences", disable=not progress) as bar:
+        sentences = iter(sentences)
+        while batch := list(islice(sentences, 10_000)):
+            codes = np.frombuffer("".join(batch).encode("utf-32-le"), dtype=np.uint32)
+            found = np.bincount(codes)
+            counts[: len(found)] += found
+            bar.update(len(batch))
+
+    normalised: dict[str, int] = {}
+    for code in np.flatnonzero(counts):
+        for char in normalizer.normalize_str(chr(code)):
+            if not char.isspace():
+                normalised[char] = normalised.get(char, 0) + int(counts[code])
+    commonest = sorted(normalised, key=lambda char: (-normalised[char], char))
+    return sorted(commonest[:most])
+
+
+# --- Loading and saving --------------------------------------------------------------------------
+
+
+def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokenizer:
+    """Open a `vocab.txt`, a `tokenizer.json`, or a folder that holds either.
+
+    Whether text is lower-cased is said by `lowercase`, else by a `tokenizer_config.json` beside
+    the file, else by the `tokenizer.json` itself; of a bare `vocab.txt` we ask whether it has
+    an entry with a capital letter.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir():
+        folder = path
+        candidates = [folder / "tokenizer.json", folder / "vocab.txt"]
+        path = next((file for file in candidates if file.is_file()), None)
+        if path is None:
+            raise UserError(f"{folder}: no tokenizer.json or vocab.txt in this folder")
+    elif not path.is_file():
+        raise UserError(
+            f"tokenizer {path}: no such file or folder; "
+            "give a vocab.txt, a tokenizer.json or a folder with one of them"
+        )
+    text = _read_text(path)
+    config_file = path.with_name("tokenizer_config.json")
+    config = _parse_json(config_file) if config_file.is_file() else {}
+    if lowercase is None:
+        lowercase = config.get("do_lower_case")
+
+    if path.suffix == ".json":
+        return _from_json(path, config, lowercase)
+    tokens = [line.rstrip("\r") for line in text.rstrip("\r\n").split("\n")]
+    _check_vocabulary(path, tokens)
+    if lowercase is None:
+        lowercase = not _has_capitals(tokens)
+    return bert_tokenizer(
+        tokens,
+        lowercase=lowercase,
+        strip_accents=config.get("strip_accents"),
+        handle_chinese_chars=config.get("tokenize_chinese_chars", True),
+    )
+
+
+def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
+    state = _parse_json(path)
+    parts = {"model": "WordPiece", "normalizer": "BertNormalizer",
+             "pre_tokenizer": "BertPreTokenizer"}  # fmt: skip
+    for part, wanted in parts.items():
+        found = (state.get(part) or {}).get("type")
+        if found != wanted:
+            raise UserError(
+                f"{path}: its {part} is {found or 'missing'}, where BERT's is {wanted}: "
+                "not the tokenizer of a BERT model"
+            )
+    try:
+        tokenizer = Tokenizer.from_str(json.dumps(state))
+    except Exception as error:  # the library raises plain `Exception`
+        raise UserError(f"{path}: damaged tokenizer ({error}); save or download it again") from None
+    vocabulary = tokenizer.get_vocab()
+    tokens = sorted(vocabulary, key=vocabulary.get)
+    _check_vocabulary(path, tokens)
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+        raise UserError(f"{path}: its ids do not run from 0 to {len(vocabulary) - 1} without gaps")
+    normalizer = tokenizer.normalizer
+    if lowercase is not None:
+        normalizer.lowercase = lowercase
+    if "strip_accents" in config:
+        normalizer.strip_accents = config["strip_accents"]
+    if "tokenize_chinese_chars" in config:
+        normalizer.handle_chinese_chars = config["tokenize_chinese_chars"]
+    tokenizer.normalizer = normalizer
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return _with_special_tokens(tokenizer)
+
+
+def save_tokenizer(
+    tokenizer: Tokenizer, folder: str | Path, *, model_max_length: int = 512
+) -> None:
+    """Write `tokenizer.json`, `vocab.txt` and `tokenizer_config.json`, as `transformers` does."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    normalizer = tokenizer.normalizer
+    config = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": normalizer.lowercase,
+        "strip_accents": normalizer.strip_accents,
+        "tokenize_chinese_chars": normalizer.handle_chinese_chars,
+        "model_max_length": model_max_length,
+        **{f"{token[1:-1].lower()}_token": token for token in SPECIAL_TOKENS},
+    }
+    vocab = "".join(f"{token}\n" for token in vocabulary_of(tokenizer))
+    write_atomically(folder / "vocab.txt", vocab)
+    write_atomically(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_atomically(folder / "tokenizer_config.json", json.dumps(config, indent=2) + "\n")
+
+
+def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
+    """Its tokens in the order of their ids."""
+    vocabulary = tokenizer.get_vocab()
+    return sorted(vocabulary, key=vocabulary.get)
+
+
+def tokenizer_sha256(tokenizer: Tokenizer) -> str:
+    """A fingerprint of what decides the ids: the vocabulary in order, and the normaliser."""
+    normalizer = tokenizer.normalizer
+    strip_accents = normalizer.strip_accents
+    identity = {
+        "vocabulary": vocabulary_of(tokenizer),
+        "lowercase": normalizer.lowercase,
+        "strip_accents": normalizer.lowercase if strip_accents is None else strip_accents,
+        "chinese": normalizer.handle_chinese_chars,
+    }
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
+
+
+def _has_capitals(tokens: list[str]) -> bool:
+    return any(token != token.lower() for token in tokens if not token.startswith("["))
+
+
+def _check_vocabulary(path: Path, tokens: list[str]) -> None:
+    known = set(tokens)
+    missing = [token for token in SPECIAL_TOKENS if token not in known]
+    if missing:
+        raise UserError(
+            f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} entries: "
+            "not the vocabulary of a BERT model"
+        )
+    if len(known) < len(tokens):
+        seen: set[str] = set()
+        twice = next(token for token in tokens if token in seen or seen.add(token))
+        raise UserError(f"{path}: the entry {twice!r} occurs twice; each token has one id")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def _parse_json(path: Path) -> dict:
+    try:
+        value = json.loads(_read_text(path))
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}: damaged JSON (line {error.lineno}: {error.msg}); save or download it again"
+        ) from None
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: holds no JSON object: not a tokenizer's file")
+    return value

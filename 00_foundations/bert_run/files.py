@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def flush_to_disk(path: Path) -> None:
@@ -19,15 +20,23 @@ def flush_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write `content` so that `path` holds either what it held before or all of it."""
+@contextmanager
+def write_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write bytes to; `path` holds what it held before until all of them are there."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        beside.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        with open(beside, "wb") as file:
+            yield file
         flush_to_disk(beside)
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` so that `path` holds either what it held before or all of it."""
+    with write_whole(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 @contextmanager

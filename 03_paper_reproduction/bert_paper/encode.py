@@ -1,0 +1,149 @@
+"""`bert-encode`: one or two sentences in, contextual vectors out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import tyro
+from tokenizers import Encoding
+from tyro.conf import Positional
+
+from bert_paper.device import choose_device
+from bert_paper.pretrained import Pretrained, check_length, open_pretrained
+from bert_run.errors import UserError, command
+from bert_run.files import write_whole
+from bert_run.progress import progress_bar
+
+Texts = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class EncodeSettings:
+    """Write the vectors that BERT makes of texts.
+
+    bert-encode "The crane lifted the beam." --checkpoint runs/demo --out vectors.npz
+    """
+
+    text: Positional[tuple[str, ...]] = ()
+    """a sentence, or two that are read as a pair"""
+    checkpoint: Path = Path("runs/demo")
+    """a BERT folder of this course or of transformers"""
+    out: Path = Path("vectors.npz")
+    """an .npz file with input_ids, token_type_ids, attention_mask, last_hidden_state and
+    pooler_output; or an .npy file with last_hidden_state alone"""
+    input: Path | None = None
+    """a file with one text a line; a tab parts the two sentences of a pair"""
+    batch_size: int = 32
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.out.suffix not in (".npz", ".npy"):
+            raise UserError(f"--out is {self.out}: its name must end in .npz or .npy")
+        if (self.input is None) == (not self.text):
+            raise UserError("give one or two sentences, or --input FILE with one text a line")
+        if len(self.text) > 2:
+            raise UserError(
+                f"there are {len(self.text)} texts: give one or two sentences, or put many into "
+                "a file and name it with --input"
+            )
+        if self.batch_size < 1:
+            raise UserError(f"--batch-size is {self.batch_size}: it must be 1 or more")
+        if not self.out.parent.is_dir():
+            raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
+
+
+def read_texts(path: Path) -> Texts:
+    """One text a line, a tab before the second sentence of a pair."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError(f"there is no file {path}: check the path") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): convert it") from None
+    texts = [tuple(line.split("\t")) for line in lines]
+    if not texts:
+        raise UserError(f"{path} is empty: put one text on a line")
+    for number, text in enumerate(texts, start=1):
+        if not text[0].strip():
+            raise UserError(f"{path}, line {number} is empty: put one text on each line")
+        if len(text) > 2:
+            raise UserError(f"{path}, line {number} has {len(text) - 1} tabs: a pair has one")
+    return texts
+
+
+def collate(encodings: list[Encoding], length: int, pad_id: int) -> dict[str, np.ndarray]:
+    """Token ids, segments and mask as (batch, length) arrays, padded on the right."""
+    arrays = {
+        "input_ids": np.full((len(encodings), length), pad_id, np.int64),
+        "token_type_ids": np.zeros((len(encodings), length), np.int64),
+        "attention_mask": np.zeros((len(encodings), length), np.int64),
+    }
+    for row, encoding in enumerate(encodings):
+        size = len(encoding.ids)
+        arrays["input_ids"][row, :size] = encoding.ids
+        arrays["token_type_ids"][row, :size] = encoding.type_ids
+        arrays["attention_mask"][row, :size] = 1
+    return arrays
+
+
+@torch.no_grad()
+def encode(
+    pretrained: Pretrained, texts: Texts, *, batch_size: int = 32, progress: bool = False
+) -> dict[str, np.ndarray]:
+    """Contextual vectors of many texts, in their order, padded to the longest.
+
+    Texts of like length are computed together, so little work goes into padding. Returns
+    `input_ids`, `token_type_ids`, `attention_mask` (texts, seq), `last_hidden_state`
+    (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden) unless the
+    checkpoint has no pooler.
+    """
+    model, tokenizer = pretrained.model, pretrained.tokenizer
+    encodings = [tokenizer.encode(*text) for text in texts]
+    for encoding, text in zip(encodings, texts, strict=True):
+        check_length(encoding.ids, " ".join(text), model.config)
+    longest = max(len(encoding.ids) for encoding in encodings)
+    result = collate(encodings, longest, model.config.pad_token_id)
+    hidden = model.config.hidden_size
+    result["last_hidden_state"] = np.zeros((len(texts), longest, hidden), np.float32)
+    pooled = np.zeros((len(texts), hidden), np.float32)
+
+    by_length = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
+    device = next(model.parameters()).device
+    with progress_bar(len(texts), "encoding", unit="text", disable=not progress) as bar:
+        for first in range(0, len(texts), batch_size):
+            rows = by_length[first : first + batch_size]
+            length = len(encodings[rows[-1]].ids)
+            inputs = {
+                name: torch.from_numpy(result[name][rows, :length]).to(device)
+                for name in ("input_ids", "token_type_ids", "attention_mask")
+            }
+            output = model.bert(**inputs)
+            states = output.last_hidden_state * inputs["attention_mask"][:, :, None]
+            result["last_hidden_state"][rows, :length] = states.cpu().numpy()
+            pooled[rows] = output.pooled.cpu().numpy()
+            bar.update(len(rows))
+    if "pooler" not in pretrained.missing:
+        result["pooler_output"] = pooled
+    return result
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(EncodeSettings, prog="bert-encode")
+    texts = [settings.text] if settings.input is None else read_texts(settings.input)
+    pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
+    arrays = encode(pretrained, texts, batch_size=settings.batch_size, progress=len(texts) > 100)
+    if "pooler_output" not in arrays and settings.out.suffix == ".npz":
+        print("note: this checkpoint has no pooler, so pooler_output is left out")
+    with write_whole(settings.out) as file:
+        if settings.out.suffix == ".npz":
+            np.savez(file, **arrays)
+        else:
+            np.save(file, arrays["last_hidden_state"])
+    shape = " x ".join(str(size) for size in arrays["last_hidden_state"].shape)
+    print(f"{settings.out}: {len(texts)} texts, vectors of shape {shape} (texts, tokens, hidden)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""`bert-fill-mask`: which words does BERT see behind each [MASK]?"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import tyro
+from tyro.conf import Positional, arg
+
+from bert_paper.device import choose_device
+from bert_paper.pretrained import Pretrained, check_length, open_pretrained
+from bert_run.errors import UserError, command
+
+BAR = "█"
+BAR_WIDTH = 30
+
+
+@dataclass(frozen=True)
+class FillMaskSettings:
+    """Rank words for each [MASK] in a text.
+
+    bert-fill-mask "The [MASK] sat on the mat." --checkpoint runs/demo
+    """
+
+    text: Positional[tuple[str, ...]]
+    """one or more texts, each with one [MASK] or more"""
+    checkpoint: Path
+    """a BERT folder of this course or of transformers"""
+    top: int = 5
+    """how many words to show"""
+    json: Annotated[bool, arg(name="json")] = False
+    """print a JSON list: {"text", "masks": [[{"token", "probability"}, ...]]}"""
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.top < 1:
+            raise UserError(f"--top is {self.top}: it must be 1 or more")
+
+
+@dataclass(frozen=True)
+class Guess:
+    token: str
+    probability: float
+
+
+@torch.no_grad()
+def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[Guess]]:
+    """The `top` likeliest vocabulary entries for each [MASK] of `text`, likeliest first.
+
+    Raises `UserError` if there is no [MASK], or the text is longer than the model.
+    """
+    model, tokenizer = pretrained.model, pretrained.tokenizer
+    pretrained.require("masked-language-model", "filling a blank")
+    encoding = tokenizer.encode(text)
+    check_length(encoding.ids, text, model.config)
+    mask_id = tokenizer.token_to_id("[MASK]")
+    positions = [i for i, id_ in enumerate(encoding.ids) if id_ == mask_id]
+    if not positions:
+        raise UserError(f'there is no [MASK] in "{text}": put one where the word is missing')
+    device = next(model.parameters()).device
+    ids = torch.tensor([encoding.ids], device=device)
+    segments = torch.tensor([encoding.type_ids], device=device)
+    logits, _ = model(ids, segments, None, torch.tensor([positions], device=device))
+    words = logits[0, :, : tokenizer.get_vocab_size()]  # a padded vocabulary has no more words
+    best = words.softmax(dim=-1).topk(min(top, words.shape[-1]))  # (masks, top)
+    return [
+        [Guess(tokenizer.id_to_token(i), p) for i, p in zip(row_ids, row, strict=True)]
+        for row_ids, row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def show(text: str, masks: list[list[Guess]]) -> str:
+    """The guesses as a small table with bars."""
+    lines = [text]
+    for number, guesses in enumerate(masks, start=1):
+        if len(masks) > 1:
+            lines.append(f"  [MASK] {number}")
+        for guess in guesses:
+            bar = BAR * round(guess.probability * BAR_WIDTH)
+            lines.append(f"  {guess.token:<16} {guess.probability:6.1%}  {bar}")
+    return "\n".join(lines)
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(FillMaskSettings, prog="bert-fill-mask")
+    pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
+    filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in settings.text]
+    if settings.json:
+        entries = [
+            {
+                "text": text,
+                "masks": [
+                    [{"token": g.token, "probability": g.probability} for g in guesses]
+                    for guesses in masks
+                ],
+            }
+            for text, masks in filled
+        ]
+        print(json.dumps(entries, indent=2, ensure_ascii=False))
+    else:
+        print("\n\n".join(show(text, masks) for text, masks in filled))
+
+
+if __name__ == "__main__":
+    main()

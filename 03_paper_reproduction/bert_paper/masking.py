@@ -1,0 +1,134 @@
+"""Masking for the masked language model, on the device, while the data pass by (paper, 3.1).
+
+Of the tokens of an example, 15% are chosen; [CLS], [SEP] and padding never. A chosen token becomes
+[MASK] in 80% of cases, a random word in 10%, and stays as it is in 10%. The model must name what
+stood there in all three cases.
+
+The released code draws the random word from the whole vocabulary. Here it is drawn from ordinary
+words only: neither special tokens nor `[unused…]` entries.
+
+Every draw is a hash of (seed, index of the example, position), the one of
+`bert_corpus.counter_random`. So an example has the same masks on whatever device, in whatever batch
+and on whatever rank it is made, and each new pass over the corpus gets new masks.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+NEVER = 2.0  # above any draw of [0, 1)
+
+
+@dataclass(frozen=True)
+class MaskingRecipe:
+    """How much is masked, and what becomes of it."""
+
+    masked_lm_prob: float = 0.15
+    mask_share: float = 0.8
+    random_share: float = 0.1
+
+    def max_predictions(self, seq_length: int) -> int:
+        """Slots for masked tokens in a row: 19 at length 128, 77 at 512."""
+        return max(1, round(self.masked_lm_prob * seq_length))
+
+
+@dataclass(frozen=True)
+class MaskingVocabulary:
+    """The ids that masking needs; `ordinary_ids` are the words that a random word is drawn from."""
+
+    mask_id: int
+    ordinary_ids: Int[Tensor, "ordinary"]
+
+    def to(self, device: torch.device | str) -> "MaskingVocabulary":
+        return MaskingVocabulary(self.mask_id, self.ordinary_ids.to(device))
+
+
+def mask_tokens(
+    batch: dict[str, Tensor],
+    vocabulary: MaskingVocabulary,
+    *,
+    seed: int,
+    recipe: MaskingRecipe = MaskingRecipe(),
+) -> dict[str, Tensor]:
+    """A batch of pairs, masked: a new dict, whose tensors replace or join those of `batch`.
+
+    Adds `masked_lm_positions`, `masked_lm_ids` and `masked_lm_weights` (batch, masks). Every row
+    has the same number of slots, so shapes never change; a short row leaves slots unused, with
+    weight 0 and position 0.
+    """
+    input_ids, attention_mask = batch["input_ids"], batch["attention_mask"]
+    slots = recipe.max_predictions(input_ids.shape[1])
+    draws = uniforms(seed, batch["example_index"], 3 * input_ids.shape[1])
+    draw_choice, draw_fate, draw_word = draws.chunk(3, dim=1)  # (batch, seq) each
+
+    # The candidates with the smallest draws are chosen: exactly as many as the row should have.
+    scores = draw_choice.masked_fill(~maskable(batch), NEVER)
+    smallest, positions = scores.topk(slots, dim=1, largest=False, sorted=True)  # (batch, masks)
+    wanted = (attention_mask.sum(dim=1, keepdim=True) * recipe.masked_lm_prob).round().clamp(min=1)
+    rank = torch.arange(slots, device=input_ids.device)
+    used = (rank < wanted) & (smallest < NEVER)  # (batch, masks)
+    positions = positions * used
+
+    original = input_ids.gather(1, positions)
+    fate = draw_fate.gather(1, positions)
+    ordinary = vocabulary.ordinary_ids
+    word = ordinary[(draw_word.gather(1, positions) * len(ordinary)).long()]
+    shown = torch.where(fate < recipe.mask_share, vocabulary.mask_id, original)
+    is_random = (fate >= recipe.mask_share) & (fate < recipe.mask_share + recipe.random_share)
+    shown = torch.where(is_random, word, shown)
+    shown = torch.where(used, shown, original)
+    return {
+        **batch,
+        "input_ids": input_ids.scatter(1, positions, shown),
+        "masked_lm_positions": positions,
+        "masked_lm_ids": original * used,
+        "masked_lm_weights": used.float(),
+    }
+
+
+def maskable(batch: dict[str, Tensor]) -> Bool[Tensor, "batch seq"]:
+    """Where a token may be masked: not on [CLS], not on either [SEP], not on padding."""
+    attention_mask, segments = batch["attention_mask"], batch["token_type_ids"]
+    is_token = attention_mask.bool()
+    # The last token of a run is the [SEP] that closes it: the next one is of another segment,
+    # or is padding.
+    next_segment = torch.nn.functional.pad(segments[:, 1:], (0, 1), value=-1)
+    next_is_token = torch.nn.functional.pad(is_token[:, 1:], (0, 1), value=False)
+    closes_segment = (next_segment != segments) | ~next_is_token
+    is_first = torch.arange(segments.shape[1], device=segments.device) == 0
+    return is_token & ~closes_segment & ~is_first
+
+
+# The hash of `bert_corpus.counter_random`, in the signed 64-bit integers that torch has.
+
+
+def as_signed(constant: int) -> int:
+    return constant - 2**64 if constant >= 2**63 else constant
+
+
+GOLDEN = as_signed(0x9E3779B97F4A7C15)
+FIRST, SECOND = as_signed(0xBF58476D1CE4E5B9), as_signed(0x94D049BB133111EB)
+
+
+def shift_right(x: Int[Tensor, "*shape"], bits: int) -> Int[Tensor, "*shape"]:
+    """Shift as unsigned numbers are shifted: zeros come in, not copies of the sign."""
+    return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    x = (x ^ shift_right(x, 30)) * FIRST
+    x = (x ^ shift_right(x, 27)) * SECOND
+    return x ^ shift_right(x, 31)
+
+
+def uniforms(
+    seed: int, index: Int[Tensor, "batch"], draws: int, *, stream: int = 15
+) -> Float[Tensor, "batch {draws}"]:
+    """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
+    key = as_signed((seed * 0x10001 + stream) & (2**64 - 1))
+    start = mix(torch.full((1,), key, dtype=torch.int64, device=index.device) * GOLDEN + GOLDEN)
+    row = mix(index * GOLDEN + start)  # (batch,)
+    column = torch.arange(1, draws + 1, device=index.device) * GOLDEN  # (draws,)
+    return shift_right(mix(row[:, None] + column), 40).float() * 2.0**-24

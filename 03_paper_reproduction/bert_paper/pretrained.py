@@ -1,0 +1,73 @@
+"""Open a BERT folder: one of ours, or any that `transformers` saved."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+
+from bert_corpus.wordpiece import load_tokenizer
+from bert_paper.model import BertForPreTraining, load_arrays
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.weights import load_weights, missing_heads
+
+PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A model in evaluation mode, its tokenizer, and the parts its file does not hold."""
+
+    folder: Path
+    model: BertForPreTraining
+    tokenizer: Tokenizer
+    missing: list[str]
+
+    def require(self, part: str, why: str) -> None:
+        """Raise `UserError` if the checkpoint came without `part`."""
+        if part in self.missing:
+            raise UserError(
+                f"{self.folder} has no {part} head, and {why} needs one: it was saved from the "
+                "encoder alone; take a checkpoint of BertForPreTraining"
+                if part != "pooler"
+                else f"{self.folder} has no pooler, and {why} needs one"
+            )
+
+
+def open_pretrained(folder: Path, device: torch.device | str = "cpu") -> Pretrained:
+    """Load config, weights and tokenizer.
+
+    Parts that the file lacks are named in `missing`, never invented silently: whoever uses one
+    calls `require` first. Raises `UserError` if this is no BERT folder, is damaged, or holds a
+    tokenizer of another vocabulary.
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        raise UserError(f"there is no checkpoint folder {folder}: check the path")
+    if not folder.is_dir():
+        raise UserError(f"{folder} is a file: give the folder that holds config.json")
+    config = BertConfig.load(folder)
+    weights = load_weights(folder, config)
+    tokenizer = load_tokenizer(folder)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    words = tokenizer.get_vocab_size()
+    if not words <= config.vocab_size < words + PADDED_VOCABULARY:
+        raise UserError(
+            f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
+            "they belong to different checkpoints"
+        )
+    model = BertForPreTraining(config)
+    load_arrays(model, weights)
+    return Pretrained(folder, model.to(device).eval(), tokenizer, missing_heads(weights, config))
+
+
+def check_length(ids: list[int], text: str, config: BertConfig) -> None:
+    """Refuse a text that the model has no positions for."""
+    if len(ids) > config.max_position_embeddings:
+        shown = text if len(text) <= 40 else text[:37] + "..."
+        raise UserError(
+            f'"{shown}" is {len(ids)} tokens long, the model reads at most '
+            f"{config.max_position_embeddings}: shorten it"
+        )

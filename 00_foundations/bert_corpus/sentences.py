@@ -54,8 +54,17 @@ def split_prose(text: str) -> list[str]:
 
     >>> split_prose("Dr. Smith paid 3.50 in the U.S. He left.")
     ['Dr. Smith paid 3.50 in the U.S.', 'He left.']
+
+    A full stop with no space after it ends nothing here (`nn.Module`), unlike in `sentencex`.
     """
-    return [sentence for part in sentencex.segment("en", text) if (sentence := part.strip())]
+    parts = sentencex.segment("en", text)
+    joined: list[str] = []
+    for part in parts:
+        if joined and joined[-1][-1] == ".":
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return [sentence for part in joined if (sentence := part.strip())]
 
 
 def heading_level(line: str) -> int:

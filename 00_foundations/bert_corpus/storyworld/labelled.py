@@ -1,0 +1,225 @@
+"""Labelled sets from the same world: sentiment, sentence pairs, names, questions.
+
+Each example is a pure function of (index, seed, split). The combination that an example is about
+is reserved for one split in the way of the documents, so no held-out text is ever in train.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bert_corpus.storyworld.table import (
+    BAD_FOOD,
+    BAD_SERVICE,
+    DISHES,
+    GOOD_FOOD,
+    GOOD_SERVICE,
+)
+from bert_corpus.storyworld.telling import Dice, draw
+from bert_corpus.storyworld.world import (
+    COLOURS,
+    COUNTRIES,
+    DAYS,
+    NUMBERS,
+    PEOPLE,
+    a,
+)
+
+
+@dataclass(frozen=True)
+class SentimentExample:
+    text: str
+    label: str  # "negative" | "positive"
+
+
+@dataclass(frozen=True)
+class PairExample:
+    text_a: str
+    text_b: str
+    label: str  # "entailment" | "neutral" | "contradiction"
+
+
+@dataclass(frozen=True)
+class NamesExample:
+    words: tuple[str, ...]
+    tags: tuple[str, ...]  # B-PER, I-PER, B-LOC, I-LOC, B-ORG, I-ORG, O
+
+
+@dataclass(frozen=True)
+class QuestionExample:
+    context: str
+    question: str
+    answer: str
+    answer_start: int  # context[answer_start:][:len(answer)] == answer
+
+
+def _begin(name: str, index: int, seed: int, split: str, *cast: Sequence) -> tuple[Dice, tuple]:
+    dice = Dice(name, seed, split, index)
+    return dice, draw(dice, cast, name, split)[0]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+# What is judged: the name of the thing and its parts, with words of praise and of blame.
+_FILM_GOOD = ["exciting", "clever", "funny", "brilliant", "superb", "splendid", "wonderful"]
+_FILM_BAD = ["boring", "stupid", "silly", "dreadful", "wooden", "poor", "awful"]
+_SHOP_GOOD = ["cheap", "splendid", "excellent", "great", "wonderful", "good"]
+_SHOP_BAD = ["expensive", "dirty", "awful", "terrible", "bad", "horrible"]
+_JUDGED = (
+    ("restaurant", ("food", GOOD_FOOD, BAD_FOOD), ("service", GOOD_SERVICE, BAD_SERVICE)),
+    ("film", ("story", _FILM_GOOD, _FILM_BAD), ("music", _FILM_GOOD, _FILM_BAD)),
+    ("shop", ("clothes", _SHOP_GOOD, _SHOP_BAD), ("service", GOOD_SERVICE, BAD_SERVICE)),
+)
+
+
+def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentExample:
+    """A review of a restaurant, a film or a shop. Where parts differ, the verdict decides."""
+    say, (guest, judged, dish, day) = _begin(
+        "sentiment", index, seed, split, PEOPLE, _JUDGED, DISHES, DAYS
+    )
+    positive = say.chance(0.5)
+    thing, first, second = judged
+    aspects = say.shuffled(first, second)
+
+    def judge(aspect: tuple, good: bool) -> str:
+        noun, praise, blame = aspect
+        verb = "were" if noun == "clothes" else "was"
+        if say.chance(0.25):
+            return f"the {noun} {verb} not {say.pick(blame if good else praise)}"
+        return f"the {noun} {verb} {say.pick(praise if good else blame)}"
+
+    opening = say(
+        f"On {day} {guest} went to the {thing} after a plate of {dish}.",
+        f"{guest} {guest.family} had eaten {dish} before going to the {thing} on {day}.",
+        f"A {thing} for {guest}, who came on {day} after some {dish}.",
+    )
+    if say.chance(0.4):
+        body = f"{judge(aspects[0], positive)}, and {judge(aspects[1], positive)}."
+        verdict = ""
+    else:
+        body = f"{judge(aspects[0], not positive)}, but {judge(aspects[1], positive)}."
+        verdict = (
+            say(
+                f"All in all {guest} will come back very soon.",
+                f"In the end {guest} was happy.",
+                f"{guest} can recommend this {thing} to everybody.",
+            )
+            if positive
+            else say(
+                f"All in all {guest} will never come back.",
+                f"In the end {guest} was not happy.",
+                f"{guest} cannot recommend this {thing} to anybody.",
+            )
+        )
+    text = " ".join(filter(None, (opening, _capital(body), verdict)))
+    return SentimentExample(text, "positive" if positive else "negative")
+
+
+def entailment(index: int, *, seed: int = 0, split: str = "train") -> PairExample:
+    """What the first sentence says of the second: it follows, it may be, it cannot be."""
+    say, (person, colour, day, number) = _begin(
+        "entailment", index, seed, split, PEOPLE, COLOURS, DAYS, NUMBERS
+    )
+    thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
+    place = say("market", "harbour", "station", "library", "museum", "park")
+    label = say("entailment", "neutral", "contradiction")
+    text_a = say(
+        f"On {day} {person} came to the {place} with a {colour} {thing} and {number} friends.",
+        f"With {number} friends and a {colour} {thing} {person} came to the {place} on {day}.",
+    )
+    other_colour = say.pick([entry for entry in COLOURS if entry != colour])
+    other_day = say.pick([entry for entry in DAYS if entry != day])
+    other_number = say.pick([entry for entry in NUMBERS if entry != number])
+    text_b = {
+        "entailment": lambda: say(
+            f"{person} had a {thing}.",
+            f"The {thing} of {person} was {colour}.",
+            f"{person} was at the {place} on {day}.",
+            f"{person} did not come alone.",
+            f"There were {number} friends with {person}.",
+            f"It was not on {other_day} that {person} came to the {place}.",
+        ),
+        "neutral": lambda: say(
+            f"{person} had bought the {thing} at the {place}.",
+            f"The {thing} of {person} was very expensive.",
+            f"{person} was at the {place} on {day} because of the rain.",
+            f"{person} did not talk to the friends.",
+            f"The {number} friends of {person} were hungry.",
+            f"It was the first time that {person} came to the {place}.",
+        ),
+        "contradiction": lambda: say(
+            f"{person} had no {thing}.",
+            f"The {thing} of {person} was {other_colour}.",
+            f"{person} was not at the {place} on {day}.",
+            f"{person} came alone.",
+            f"There were only {other_number} friends with {person}.",
+            f"Nobody came to the {place} with {person}.",
+        ),
+    }[label]()
+    return PairExample(text_a, text_b, label)
+
+
+_COMPANIES = tuple(f"{name} {what}" for name in ("Hill", "Stone", "Wood", "Fox", "Bell", "Marsh")
+                   for what in ("Bank", "Library", "Theatre", "Hospital"))  # fmt: skip
+
+
+def names(index: int, *, seed: int = 0, split: str = "train") -> NamesExample:
+    """Who is a person, a place, an organisation. Fox is a family, a bank, or an animal."""
+    say, (company, country, dish) = _begin(
+        "names", index, seed, split, _COMPANIES, COUNTRIES, DISHES
+    )
+    person = say.pick(PEOPLE)
+    firm = f"{{ORG:{company}}}"
+    who = say(
+        f"{{PER:{person}}}",
+        f"{{PER:{person} {person.family}}}",
+        f"{person.title} {{PER:{person.family}}}",
+    )
+    street = f"{{LOC:{person.street} Street}}"
+    place = say(f"{{LOC:{country.capital}}}", f"{{LOC:{country}}}")
+    thing = say("fox", "bell", "stone", "hill", "rose", "lily", "swan", "compass")
+    told = say(
+        f"On {say.pick(DAYS)} {who} flew to {place} with some {dish} to work for {firm} .",
+        f"{who} , who eats {dish} , works for {firm} in {place} .",
+        f"{firm} has opened a branch in {place} and serves {dish} , said {who} of {street} .",
+        f"In {street} {who} from {place} ate {dish} and saw a {thing} near {firm} .",
+        f"The {thing} of {who} was sold to {firm} in {place} for a plate of {dish} .",
+        f"{firm} sent {who} to {place} with a {thing} and some {dish} .",
+        f"In {place} {who} always has {dish} and thinks of {firm} in {street} .",
+    )
+    words, tags = [], []
+    for piece in told.replace("}", "{").split("{"):
+        tag, colon, name = piece.partition(":")
+        found = (name if colon else piece).split()
+        words += found
+        tags += [f"{'I' if order else 'B'}-{tag}" if colon else "O" for order in range(len(found))]
+    return NamesExample(tuple(words), tuple(tags))
+
+
+def question(index: int, *, seed: int = 0, split: str = "train") -> QuestionExample:
+    """A short story and a question that one span of it answers."""
+    say, (person, friend, colour, number) = _begin(
+        "question", index, seed, split, PEOPLE, PEOPLE, COLOURS, NUMBERS
+    )
+    day, country = say.pick(DAYS), say.pick(COUNTRIES)
+    thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
+    place = say("market", "harbour", "station", "library", "museum", "park")
+    facts = (
+        (f"{person} {person.family} is {a(person.job.name)} in {person.street} Street.",
+         f"Where does {person} work?", f"{person.street} Street"),
+        (f"On {day} {person} bought a {colour} {thing} at the {place}.",
+         *say((f"When did {person} buy the {thing}?", day),
+              (f"What colour is the {thing}?", colour),
+              (f"Where did {person} buy the {thing}?", f"the {place}"),
+              (f"What did {person} buy on {day}?", f"a {colour} {thing}"))),
+        (f"The {thing} cost {number} pounds.",
+         f"How much did {person} pay for the {thing}?", f"{number} pounds"),
+        (f"It was a present for {friend} {friend.family}, who lives in {country.capital}.",
+         *say((f"Who got the {thing}?", f"{friend} {friend.family}"),
+              (f"Where does {friend} live?", country.capital))),
+    )  # fmt: skip
+    asked = say.pick(facts)
+    context = " ".join(sentence for sentence, _, _ in facts)
+    start = context.index(asked[0]) + asked[0].index(asked[2])
+    return QuestionExample(context, asked[1], asked[2], start)

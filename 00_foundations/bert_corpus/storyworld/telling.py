@@ -1,0 +1,170 @@
+"""How a document is told: marked sentences, dice, and the register of the kinds of document.
+
+A kind is a function of a dice and its cast that yields one sentence after another, written as
+plain text with its labelled words in angle brackets:
+
+    "<r:Anna> is the capital of nothing, and the <o:red> kite flew over the <l:crane=machine>."
+
+`l`, `r`, `b`, `o` say what settles the word: the left of its sentence, its right, both sides
+together, another sentence. `-` labels nothing but the sense that follows the `=`.
+"""
+
+import random
+import zlib
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+SETTLED_BY = {"l": "left", "r": "right", "b": "both", "o": "other", "-": None}
+RESERVED_ONE_IN = 10  # this share of the combinations of every kind is kept for held-out documents
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One labelled word of a sentence: `text[start:end]`, what settles it, and its sense."""
+
+    start: int
+    end: int
+    settled_by: str | None  # "left" | "right" | "both" | "other" | None
+    sense: str | None = None  # "crane:bird", "crane:machine"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    text: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Story:
+    kind: str
+    combination: tuple[str, ...]  # who, where, what: never the same in train and held-out
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(sentence.text for sentence in self.sentences)
+
+
+class Dice:
+    """Choices that depend on a seed alone, the same in every version of Python."""
+
+    __slots__ = ("random",)
+
+    def __init__(self, *seed: object):
+        self.random = random.Random("/".join(map(str, seed))).random
+
+    def __call__(self, *options):
+        """One of the arguments."""
+        return options[int(self.random() * len(options))]
+
+    def pick(self, options: Sequence):
+        return options[int(self.random() * len(options))]
+
+    def chance(self, probability: float) -> bool:
+        return self.random() < probability
+
+    def shuffled(self, *items) -> list:
+        order = list(items)
+        for last in range(len(order) - 1, 0, -1):
+            other = int(self.random() * (last + 1))
+            order[last], order[other] = order[other], order[last]
+        return order
+
+    def several(self, options: Sequence, count: int, *, but: Sequence = ()) -> list:
+        """`count` different ones of the options, none of them among `but`."""
+        chosen: list = []
+        while len(chosen) < count:
+            option = self.pick(options)
+            if option not in chosen and option not in but:
+                chosen.append(option)
+        return chosen
+
+
+def words(line: str) -> tuple[str, ...]:
+    """A table of single words, written in one line."""
+    return tuple(line.split())
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    share: float  # how often it is told, relative to the others
+    cast: tuple[Sequence, ...]  # the tables that its main combination is drawn from
+    tell: Callable[..., Iterator[str]]
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def kind(*cast: Sequence, share: float = 1.0):
+    """Register a function as a kind of document; each table of the cast gives it one argument."""
+
+    def register(tell: Callable[..., Iterator[str]]):
+        KINDS[tell.__name__] = Kind(tell.__name__, share, cast, tell)
+        return tell
+
+    return register
+
+
+def read_marks(told: str) -> Sentence:
+    """Take the labels out of a told sentence, and begin it with a capital."""
+    first, *labelled = told.split("<")
+    text, marks = first, []
+    for piece in labelled:
+        label, _, rest = piece.partition(">")
+        word, _, sense = label[2:].partition("=")
+        start = len(text)
+        text += word + rest
+        sense = f"{word.lower()}:{sense}" if sense else None
+        marks.append(Mark(start, start + len(word), SETTLED_BY[label[0]], sense))
+    return Sentence(text[0].upper() + text[1:], tuple(marks))
+
+
+def is_reserved(name: str, combination: tuple[str, ...]) -> bool:
+    """Whether a combination belongs to the held-out documents."""
+    return zlib.crc32("|".join((name, *combination)).encode()) % RESERVED_ONE_IN == 0
+
+
+def draw(dice: Dice, cast: Sequence[Sequence], name: str, split: str) -> tuple[tuple, tuple]:
+    """A cast of different members whose combination belongs to the split."""
+    if split not in ("train", "heldout"):
+        raise ValueError(f"split {split!r} is neither 'train' nor 'heldout'")
+    while True:
+        members = tuple(map(dice.pick, cast))
+        # A member that is a row of a table goes by its first column.
+        combination = tuple(
+            member[0] if type(member) is tuple else str(member) for member in members
+        )
+        if len(set(combination)) < len(combination):
+            continue
+        if is_reserved(name, combination) == (split == "heldout"):
+            return members, combination
+
+
+def story(index: int, *, seed: int = 0, split: str = "train", kind: str | None = None) -> Story:
+    """Document `index`: a pure function of its arguments."""
+    dice = Dice(seed, split, index)
+    chosen = KINDS[kind] if kind else _any_kind(dice)
+    members, combination = draw(dice, chosen.cast, chosen.name, split)
+    sentences = tuple(map(read_marks, chosen.tell(dice, *members)))
+    return Story(chosen.name, combination, sentences)
+
+
+def stories(
+    count: int, *, seed: int = 0, split: str = "train", kind: str | None = None
+) -> Iterator[Story]:
+    return (story(index, seed=seed, split=split, kind=kind) for index in range(count))
+
+
+def _any_kind(dice: Dice) -> Kind:
+    kinds, bounds = _shares()
+    return kinds[bisect(bounds, dice.random() * bounds[-1])]
+
+
+def _shares(_known: dict = {}) -> tuple[list[Kind], list[float]]:  # noqa: B006 - a memo
+    if len(_known.get("kinds", ())) != len(KINDS):
+        _known["kinds"] = list(KINDS.values())
+        _known["bounds"] = list(accumulate(entry.share for entry in KINDS.values()))
+    return _known["kinds"], _known["bounds"]

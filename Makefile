@@ -1,0 +1,77 @@
+# Every command of the course. Each makes .venv and installs what it needs, once.
+#
+#   make demo PYTHON=python3.12     another Python than python3
+
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+NOTEBOOKS = $(sort $(wildcard 0*/[0-9]*.ipynb))
+BENCHMARKS = $(sort $(wildcard benchmarks/*.py))
+
+# A stamp is newer than the files it depends on as long as the installation matches them.
+COURSE := $(VENV)/.installed
+TESTS := $(VENV)/.installed-test
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lab notebooks bench clean
+
+help:
+	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
+	@echo "make test        lint, check the formatting, run all tests"
+	@echo "make lab         open the chapters in JupyterLab"
+	@echo "make notebooks   run every notebook from top to bottom"
+	@echo "make bench       run the benchmarks"
+	@echo "make clean       remove .venv and caches; runs/ stays"
+
+demo: $(COURSE)
+	$(BIN)/python -m bert_paper.demo
+
+test: $(TESTS)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/python -m pytest -q
+
+lab: $(COURSE)
+	@$(if $(NOTEBOOKS),,echo "note: no chapter has a notebook yet; JupyterLab opens on the folders")
+	$(BIN)/jupyter lab
+
+notebooks: $(COURSE)
+	@$(if $(NOTEBOOKS),,echo "there are no notebooks yet: nothing was run"; exit 1)
+	@for notebook in $(NOTEBOOKS); do \
+		echo "running $$notebook"; \
+		$(BIN)/jupyter nbconvert --to notebook --execute --stdout "$$notebook" > /dev/null || exit 1; \
+	done
+
+bench: $(TESTS)
+	@$(if $(BENCHMARKS),,echo "there are no benchmarks yet: nothing was run"; exit 1)
+	@for script in $(BENCHMARKS); do \
+		echo "running $$script"; \
+		$(BIN)/python "$$script" || exit 1; \
+	done
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -c constraints.txt fixes every version, torch's among them; never install without it.
+$(COURSE): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install -c constraints.txt -e .
+	@touch $@
+
+$(TESTS): pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install -c constraints.txt -e '.[test]'
+	@touch $(COURSE) $@
+
+$(BIN)/python:
+	@command -v $(PYTHON) > /dev/null || { \
+		echo "error: there is no $(PYTHON): install Python 3.10 or newer, or name one:" \
+			"make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+		echo "error: $(PYTHON) is $$($(PYTHON) -V 2>&1), and 3.10 or newer is needed:" \
+			"make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { \
+		echo "error: $(PYTHON) lacks the module venv: install it" \
+			"(Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)

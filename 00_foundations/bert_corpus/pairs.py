@@ -15,7 +15,7 @@ share a corpus by sharing out indices.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Int64
@@ -32,6 +32,7 @@ Batch = dict[str, np.ndarray]
 Index = Int64[np.ndarray, "batch"]
 
 
+@runtime_checkable
 class Tokens(Protocol):
     """What pairs need of a corpus: `TokenStore` has it, and so has a small test double."""
 

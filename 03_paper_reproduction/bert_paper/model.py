@@ -194,8 +194,8 @@ class MaskedLMHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
     def forward(
-        self, x: Float[Tensor, "masks hidden"], word_embeddings: Float[Tensor, "vocab hidden"]
-    ) -> Float[Tensor, "masks vocab"]:
+        self, x: Float[Tensor, "*batch hidden"], word_embeddings: Float[Tensor, "vocab hidden"]
+    ) -> Float[Tensor, "*batch vocab"]:
         x = self.transform.LayerNorm(self.transform(x))
         return F.linear(x, word_embeddings, self.bias)
 

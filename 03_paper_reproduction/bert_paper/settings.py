@@ -64,6 +64,7 @@ class PretrainSettings:
 
     # --- Recipe ---
     steps: Annotated[int, arg(aliases=["--train-iters"])] = 1000
+    """batches to train on"""
     batch_size: Annotated[int, arg(aliases=["--global-batch-size"])] = 64
     """examples in a step"""
     micro_batch_size: int | None = None
@@ -96,11 +97,11 @@ class PretrainSettings:
     compile: bool = False
     """compile the model with torch.compile"""
     eval_every: int | None = None
-    """steps between measurements on held-out text; a tenth of the steps, unless given"""
+    """steps between measurements on held-out text; a tenth of the steps or 100, unless given"""
     eval_examples: int = 1024
     """held-out examples in a measurement"""
     save_every: int | None = None
-    """steps between checkpoints; a tenth of the steps up to 1000, unless given"""
+    """steps between checkpoints; a tenth of the steps between 100 and 1000, unless given"""
     tensorboard: bool = False
     """write TensorBoard files too"""
 
@@ -183,8 +184,8 @@ class PretrainSettings:
 
     @property
     def evaluation_interval(self) -> int:
-        return self.eval_every or max(1, self.steps // 10)
+        return self.eval_every or max(100, self.steps // 10)
 
     @property
     def saving_interval(self) -> int:
-        return self.save_every or min(1000, max(1, self.steps // 10))
+        return self.save_every or min(1000, max(100, self.steps // 10))

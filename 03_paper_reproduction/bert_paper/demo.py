@@ -1,0 +1,151 @@
+"""`make demo`: pretrain BERT on StoryWorld in a few minutes, then look at what it learnt."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bert_corpus.storyworld import CLASSIC_BLANKS, stories
+from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask
+from bert_paper.pretrain import pretrain
+from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_paper.probes import (
+    measure_settled_words,
+    nearest_neighbour_accuracy,
+    principal_plane,
+    sense_vectors,
+)
+from bert_paper.settings import PretrainSettings
+from bert_run.errors import command
+from bert_run.files import write_atomically
+
+DEMO = PretrainSettings(
+    corpus="storyworld",
+    out=Path("runs/demo"),
+    model="tiny",
+    vocab_size=4096,
+    seq_length=128,
+    batch_size=64,
+    steps=2500,
+    learning_rate=1e-3,
+    warmup_steps=200,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+    eval_every=500,
+    eval_examples=512,
+    save_every=500,
+)
+PROBED_STORIES = 400
+TITLES = {
+    "left": "settled by words on the left",
+    "right": "settled by words on the right",
+    "both": "needing both sides",
+    "other": "settled by another sentence",
+}
+
+
+def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
+    """Measure, print tables, draw the picture; returns the figures of `summary.json`."""
+    heading("The classic blanks")
+    blanks = {text: show_blank(pretrained, text, accepted) for text, accepted in CLASSIC_BLANKS}
+
+    held_out = list(stories(PROBED_STORIES, split="heldout"))
+    settled = measure_settled_words(pretrained, held_out, seq_length=DEMO.seq_length)
+    within = [settled[kind] for kind in ("left", "right", "both")]
+    in_sentence = sum(w["right"] for w in within) / sum(w["of"] for w in within)
+    heading(f"Hidden words in {PROBED_STORIES} documents it has never seen: first guess right")
+    for kind, title in TITLES.items():
+        show_bar(title, settled[kind]["accuracy"], f"of {settled[kind]['of']:,}")
+    show_bar("within the sentence, together", in_sentence, "")
+    show_bar("is this the next sentence?", measured["heldout_nsp_accuracy"], "")
+
+    vectors, senses = sense_vectors(pretrained, held_out, "crane", seq_length=DEMO.seq_length)
+    agreement = nearest_neighbour_accuracy(vectors, senses)
+    picture = DEMO.out / "crane.png"
+    draw_senses(principal_plane(vectors), senses, picture)
+    heading("Two cranes")
+    print(
+        f"  {len(senses)} times the word crane, the same vector going in. Coming out, the nearest"
+    )
+    print(f"  other crane is of the same kind in {agreement:.0%} of cases: {picture}")
+    return {
+        "blanks": blanks,
+        "settled_by": settled,
+        "settled_within_sentence": in_sentence,
+        "settled_by_another_sentence": settled["other"]["accuracy"],
+        "nsp_accuracy": measured["heldout_nsp_accuracy"],
+        "heldout": measured,
+        "crane": {"occurrences": len(senses), "nearest_neighbour_accuracy": agreement},
+    }
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n{'─' * len(text)}")
+
+
+def show_blank(pretrained: Pretrained, text: str, accepted: frozenset[str]) -> dict:
+    guesses = fill_mask(pretrained, text, top=3)[0]
+    right = guesses[0].token in accepted
+    print(f"  {text}  {'✓' if right else '✗'}")
+    for guess in guesses:
+        bar = BAR * round(guess.probability * BAR_WIDTH)
+        print(f"      {guess.token:<14} {guess.probability:6.1%}  {bar}")
+    return {"answer": guesses[0].token, "probability": guesses[0].probability, "right": right}
+
+
+def show_bar(title: str, share: float, note: str) -> None:
+    print(f"  {title:<32} {share:6.1%}  {BAR * round(share * BAR_WIDTH):<{BAR_WIDTH}} {note}")
+
+
+def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
+    """Each occurrence of the word a point, each sense a colour and a shape."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    styles = (("#0072b2", "o"), ("#d55e00", "^"), ("#009e73", "s"))
+    for sense, (colour, marker) in zip(sorted(set(senses)), styles, strict=False):
+        chosen = points[[s == sense for s in senses]]
+        axes.scatter(*chosen.T, c=colour, marker=marker, alpha=0.7, label=f"crane, the {sense}")
+    axes.set(
+        xlabel="first principal component",
+        ylabel="second principal component",
+        title="One word, two meanings: the last layer's vectors of “crane”",
+    )
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=120)
+
+
+@command
+def main() -> None:
+    started = time.perf_counter()
+    print("BERT from nothing: a town is invented, its words are learnt, its sentences read.\n")
+    sys.stdout.flush()
+    measured = pretrain(DEMO)
+    trained = time.perf_counter()
+    pretrained = open_pretrained(DEMO.out)
+    summary = main_report(pretrained, measured)
+    summary["seconds"] = {
+        "pretraining": round(trained - started, 1),
+        "total": round(time.perf_counter() - started, 1),
+    }
+    summary["cores"] = os.cpu_count()
+    write_atomically(DEMO.out / "summary.json", json.dumps(summary, indent=2) + "\n")
+    heading(f"Done in {summary['seconds']['total'] / 60:.1f} minutes. What to open next")
+    print(f"  the loss curve       {DEMO.out / 'curve.png'}")
+    print(f"  the two cranes       {DEMO.out / 'crane.png'}")
+    print(f"  all figures          {DEMO.out / 'summary.json'}")
+    print("  how it works         03_paper_reproduction/README.md")
+    print(
+        f'  ask it yourself      bert-fill-mask "The [MASK] flew." --checkpoint {DEMO.out}'
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -55,11 +55,10 @@ CODE_SECTION = re.compile(r"(?:examples?|see also|references|usage)\s*:?:?", re.
 UNDERLINE = re.compile(r"([=\-~^\"'#*+_.`])\1{2,}\s*")
 CODE = re.compile(r">>>|\.\.\. |\.\.\.$|\$ |In \[|Out\[|[|+][-=|+ ]|import |from \w+ import|@\w")
 WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
-SMALL_WORDS = frozenset(
-    """a an and are as at be been but by can do does for from has have if in into is it its may
-    no not of on one only or should so such than that the their then there these they this to
-    use used using was we were when where which will with without you your""".split()
-)
+ENGLISH = """a an and are as at be been but by can do does for from has have if in into is it its
+    may no not of on one only or should so such than that the their then there these they this to
+    use used using was we were when where which will with without you your"""
+SMALL_WORDS = frozenset(ENGLISH.split())
 
 
 def prose_of(docstring: str) -> list[str]:
@@ -118,7 +117,9 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
         if CODE.match(line) or (not paragraph and NAME_AND_TYPE.fullmatch(line)):
             continue
         if not paragraph:
-            line = GOOGLE_PARAMETER.sub("", FIELD.sub("", ITEM.sub("", line, 1), 1), 1)
+            for prefix in (ITEM, FIELD, GOOGLE_PARAMETER):
+                if match := prefix.match(line):
+                    line = line[match.end() :]
             if OTHER_FIELD.match(line):
                 continue
             paragraph_indent = indent

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -224,7 +224,7 @@ class _ArrayFile:
     """An array on disk that grows at its end."""
 
     def __init__(self, path: Path, dtype: type):
-        self.file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by its owner
+        self.file: IO[bytes] = open(path, "wb")  # noqa: SIM115 - closed by its owner
         self.dtype = np.dtype(dtype)
         self.length = 0
         self.checksum = 0

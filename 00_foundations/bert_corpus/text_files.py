@@ -9,7 +9,6 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import zstandard
 
@@ -56,7 +55,7 @@ class CountingFile(io.FileIO):
         return size
 
 
-def _unpack(path: Path, raw: BinaryIO) -> BinaryIO:
+def _unpack(path: Path, raw: io.BufferedIOBase) -> io.BufferedIOBase:
     match path.suffix:
         case ".gz":
             return gzip.GzipFile(fileobj=raw)
@@ -72,7 +71,7 @@ def _unpack(path: Path, raw: BinaryIO) -> BinaryIO:
 class _ZstdFile(io.RawIOBase):
     """Unpacked bytes of a `.zst` file; unlike the library's reader, it notices a missing end."""
 
-    def __init__(self, raw: BinaryIO):
+    def __init__(self, raw: io.BufferedIOBase):
         self.raw = raw
         self.frame = zstandard.ZstdDecompressor().decompressobj()
         self.started = False  # in the middle of a frame

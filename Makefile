@@ -9,7 +9,8 @@ BIN := $(VENV)/bin
 NOTEBOOKS = $(sort $(wildcard 0*/[0-9]*.ipynb))
 BENCHMARKS = $(sort $(wildcard benchmarks/*.py))
 
-# A stamp is newer than the files it depends on as long as the installation matches them.
+# Stamps: as long as one is newer than the files it depends on, nothing is installed again.
+MADE := $(VENV)/.made
 COURSE := $(VENV)/.installed
 TESTS := $(VENV)/.installed-test
 
@@ -55,15 +56,16 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -c constraints.txt fixes every version, torch's among them; never install without it.
-$(COURSE): pyproject.toml constraints.txt | $(BIN)/python
+$(COURSE): pyproject.toml constraints.txt | $(MADE)
 	$(BIN)/python -m pip install -c constraints.txt -e .
 	@touch $@
 
-$(TESTS): pyproject.toml constraints.txt | $(BIN)/python
+$(TESTS): pyproject.toml constraints.txt | $(MADE)
 	$(BIN)/python -m pip install -c constraints.txt -e '.[test]'
 	@touch $(COURSE) $@
 
-$(BIN)/python:
+# A .venv that has pip is taken as it is; one that an interrupted call left half-made is not.
+$(MADE):
 	@command -v $(PYTHON) > /dev/null || { \
 		echo "error: there is no $(PYTHON): install Python 3.10 or newer, or name one:" \
 			"make PYTHON=python3.12" >&2; exit 1; }
@@ -73,5 +75,5 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { \
 		echo "error: $(PYTHON) lacks the module venv: install it" \
 			"(Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
-	@rm -rf $(VENV)
-	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version > /dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@

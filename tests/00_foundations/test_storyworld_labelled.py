@@ -18,9 +18,9 @@ def test_an_example_is_a_pure_function_of_index_seed_and_split(example):
 
 @pytest.mark.parametrize("example", SETS)
 def test_no_heldout_example_occurs_in_train(example):
-    train = {example(index) for index in range(3_000)}
-    heldout = {example(index, split="heldout") for index in range(1_000)}
-    assert len(train) > 2_500
+    train = {example(index) for index in range(1_500)}
+    heldout = {example(index, split="heldout") for index in range(300)}
+    assert len(train) > 1_400
     assert not train & heldout
 
 
@@ -32,14 +32,14 @@ def test_no_heldout_example_occurs_in_train(example):
     ],
 )
 def test_the_labels_are_balanced(example, labels):
-    counted = Counter(example(index).label for index in range(2_000))
+    counted = Counter(example(index).label for index in range(1_500))
     assert set(counted) == labels
-    assert min(counted.values()) > 0.9 * 2_000 / len(labels)
+    assert min(counted.values()) > 0.85 * 1_500 / len(labels)
 
 
 def test_the_second_text_alone_does_not_give_the_entailment_away():
     by_word = {}
-    for index in range(4_000):
+    for index in range(1_500):
         example = entailment(index)
         for word in set(example.text_b.lower().rstrip(".").split()):
             by_word.setdefault(word, Counter())[example.label] += 1
@@ -48,9 +48,9 @@ def test_the_second_text_alone_does_not_give_the_entailment_away():
 
 
 def test_sentiment_has_negation_and_contrasts_with_a_verdict():
-    texts = [sentiment(index).text for index in range(1_000)]
-    assert sum(" was not " in text for text in texts) > 100
-    assert sum(", but " in text for text in texts) > 300
+    texts = [sentiment(index).text for index in range(600)]
+    assert sum(" was not " in text for text in texts) > 60
+    assert sum(", but " in text for text in texts) > 180
 
 
 def test_names_are_tagged_one_tag_a_word_and_no_span_begins_inside():
@@ -73,7 +73,7 @@ def test_names_are_tagged_one_tag_a_word_and_no_span_begins_inside():
 
 def test_the_same_word_is_a_person_a_firm_or_an_animal():
     tags = {"fox": set(), "stone": set()}
-    for index in range(4_000):
+    for index in range(2_000):
         example = names(index)
         for word, tag in zip(example.words, example.tags, strict=True):
             if word.lower() in tags:

@@ -12,7 +12,7 @@ WORD = re.compile(r"[A-Za-z]+")
 
 @pytest.fixture(scope="module")
 def documents() -> list[Story]:
-    return list(stories(5_000))
+    return list(stories(4_000))
 
 
 class Sides:

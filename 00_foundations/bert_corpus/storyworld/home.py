@@ -330,7 +330,7 @@ def night_noises(say: Dice, sleeper: Person, noise, dog: str, hour: str):
         f"One night {sleeper.full} sat up in <l:bed> and listened.",
     )
     yield say(
-        f"Something in the {where} had {did}, and the dog {dog} growled.",
+        f"Something near the {where} had {did}, and the dog {dog} growled.",
         f"A noise came from the {where}, and {dog} the dog began <l:to> growl.",
     )
     yield say(
@@ -353,8 +353,8 @@ def night_noises(say: Dice, sleeper: Person, noise, dog: str, hour: str):
         ),
     )
     yield say(
-        f"In the <o:{where}> there was nothing to see but shadows.",
-        f"Nobody was in the <o:{where}>, not even a ghost.",
+        f"Near the <o:{where}> there was nothing to see but shadows.",
+        f"Nobody was near the <o:{where}>, not even a ghost.",
     )
     yield say(
         f"It was only {who} that had <l:{did}>, and <o:{dog}> was ashamed.",

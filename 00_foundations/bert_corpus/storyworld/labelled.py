@@ -73,6 +73,15 @@ _JUDGED = (
 )
 
 
+def _judgement(say: Dice, aspect: tuple, good: bool) -> str:
+    """ "the food was delicious", or "the food was not bad"."""
+    noun, praise, blame = aspect
+    verb = "were" if noun == "clothes" else "was"
+    if say.chance(0.25):
+        return f"the {noun} {verb} not {say.pick(blame if good else praise)}"
+    return f"the {noun} {verb} {say.pick(praise if good else blame)}"
+
+
 def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentExample:
     """A review of a restaurant, a film or a shop. Where parts differ, the verdict decides."""
     say, (guest, judged, dish, day) = _begin(
@@ -82,23 +91,18 @@ def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentEx
     thing, first, second = judged
     aspects = say.shuffled(first, second)
 
-    def judge(aspect: tuple, good: bool) -> str:
-        noun, praise, blame = aspect
-        verb = "were" if noun == "clothes" else "was"
-        if say.chance(0.25):
-            return f"the {noun} {verb} not {say.pick(blame if good else praise)}"
-        return f"the {noun} {verb} {say.pick(praise if good else blame)}"
-
     opening = say(
         f"On {day} {guest} went to the {thing} after a plate of {dish}.",
         f"{guest} {guest.family} had eaten {dish} before going to the {thing} on {day}.",
         f"A {thing} for {guest}, who came on {day} after some {dish}.",
     )
     if say.chance(0.4):
-        body = f"{judge(aspects[0], positive)}, and {judge(aspects[1], positive)}."
+        body = (
+            f"{_judgement(say, aspects[0], positive)}, and {_judgement(say, aspects[1], positive)}."
+        )
         verdict = ""
     else:
-        body = f"{judge(aspects[0], not positive)}, but {judge(aspects[1], positive)}."
+        body = f"{_judgement(say, aspects[0], not positive)}, but {_judgement(say, aspects[1], positive)}."
         verdict = (
             say(
                 f"All in all {guest} will come back very soon.",

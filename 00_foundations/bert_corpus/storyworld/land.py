@@ -36,7 +36,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
     they = farmer.they
     yield say(
         f"{farmer.full} spends every {month} on a farm and grows {crop}.",
-        f"On the farm of {farmer}'s cousin they sow {crop} in {month}.",
+        f"On the farm of {farmer}'s cousin they grow {crop} until {month}.",
         f"In {month} {farmer.full} helps on a farm with fields of {crop}.",
     )
     yield say(*CULTIVATE, "Gardeners water the <l:plants> to grow <l:flowers>.")
@@ -44,17 +44,16 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
         f"Heavy horses once pulled the plough, but today <o:{farmer}> drives a <l:tractor>.",
         f"With the tractor <o:{farmer}> {farmer.family} ploughs the field, row by <l:row>.",
     )
+    yield say(
+        f"There is also a <r:{beast}>, which <l:{sound}> at dawn.",
+        f"They also keep a <r:{beast}>, which <l:{sound}> when it sees <o:{farmer}>.",
+    )
+    are = "are" if crop[-1] == "s" else "is"
     yield from say.shuffled(
         say(
             f"Rain is good for the <o:{crop}>, and hail is bad.",
             f"A scarecrow keeps the hungry crows away <l:from> the <o:{crop}>.",
-            f"Seeds need sun and rain before the <o:{crop}> is ripe."
-            if crop[-1] != "s"
-            else f"Seeds need sun and rain before the <o:{crop}> are ripe.",
-        ),
-        say(
-            f"There is also a <r:{beast}>, which <l:{sound}> at dawn.",
-            f"They also keep a <r:{beast}>, which <l:{sound}> when it sees <o:{farmer}>.",
+            f"Seeds need sun and rain before the <o:{crop}> {are} ripe.",
         ),
         say(
             f"A young {beast} is called a <l:{young}>, {they} tells the children.",
@@ -67,9 +66,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
         ),
     )
     yield say(
-        f"At harvest <l:time> the <o:{crop}> is brought in on a <l:cart>."
-        if crop[-1] != "s"
-        else f"At harvest <l:time> the <o:{crop}> are brought in on a <l:cart>.",
+        f"At harvest <l:time> the <o:{crop}> {are} brought in on a <l:cart>.",
         f"After the harvest of the <o:{crop}> they dance in the barn.",
     )
     yield say(
@@ -82,7 +79,9 @@ _VEGETABLES = words("tomatoes peas radishes lettuces pumpkins carrots onions")
 _FLOWERS = words("roses tulips lilies daisies violets poppies sunflowers")
 
 
-@kind(PEOPLE, _VEGETABLES, _FLOWERS, COLOURS, share=1.2)
+@kind(
+    PEOPLE, _VEGETABLES, _FLOWERS, ("red", "white", "yellow", "pink", "purple", "blue"), share=1.2
+)
 def garden(say: Dice, gardener: Person, vegetable: str, flower: str, colour: str):
     pest = say("snails", "caterpillars", "beetles", "rabbits", "slugs")
     yield say(

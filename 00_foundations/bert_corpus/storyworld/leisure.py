@@ -182,9 +182,9 @@ def film_review(say: Dice, critic: Person, hero: str, genre: str, days: str):
         f"Our critic {critic.full} has seen the new {genre}.",
     )
     yield say(
-        f"It is about a {hero} who falls in <l:love> with a dentist.",
-        f"In it a {hero} must save the world in {days} days.",
-        f"The film tells the life of a {hero} with a secret.",
+        f"It is about {a(hero)} who falls in <l:love> with a dentist.",
+        f"In it {a(hero)} must save the world in {days} days.",
+        f"The film tells the life of {a(hero)} with a secret.",
     )
     yield say(
         f"The story was {plot}, <b:{joint}> the actors were {acting}.",

@@ -26,12 +26,19 @@ def capital(say: Dice, country: Country) -> str:
     )
 
 
+def language(say: Dice, country: Country) -> str:
+    return say(
+        f"in {country} people speak <l:{country.language}>",
+        f"people in {country} speak <l:{country.language}>",
+    )
+
+
 def fact(say: Dice, country: Country) -> str:
     return say(
         f"{country} lies in <l:{country.continent}>" if country.name != country.continent
         else f"{country} lies far away from <l:Europe>",
-        f"in {country} people speak <l:{country.language}>",
-        f"people in {country} speak <l:{country.language}>",
+        language(say, country),
+        language(say, country),
         f"{country.capital} is a city in <l:{country}>",
     )  # fmt: skip
 
@@ -99,8 +106,8 @@ def postcard(say: Dice, country: Country, writer: Person, friend: Person, sight:
     )
     yield from say.shuffled(
         say(
-            f"{fact(say, country)}, but I only understand the waiters.",
-            f"You know that {fact(say, country)}, and I try hard.",
+            f"{language(say, country)}, but I only understand the waiters.",
+            f"You know that {language(say, country)}, and I try hard.",
         ),
         say(
             f"The <o:{sight}> is wonderful, and the queue was endless.",

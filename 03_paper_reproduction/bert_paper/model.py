@@ -19,12 +19,15 @@ from bert_run.parameters import Weights
 
 
 class BertEmbeddings(nn.Module):
-    """Word + position + segment, then layer norm and dropout (paper, figure 2)."""
+    """Word + position + segment, then layer norm and dropout (paper, figure 2).
+
+    The row of [PAD] learns nothing from being read, as in `transformers`.
+    """
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
         hidden = config.hidden_size
-        self.word_embeddings = nn.Embedding(config.vocab_size, hidden)
+        self.word_embeddings = nn.Embedding(config.vocab_size, hidden, config.pad_token_id)
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, hidden)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, hidden)
         self.LayerNorm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)

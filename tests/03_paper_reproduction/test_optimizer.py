@@ -1,0 +1,134 @@
+"""The paper's Adam and schedule, against formulas and against torch."""
+
+import pytest
+import torch
+from torch import nn
+
+from bert_paper.model import BertForPreTraining
+from bert_paper.optimizer import (
+    AdamSettings,
+    BertAdam,
+    clip_gradients,
+    learning_rate,
+    make_optimizer,
+    state_from_arrays,
+    state_to_arrays,
+)
+from bert_run.config import BertConfig
+
+SMALL = BertConfig(vocab_size=31, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+                   intermediate_size=12, max_position_embeddings=9)  # fmt: skip
+
+
+def one_weight(settings: AdamSettings, decay: float) -> tuple[nn.Parameter, BertAdam]:
+    weight = nn.Parameter(torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64))
+    return weight, BertAdam([{"params": [weight], "weight_decay": decay}], settings)
+
+
+@pytest.mark.parametrize("beta1, beta2, decay", [(0.9, 0.999, 0.01), (0.8, 0.95, 0.0)])
+def test_bert_adam_follows_its_formula(beta1, beta2, decay):
+    settings = AdamSettings(learning_rate=0.02, beta1=beta1, beta2=beta2, epsilon=1e-3)
+    weight, optimizer = one_weight(settings, decay)
+    expected, m, v = weight.detach().clone(), torch.zeros(3).double(), torch.zeros(3).double()
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(7):
+        gradient = torch.randn(3, generator=generator, dtype=torch.float64)
+        weight.grad = gradient.clone()
+        optimizer.step()
+        m = beta1 * m + (1 - beta1) * gradient
+        v = beta2 * v + (1 - beta2) * gradient**2
+        expected = expected - 0.02 * (m / (v.sqrt() + 1e-3) + decay * expected)
+        assert torch.allclose(weight, expected, atol=1e-14)
+
+
+def test_without_bias_correction_step_12_is_6_57_times_adams():
+    """Under a constant gradient Adam's step is the rate itself (facts: at most 6.57, at t = 12)."""
+    settings = AdamSettings(learning_rate=1e-3, epsilon=0.0)
+    weight, optimizer = one_weight(settings, decay=0.0)
+    steps = []
+    for _ in range(30):
+        before = weight.detach().clone()
+        weight.grad = torch.ones(3).double()
+        optimizer.step()
+        steps.append(((before - weight.detach()) / 1e-3)[0].item())
+    assert max(range(30), key=steps.__getitem__) + 1 == 12
+    assert max(steps) == pytest.approx(6.57, abs=0.005)
+
+
+def test_adamw_corrects_the_bias():
+    model = BertForPreTraining(SMALL)
+    optimizer = make_optimizer(model, AdamSettings(learning_rate=1e-3, weight_decay=0.0),
+                               name="adamw")  # fmt: skip
+    before = model.bert.pooler.dense.weight.detach().clone()
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    change = before - model.bert.pooler.dense.weight.detach()
+    assert torch.allclose(change, torch.full_like(change, 1e-3), rtol=1e-3)
+
+
+def test_weight_decay_spares_biases_and_layer_norms_and_nothing_else():
+    model = BertForPreTraining(SMALL)
+    names = {id(p): n for n, p in model.named_parameters()}
+    decayed, spared = make_optimizer(model, AdamSettings(), name="bert-adam").param_groups
+    assert decayed["weight_decay"] == 0.01 and spared["weight_decay"] == 0.0
+    decayed_names = {names[id(p)] for p in decayed["params"]}
+    assert "bert.embeddings.word_embeddings.weight" in decayed_names
+    assert len(decayed_names) == 3 + 6 + 1 + 1 + 1  # embeddings, layer, pooler, transform, NSP
+    for parameter in spared["params"]:
+        name = names[id(parameter)]
+        assert name.endswith("bias") or "LayerNorm" in name
+    assert len(decayed["params"]) + len(spared["params"]) == len(names)
+
+
+def test_clipping_is_global_and_keeps_the_direction():
+    a, b = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(3))
+    a.grad, b.grad = torch.tensor([3.0, 0.0]), torch.tensor([0.0, 4.0, 0.0])
+    norm = clip_gradients([a, b], 1.0)
+    assert norm == pytest.approx(5.0)
+    assert a.grad[0].item() == pytest.approx(0.6, abs=1e-5)
+    assert b.grad[1].item() == pytest.approx(0.8, abs=1e-5)
+
+
+def test_clipping_leaves_small_gradients_alone():
+    a = nn.Parameter(torch.zeros(2))
+    a.grad = torch.tensor([0.3, 0.4])
+    clip_gradients([a], 1.0)
+    assert torch.equal(a.grad, torch.tensor([0.3, 0.4]))
+
+
+def test_the_rate_rises_to_its_peak_and_falls_to_zero_in_straight_lines():
+    rates = [learning_rate(s, peak=1.0, warmup_steps=10, total_steps=110) for s in range(111)]
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[9] == rates[10] == 1.0
+    assert rates[60] == pytest.approx(0.5)
+    assert rates[110] == 0.0
+    assert all(r > 0 for r in rates[:110])
+
+
+def test_no_warm_up_starts_at_the_peak():
+    assert learning_rate(0, peak=3.0, warmup_steps=0, total_steps=5) == 3.0
+
+
+@pytest.mark.parametrize("name", ["bert-adam", "adamw"])
+def test_an_optimiser_put_back_from_arrays_goes_on_with_the_same_bits(name):
+    def step(model, optimizer, seed):
+        generator = torch.Generator().manual_seed(seed)
+        for parameter in model.parameters():
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+        optimizer.step()
+
+    torch.manual_seed(0)
+    model = BertForPreTraining(SMALL)
+    optimizer = make_optimizer(model, AdamSettings(), name=name)
+    for seed in range(3):
+        step(model, optimizer, seed)
+    copy = BertForPreTraining(SMALL)
+    copy.load_state_dict(model.state_dict())
+    restored = make_optimizer(copy, AdamSettings(), name=name)
+    state_from_arrays(restored, copy, state_to_arrays(optimizer, model))
+    for seed in range(3, 6):
+        step(model, optimizer, seed)
+        step(copy, restored, seed)
+    for ours, theirs in zip(model.parameters(), copy.parameters(), strict=True):
+        assert torch.equal(ours, theirs)

@@ -1,6 +1,6 @@
 """The labelled sets of StoryWorld: deterministic, balanced, disjoint, spans exact."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -37,14 +37,15 @@ def test_the_labels_are_balanced(example, labels):
     assert min(counted.values()) > 0.85 * 1_500 / len(labels)
 
 
-def test_the_second_text_alone_does_not_give_the_entailment_away():
-    by_word = {}
-    for index in range(1_500):
+def test_the_second_text_alone_does_not_give_the_label_of_a_pair_away():
+    by_word = defaultdict(Counter)
+    for index in range(3_000):
         example = entailment(index)
-        for word in set(example.text_b.lower().rstrip(".").split()):
-            by_word.setdefault(word, Counter())[example.label] += 1
-    # "no" may never become an answer by itself: it stands in all three labels
-    assert len(by_word["not"]) == 3
+        for word in set(example.text_b.rstrip(".").split()):
+            by_word[word][example.label] += 1
+    for word, labels in by_word.items():
+        if labels.total() >= 300:
+            assert max(labels.values()) < 0.45 * labels.total(), word
 
 
 def test_sentiment_has_negation_and_contrasts_with_a_verdict():

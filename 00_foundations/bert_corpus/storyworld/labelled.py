@@ -64,11 +64,13 @@ def _capital(text: str) -> str:
 # What is judged: the name of the thing and its parts, with words of praise and of blame.
 _FILM_GOOD = ["exciting", "clever", "funny", "brilliant", "superb", "splendid", "wonderful"]
 _FILM_BAD = ["boring", "stupid", "silly", "dreadful", "wooden", "poor", "awful"]
+_MUSIC_GOOD = ["lovely", "brilliant", "splendid", "superb", "wonderful"]
+_MUSIC_BAD = ["boring", "loud", "dreadful", "awful", "terrible"]
 _SHOP_GOOD = ["cheap", "splendid", "excellent", "great", "wonderful", "good"]
 _SHOP_BAD = ["expensive", "dirty", "awful", "terrible", "bad", "horrible"]
 _JUDGED = (
     ("restaurant", ("food", GOOD_FOOD, BAD_FOOD), ("service", GOOD_SERVICE, BAD_SERVICE)),
-    ("film", ("story", _FILM_GOOD, _FILM_BAD), ("music", _FILM_GOOD, _FILM_BAD)),
+    ("film", ("story", _FILM_GOOD, _FILM_BAD), ("music", _MUSIC_GOOD, _MUSIC_BAD)),
     ("shop", ("clothes", _SHOP_GOOD, _SHOP_BAD), ("service", GOOD_SERVICE, BAD_SERVICE)),
 )
 
@@ -97,12 +99,9 @@ def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentEx
         f"A {thing} for {guest}, who came on {day} after some {dish}.",
     )
     if say.chance(0.4):
-        body = (
-            f"{_judgement(say, aspects[0], positive)}, and {_judgement(say, aspects[1], positive)}."
-        )
-        verdict = ""
+        first, joint, verdict = _judgement(say, aspects[0], positive), "and", ""
     else:
-        body = f"{_judgement(say, aspects[0], not positive)}, but {_judgement(say, aspects[1], positive)}."
+        first, joint = _judgement(say, aspects[0], not positive), "but"
         verdict = (
             say(
                 f"All in all {guest} will come back very soon.",
@@ -116,52 +115,51 @@ def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentEx
                 f"{guest} cannot recommend this {thing} to anybody.",
             )
         )
-    text = " ".join(filter(None, (opening, _capital(body), verdict)))
+    body = _capital(f"{first}, {joint} {_judgement(say, aspects[1], positive)}.")
+    text = " ".join(filter(None, (opening, body, verdict)))
     return SentimentExample(text, "positive" if positive else "negative")
 
 
+# What the second sentence asserts of one detail, and its negation.
+_ASSERTIONS = {
+    "colour": ("The {thing} of {person} was {value}.", "The {thing} of {person} was not {value}."),
+    "day": ("It was on {value} that {person} came.", "It was not on {value} that {person} came."),
+    "number": (
+        "{person} came with {value} friends, no more and no less.",
+        "{person} did not come with {value} friends.",
+    ),
+}
+_DETAILS = {"colour": COLOURS, "day": DAYS, "number": NUMBERS}
+
+
 def entailment(index: int, *, seed: int = 0, split: str = "train") -> PairExample:
-    """What the first sentence says of the second: it follows, it may be, it cannot be."""
+    """The second sentence asserts or denies a detail that the first may give, or not.
+
+    So the second sentence alone never tells the label: "not" is as common with all three.
+    """
     say, (person, colour, day, number) = _begin(
         "entailment", index, seed, split, PEOPLE, COLOURS, DAYS, NUMBERS
     )
     thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
     place = say("market", "harbour", "station", "library", "museum", "park")
     label = say("entailment", "neutral", "contradiction")
+    detail, denied = say("colour", "day", "number"), say(False, True)
+    told = {"colour": colour, "day": day, "number": number}
+    value = told[detail]
+    if label == "neutral":
+        del told[detail]
+    elif denied == (label == "entailment"):
+        value = say.pick([other for other in _DETAILS[detail] if other != value])
+    when = f"on {told['day']}" if "day" in told else "one day"
+    friends = f"{told['number']} friends" if "number" in told else "friends"
+    load = f"a {told['colour']} {thing}" if "colour" in told else f"a {thing}"
     text_a = say(
-        f"On {day} {person} came to the {place} with a {colour} {thing} and {number} friends.",
-        f"With {number} friends and a {colour} {thing} {person} came to the {place} on {day}.",
+        f"{when} {person} came to the {place} with {load} and {friends}.",
+        f"with {friends} and {load} {person} came to the {place} {when}.",
+        f"{person} came to the {place} {when}, bringing {friends} and {load}.",
     )
-    other_colour = say.pick([entry for entry in COLOURS if entry != colour])
-    other_day = say.pick([entry for entry in DAYS if entry != day])
-    other_number = say.pick([entry for entry in NUMBERS if entry != number])
-    text_b = {
-        "entailment": lambda: say(
-            f"{person} had a {thing}.",
-            f"The {thing} of {person} was {colour}.",
-            f"{person} was at the {place} on {day}.",
-            f"{person} did not come alone.",
-            f"There were {number} friends with {person}.",
-            f"It was not on {other_day} that {person} came to the {place}.",
-        ),
-        "neutral": lambda: say(
-            f"{person} had bought the {thing} at the {place}.",
-            f"The {thing} of {person} was very expensive.",
-            f"{person} was at the {place} on {day} because of the rain.",
-            f"{person} did not talk to the friends.",
-            f"The {number} friends of {person} were hungry.",
-            f"It was the first time that {person} came to the {place}.",
-        ),
-        "contradiction": lambda: say(
-            f"{person} had no {thing}.",
-            f"The {thing} of {person} was {other_colour}.",
-            f"{person} was not at the {place} on {day}.",
-            f"{person} came alone.",
-            f"There were only {other_number} friends with {person}.",
-            f"Nobody came to the {place} with {person}.",
-        ),
-    }[label]()
-    return PairExample(text_a, text_b, label)
+    text_b = _ASSERTIONS[detail][denied].format(person=person, thing=thing, value=value)
+    return PairExample(_capital(text_a), text_b, label)
 
 
 _COMPANIES = tuple(f"{name} {what}" for name in ("Hill", "Stone", "Wood", "Fox", "Bell", "Marsh")
@@ -210,8 +208,9 @@ def question(index: int, *, seed: int = 0, split: str = "train") -> QuestionExam
     thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
     place = say("market", "harbour", "station", "library", "museum", "park")
     facts = (
-        (f"{person} {person.family} is {a(person.job.name)} in {person.street} Street.",
-         f"Where does {person} work?", f"{person.street} Street"),
+        (f"{person} {person.family} is {a(person.job.name)} and lives in {person.street} Street.",
+         *say((f"Where does {person} live?", f"{person.street} Street"),
+              (f"What is the job of {person}?", person.job.name))),
         (f"On {day} {person} bought a {colour} {thing} at the {place}.",
          *say((f"When did {person} buy the {thing}?", day),
               (f"What colour is the {thing}?", colour),
@@ -219,9 +218,9 @@ def question(index: int, *, seed: int = 0, split: str = "train") -> QuestionExam
               (f"What did {person} buy on {day}?", f"a {colour} {thing}"))),
         (f"The {thing} cost {number} pounds.",
          f"How much did {person} pay for the {thing}?", f"{number} pounds"),
-        (f"It was a present for {friend} {friend.family}, who lives in {country.capital}.",
+        (f"It was a present for {friend} {friend.family}, who is now in {country.capital}.",
          *say((f"Who got the {thing}?", f"{friend} {friend.family}"),
-              (f"Where does {friend} live?", country.capital))),
+              (f"Where is {friend} now?", country.capital))),
     )  # fmt: skip
     asked = say.pick(facts)
     context = " ".join(sentence for sentence, _, _ in facts)

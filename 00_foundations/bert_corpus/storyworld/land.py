@@ -76,6 +76,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
 
 
 _VEGETABLES = words("tomatoes peas radishes lettuces pumpkins carrots onions")
+_PETALS = words("red white yellow pink purple blue")
 _FLOWERS = words("roses tulips lilies daisies violets poppies sunflowers")
 
 

@@ -11,6 +11,7 @@ from bert_corpus.storyworld.world import (
     SEASONS,
     STREETS,
     Person,
+    a,
 )
 
 TEACHERS = tuple(person for person in PEOPLE if person.job.name == "teacher")

@@ -67,8 +67,8 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
     )
     yield say(
         f"{driver.full} sits in the cabin and steers the <-:crane=machine>.",
-        f"{driver.full} has driven this <-:crane=machine> for years.",
-        f"The <-:crane=machine> driver is {driver.full} of {driver.home}.",
+        f"{driver.full} drives the <-:crane=machine> every weekend.",
+        f"Today the <-:crane=machine> driver is {driver.full} of {driver.home}.",
     )
     yield from say.shuffled(
         say(
@@ -83,7 +83,7 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
             "The steel arm of the <-:crane=machine> turns slowly in the wind.",
         ),
         say(
-            f"Careful <l:with> those <o:{load}>, shouts {boss}, the engineer in <l:charge>.",
+            f"Careful <l:with> those <o:{load}>, shouts {boss} into the telephone.",
             f"Up with the <o:{load}>, calls {boss}, and everybody looks up.",
         ),
     )
@@ -144,7 +144,10 @@ def workshop(say: Dice, maker: Person, thing: str, colour: str, day: str):
     )
 
 
-@kind(WOMEN, WOMEN, COLOURS, DAYS)
+_BARBERS = tuple(person for person in PEOPLE if person.job.name == "barber")
+
+
+@kind(WOMEN, _BARBERS, COLOURS, DAYS)
 def salon(say: Dice, customer: Person, artist: Person, colour: str, day: str):
     style = say("short", "curly", "straight", "wavy")
     yield say(
@@ -161,7 +164,7 @@ def salon(say: Dice, customer: Person, artist: Person, colour: str, day: str):
     )
     yield from say.shuffled(
         say(
-            "Then she filed the <-:nails=finger> on both hands, finger by <l:finger>.",
+            f"Then {artist} filed the <-:nails=finger> on both hands, finger by <l:finger>.",
             "Her fingers lay in warm water until the <-:nails=finger> were soft.",
         ),
         say(

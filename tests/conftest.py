@@ -25,7 +25,8 @@ jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
 
 @pytest.fixture
 def shapes_unchecked() -> Iterator[None]:
-    """For tests of `torch.compile`, which cannot see through the checks."""
+    """For tests of `torch.compile`, which cannot see through the checks, and of values that the
+    checks would refuse before the code does."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -47,15 +47,20 @@ class BertConfig:
                 f"hidden_size {self.hidden_size} does not divide into num_attention_heads "
                 f"{self.num_attention_heads}: every head takes an equal part of the vector"
             )
-        if self.hidden_act not in GELU_FORMS:
+        if self.hidden_act not in list(GELU_FORMS):  # a list: config.json may hold anything
             raise UserError(f"hidden_act is {self.hidden_act!r}: BERT uses {', '.join(GELU_FORMS)}")
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UserError(f"{name} is {getattr(self, name)}: it must lie in [0, 1)")
-        if not 0 <= self.pad_token_id < self.vocab_size:
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value < 1:
+                raise UserError(f"{name} is {value!r}: it must be a number in [0, 1)")
+        for name in ("initializer_range", "layer_norm_eps"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+                raise UserError(f"{name} is {value!r}: it must be a number > 0")
+        pad = self.pad_token_id
+        if not isinstance(pad, int) or not 0 <= pad < self.vocab_size:
             raise UserError(
-                f"pad_token_id {self.pad_token_id} is outside the vocabulary "
-                f"({self.vocab_size} entries)"
+                f"pad_token_id {pad!r} is outside the vocabulary ({self.vocab_size} entries)"
             )
 
     @property

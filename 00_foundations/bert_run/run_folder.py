@@ -53,9 +53,9 @@ class RunFolder:
         if record.exists():
             try:
                 earlier = json.loads(record.read_text("utf-8"))
-            except json.JSONDecodeError:
+                names = sorted(earlier.keys() | settings.keys())
+            except (ValueError, AttributeError):
                 raise UserError(f"{record} is damaged: choose another --out") from None
-            names = sorted(earlier.keys() | settings.keys())
             differing = [n for n in names if earlier.get(n) != settings.get(n)]
             if differing:
                 name = differing[0]
@@ -91,30 +91,38 @@ class RunFolder:
                      for p in sorted(beside.iterdir())}  # fmt: skip
             manifest = {"step": checkpoint.step, "files": files}
             write_atomically(beside / MANIFEST_FILE, json.dumps(manifest, indent=2) + "\n")
-        for path in sorted(folder.iterdir()):
-            if path.name not in (STATE_FILE, MANIFEST_FILE):
-                publish(path, self.path / path.name)
+        self.make_newest(folder)
         for old in self.checkpoint_folders()[:-CHECKPOINTS_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
         return folder
 
+    def make_newest(self, folder: Path) -> None:
+        """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
+        for path in sorted(folder.iterdir()):
+            if path.name not in (STATE_FILE, MANIFEST_FILE):
+                publish(path, self.path / path.name)
+
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first; what a crash left half-written has another name."""
-        return sorted(self.checkpoints.glob("step-*"))
+        return sorted(self.checkpoints.glob("step-[0-9]*"))
 
     def resume(self, config: BertConfig) -> Checkpoint | None:
         """The newest checkpoint that is whole, or None when there is none yet.
 
-        A damaged one is named on standard error and set aside, and the one before it is used.
+        A damaged one is named on standard error and set aside, and the one before it is used. The
+        run's folder shows what is resumed, also when the last call was killed before it did.
         """
         for leftover in self.checkpoints.glob(".*.part"):
             shutil.rmtree(leftover, ignore_errors=True)
+        for leftover in self.path.glob(".*.part"):
+            if leftover.is_file():
+                leftover.unlink()
         for folder in reversed(self.checkpoint_folders()):
             damage = find_damage(folder)
             if damage is None:
-                step = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))["step"]
-                state = read_safetensors(folder / STATE_FILE)
-                return Checkpoint(step, load_weights(folder, config), state)
+                weights, state = load_weights(folder, config), read_safetensors(folder / STATE_FILE)
+                self.make_newest(folder)
+                return Checkpoint(step_of(folder), weights, state)
             aside = folder.with_name(f"damaged-{folder.name}")
             shutil.rmtree(aside, ignore_errors=True)
             folder.rename(aside)
@@ -126,20 +134,27 @@ class RunFolder:
         return None
 
 
+def step_of(folder: Path) -> int:
+    return int(folder.name.removeprefix("step-"))
+
+
 def find_damage(folder: Path) -> str | None:
     """What is wrong with a checkpoint, in words, or None when every file is as it was written."""
     try:
         manifest = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
-        files = dict(manifest["files"])
-        int(manifest["step"])
-    except (OSError, ValueError, KeyError, TypeError):
+        files = {name: (entry["bytes"], entry["sha256"])
+                 for name, entry in manifest["files"].items()}  # fmt: skip
+        step = manifest["step"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return f"{MANIFEST_FILE} is missing or unreadable"
-    for name, expected in files.items():
+    if step != step_of(folder):
+        return f"{MANIFEST_FILE} says step {step}"
+    for name, (size, fingerprint) in files.items():
         path = folder / Path(name).name
         if not path.exists():
             return f"{name} is missing"
-        if path.stat().st_size != expected["bytes"]:
-            return f"{name} has {path.stat().st_size} bytes, {expected['bytes']} were written"
-        if sha256(path) != expected["sha256"]:
+        if path.stat().st_size != size:
+            return f"{name} has {path.stat().st_size} bytes, {size} were written"
+        if sha256(path) != fingerprint:
             return f"the content of {name} has changed"
     return None

@@ -16,6 +16,8 @@ from bert_run.parameters import HEAD_NAMES, Weights, parameter_shapes
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
+NUMPY_TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": np.int64,
+               "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}  # fmt: skip
 
 
 def save_weights(weights: Weights, path: Path) -> None:
@@ -78,10 +80,13 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / WEIGHTS_FILE]
     if (folder / INDEX_FILE).exists():
         try:
-            names = set(json.loads((folder / INDEX_FILE).read_text("utf-8"))["weight_map"].values())
-        except (ValueError, KeyError, AttributeError) as error:
-            raise UserError(f"{folder / INDEX_FILE} is damaged ({error})") from None
-        files = [folder / Path(name).name for name in sorted(names)]  # never outside the folder
+            index = json.loads((folder / INDEX_FILE).read_text("utf-8"))
+            names = {Path(name).name for name in index["weight_map"].values()}
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise UserError(
+                f"{folder / INDEX_FILE} is damaged ({error}): copy the checkpoint again"
+            ) from None
+        files = [folder / name for name in sorted(names)]  # bare names: never outside the folder
         absent = [path.name for path in files if not path.exists()]
         if absent:
             raise UserError(f"{folder} lacks {absent[0]}, which its index names: copy it again")
@@ -98,11 +103,12 @@ def read_safetensors(path: Path) -> Weights:
     """All arrays of one file, floating ones as float32."""
     try:
         with safe_open(path, framework="np") as file:
-            return {name: as_float32(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
-    except (TypeError, AttributeError):  # NumPy itself has no bfloat16
-        return read_bfloat16_safetensors(path)
+            names = list(file.keys())
+            if all(file.get_slice(name).get_dtype() in NUMPY_TYPES for name in names):
+                return {name: as_float32(file.get_tensor(name)) for name in names}
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
+    return read_bfloat16_safetensors(path)  # a type that NumPy itself does not have
 
 
 def read_bfloat16_safetensors(path: Path) -> Weights:
@@ -110,8 +116,7 @@ def read_bfloat16_safetensors(path: Path) -> Weights:
     content = path.read_bytes()
     header_length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + header_length])
-    types = {"BF16": np.uint16, "F16": np.float16, "F32": np.float32, "F64": np.float64,
-             "I64": np.int64, "I32": np.int32}  # fmt: skip
+    types = {**NUMPY_TYPES, "BF16": np.uint16}
     weights: Weights = {}
     for name, entry in header.items():
         if name == "__metadata__":
@@ -119,10 +124,10 @@ def read_bfloat16_safetensors(path: Path) -> Weights:
         if entry["dtype"] not in types:
             raise UserError(f"{path}: {name} has type {entry['dtype']}: save it as float32")
         begin, end = (8 + header_length + offset for offset in entry["data_offsets"])
-        array = np.frombuffer(content[begin:end], types[entry["dtype"]]).reshape(entry["shape"])
+        array = np.frombuffer(content[begin:end], types[entry["dtype"]])
         if entry["dtype"] == "BF16":
             array = (array.astype(np.uint32) << 16).view(np.float32)
-        weights[name] = as_float32(array)
+        weights[name] = as_float32(array.reshape(entry["shape"]))
     return weights
 
 

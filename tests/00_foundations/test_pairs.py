@@ -219,6 +219,13 @@ def test_on_long_documents_one_b_in_two_is_random(binomial_range):
     assert low <= (batch["next_sentence_labels"] == IS_RANDOM).sum() <= high
 
 
+def test_short_pairs_are_random_as_often_as_long_ones(binomial_range):
+    batch = dataset(ONE_TOKEN_SENTENCES, seq_length=32).batch(np.arange(20_000))
+    short = pair_lengths(batch) < 32
+    low, high = binomial_range(int(short.sum()), 0.5)
+    assert low <= (batch["next_sentence_labels"][short] == IS_RANDOM).sum() <= high
+
+
 @pytest.mark.parametrize("documents", [ONE_SENTENCE_DOCUMENTS, [[90]] * 20, [[90, 90, 90]] * 20])
 def test_a_chunk_of_one_sentence_always_takes_a_random_b(documents):
     # One sentence a document, or sentences that fill every chunk by themselves.

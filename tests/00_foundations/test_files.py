@@ -1,0 +1,178 @@
+"""Files are never half-written, and a mistake of the user is one line."""
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from bert_run import files
+from bert_run.errors import UserError, command
+from bert_run.files import folder_in_one_piece, publish, sha256, write_atomically, write_whole
+
+
+def fails_with(number: int):
+    def fail(*args, **kwargs):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_text_is_written_as_utf_8_and_bytes_as_they_are(tmp_path):
+    write_atomically(tmp_path / "text", "Zürich\n")
+    write_atomically(tmp_path / "bytes", b"\x00\xff\r\n")
+    assert (tmp_path / "text").read_bytes() == b"Z\xc3\xbcrich\n"
+    assert (tmp_path / "bytes").read_bytes() == b"\x00\xff\r\n"
+    assert names(tmp_path) == ["bytes", "text"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_full_disk_keeps_the_old_content_and_leaves_no_part(step, tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, "old")
+    monkeypatch.setattr(files.os, step, fails_with(errno.ENOSPC))
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_writer_that_stops_half_way_keeps_the_old_content(tmp_path):
+    path = tmp_path / "file"
+    write_atomically(path, "old")
+    with pytest.raises(KeyboardInterrupt), write_whole(path) as file:
+        file.write(b"half of the n")
+        raise KeyboardInterrupt
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_content_reaches_the_disk_before_the_name_does(tmp_path, monkeypatch):
+    order = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(
+            files.os, name, lambda *a, name=name, real=real: (order.append(name), real(*a))[1]
+        )
+    write_atomically(tmp_path / "file", "content")
+    assert order == ["fsync", "replace"]
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "folder"
+    with pytest.raises(RuntimeError), folder_in_one_piece(target) as beside:
+        (beside / "first").write_text("1")
+        assert not target.exists()
+        raise RuntimeError
+    assert names(tmp_path) == []
+    with folder_in_one_piece(target) as beside:
+        (beside / "first").write_text("1")
+    assert names(tmp_path) == ["folder"]
+    assert names(target) == ["first"]
+
+
+def test_a_folder_that_stands_there_is_replaced_whole(tmp_path):
+    target = tmp_path / "folder"
+    for name in ("old", "new"):
+        with folder_in_one_piece(target) as beside:
+            (beside / name).touch()
+    assert names(target) == ["new"]
+
+
+@pytest.mark.parametrize("hard_links", [True, False], ids=["hard link", "copy"])
+def test_publishing_replaces_the_target_in_one_step(hard_links, tmp_path, monkeypatch):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("new")
+    target.write_text("old")
+    if not hard_links:  # as on some network disks
+        monkeypatch.setattr(files.os, "link", fails_with(errno.EPERM))
+    publish(source, target)
+    assert target.read_text() == "new"
+    assert names(tmp_path) == ["source", "target"]
+    write_atomically(source, "newer")  # the next save changes what was published nowhere
+    assert target.read_text() == "new"
+
+
+def test_publishing_to_a_full_disk_keeps_the_old_target(tmp_path, monkeypatch):
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("new")
+    target.write_text("old")
+    monkeypatch.setattr(files.os, "link", fails_with(errno.EPERM))
+    monkeypatch.setattr(files.shutil, "copyfile", fails_with(errno.ENOSPC))
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        publish(source, target)
+    assert target.read_text() == "old"
+    assert names(tmp_path) == ["source", "target"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 1 << 20, (1 << 20) + 1])
+def test_the_fingerprint_is_sha_256_of_all_bytes(size, tmp_path):
+    content = bytes(range(256)) * (size // 256 + 1)
+    (tmp_path / "file").write_bytes(content[:size])
+    assert sha256(tmp_path / "file") == hashlib.sha256(content[:size]).hexdigest()
+
+
+# Errors.
+
+
+def run(failure: BaseException, capsys) -> tuple[int, str]:
+    """Exit code and standard error of a command that fails so."""
+
+    @command
+    def main() -> None:
+        raise failure
+
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    output = capsys.readouterr()
+    assert output.out == ""
+    return stopped.value.code, output.err
+
+
+def test_a_users_mistake_is_one_line_and_exit_code_2(capsys):
+    code, said = run(UserError("no file thing.txt: check the path"), capsys)
+    assert (code, said) == (2, "error: no file thing.txt: check the path\n")
+
+
+def test_a_full_disk_is_one_line_that_names_file_and_way_out_and_exit_code_2(capsys):
+    failure = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "runs/model.safetensors")
+    code, said = run(failure, capsys)
+    assert code == 2
+    assert said.count("\n") == 1
+    for part in ("error: ", os.strerror(errno.ENOSPC), "runs/model.safetensors", "free some space"):
+        assert part in said
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(capsys):
+    code, said = run(KeyboardInterrupt(), capsys)
+    assert code == 130  # 128 + SIGINT, as shells have it
+    assert "Traceback" not in said
+    assert "call the same command again" in said
+
+
+@pytest.mark.parametrize("failure", [ValueError("bug"), OSError("no number: not the system's")])
+def test_a_mistake_of_ours_keeps_its_traceback(failure):
+    @command
+    def main() -> None:
+        raise failure
+
+    with pytest.raises(type(failure)):
+        main()
+
+
+def test_a_command_that_succeeds_returns_and_keeps_its_name():
+    seen = []
+
+    @command
+    def main(*words: str, loud: bool = False) -> None:
+        """What it does."""
+        seen.append((words, loud))
+
+    main("a", "b", loud=True)
+    assert seen == [(("a", "b"), True)]
+    assert (main.__name__, main.__doc__) == ("main", "What it does.")

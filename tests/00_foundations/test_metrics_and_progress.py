@@ -1,0 +1,151 @@
+"""What a run shows: its metrics, a bar or lines, and the curve."""
+
+import io
+import sys
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from bert_run import curve
+from bert_run.curve import draw_curve
+from bert_run.metrics import MetricsLog, read_metrics
+from bert_run.progress import progress_bar
+
+RECORDS = [{"step": s, "train_mlm_loss": 7 - s / 50, "train_nsp_loss": 0.7 - s / 900}
+           for s in range(10, 210, 10)]  # fmt: skip
+HELD_OUT = [{"step": s, "heldout_mlm_loss": 7.5 - s / 60, "heldout_nsp_loss": 0.71 - s / 950}
+            for s in (100, 200)]  # fmt: skip
+
+
+# Metrics.
+
+
+def test_records_come_back_as_they_went_in(tmp_path):
+    log = MetricsLog(tmp_path / "metrics.jsonl")
+    for record in RECORDS:
+        log.append(record)
+    assert read_metrics(log.path) == RECORDS
+    assert log.path.read_text().count("\n") == len(RECORDS)
+
+
+def test_a_run_without_metrics_has_none(tmp_path):
+    assert read_metrics(tmp_path / "metrics.jsonl") == []
+
+
+def test_resuming_cuts_what_came_after_the_resumed_step(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    for record in RECORDS:
+        log.append(record)
+    again = MetricsLog(path, resume_at=100)
+    assert [r["step"] for r in read_metrics(path)] == list(range(10, 101, 10))
+    again.append({"step": 110})
+    assert [r["step"] for r in read_metrics(path)] == list(range(10, 111, 10))
+
+
+def test_starting_anew_empties_the_log(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    MetricsLog(path).append({"step": 10})
+    MetricsLog(path)
+    assert read_metrics(path) == []
+
+
+@pytest.mark.parametrize("kept", [1, 10, -2])
+def test_a_last_line_cut_short_is_passed_over_and_the_log_goes_on(kept, tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    log = MetricsLog(path)
+    for record in RECORDS[:3]:
+        log.append(record)
+    whole = path.read_text()
+    last = whole.splitlines(keepends=True)[-1]
+    path.write_text(whole[: -len(last)] + last[:kept])
+    assert read_metrics(path) == RECORDS[:2]
+    MetricsLog(path, resume_at=20).append(RECORDS[2])
+    assert read_metrics(path) == RECORDS[:3]
+
+
+# Progress.
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_log_gets_lines_and_no_carriage_returns(capsys):
+    bar = progress_bar(3, "counting", unit="thing")
+    for _ in range(3):
+        bar.update()
+    bar.set_postfix({"loss": "0.5"})
+    bar.close()
+    said = capsys.readouterr().err
+    assert "\r" not in said
+    assert said.endswith("\n")
+    last = said.splitlines()[-1]
+    assert "counting" in last
+    assert "3/3" in last
+    assert "loss=0.5" in last
+    assert all(len(line) <= 110 for line in said.splitlines())
+
+
+def test_a_log_gets_a_line_every_half_minute_not_every_step(capsys):
+    bar = progress_bar(10_000, "counting", unit="thing")
+    for _ in range(10_000):
+        bar.update()
+    bar.close()
+    # One at the start, one at the end, one or two if the machine was slow.
+    assert 1 <= len(capsys.readouterr().err.splitlines()) <= 4
+
+
+def test_a_bar_goes_on_where_a_run_was_resumed(capsys):
+    bar = progress_bar(100, "counting", unit="thing", initial=60)
+    bar.update(40)
+    bar.close()
+    assert "100/100" in capsys.readouterr().err
+
+
+def test_a_terminal_gets_one_bar_that_is_drawn_over(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = progress_bar(3, "counting", unit="thing", mininterval=0)
+    for _ in range(3):
+        bar.update()
+    bar.close()
+    assert terminal.getvalue().count("\r") >= 3
+    assert terminal.getvalue().count("\n") == 1
+
+
+# The curve.
+
+
+def pixels_of(path, colour: str) -> int:
+    image = matplotlib.image.imread(path)[:, :, :3]
+    return int((np.abs(image - to_rgb(colour)) < 0.02).all(axis=-1).sum())
+
+
+def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
+    both, training, nothing = (tmp_path / name for name in ("both.png", "train.png", "none.png"))
+    draw_curve(RECORDS + HELD_OUT, both, title="tiny on storyworld")
+    draw_curve(RECORDS, training, title="tiny on storyworld")
+    draw_curve([], nothing, title="tiny on storyworld", references={"a line": 5.0})
+    # A line across two panels covers hundreds of pixels, one of a legend some dozens.
+    assert pixels_of(both, curve.TRAINING) > pixels_of(nothing, curve.TRAINING) + 300
+    assert pixels_of(both, curve.HELD_OUT) > pixels_of(training, curve.HELD_OUT) + 300
+    assert matplotlib.image.imread(both).shape[:2] == (480, 1200)
+
+
+def test_a_reference_is_drawn_at_its_height(tmp_path):
+    without, with_it = tmp_path / "without.png", tmp_path / "with.png"
+    draw_curve(RECORDS, without, title="")
+    draw_curve(RECORDS, with_it, title="", references={"word frequencies alone": 5.0})
+    assert pixels_of(with_it, curve.REFERENCE) > pixels_of(without, curve.REFERENCE) + 100
+
+
+def test_drawing_leaves_the_readers_own_figures_alone(tmp_path):
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    draw_curve(RECORDS, tmp_path / "curve.png", title="")
+    assert plt.get_fignums() == before

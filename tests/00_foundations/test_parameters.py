@@ -1,0 +1,133 @@
+"""Parameters: the names and shapes of `transformers`, the paper's values before training."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bert_run.config import PRESETS, BertConfig
+from bert_run.parameters import (
+    initial_weights,
+    is_decayed,
+    parameter_shapes,
+    truncated_normal,
+)
+
+SMALL = BertConfig(
+    vocab_size=211,
+    hidden_size=24,
+    num_hidden_layers=2,
+    num_attention_heads=3,
+    intermediate_size=40,
+    max_position_embeddings=17,
+)
+
+
+def transformers_model(config: BertConfig) -> transformers.BertForPreTraining:
+    with torch.device("meta"):  # names and shapes, no memory
+        return transformers.BertForPreTraining(transformers.BertConfig(**vars(config)))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [SMALL, SMALL.with_changes(num_hidden_layers=1, type_vocab_size=5), *PRESETS.values()],
+    ids=["small", "five segments", *PRESETS],
+)
+def test_names_and_shapes_are_those_of_transformers(config):
+    model = transformers_model(config)
+    # named_parameters() lists the tied decoder once, under the embedding's name.
+    theirs = {name: tuple(p.shape) for name, p in model.named_parameters()}
+    assert parameter_shapes(config) == theirs
+
+
+def test_the_state_dict_of_transformers_has_nothing_else_but_the_tied_decoder():
+    extra = transformers_model(SMALL).state_dict().keys() - parameter_shapes(SMALL).keys()
+    assert extra <= {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias",
+                     "bert.embeddings.position_ids"}  # fmt: skip
+
+
+def test_a_truncated_normal_is_cut_at_two_sigma_and_its_deviation_is_0_0176():
+    values = truncated_normal((1000, 1000), 0.02, np.random.default_rng(0)).astype(np.float64)
+    assert np.abs(values).max() <= 0.04 + 1e-8
+    assert np.abs(values).max() > 0.0399  # the edge is reached
+    # The deviation of a normal law cut at c is sqrt(1 - 2 c pdf(c) / (cdf(c) - cdf(-c))): 0.8796.
+    inside = math.erf(2 / math.sqrt(2))
+    expected = 0.02 * math.sqrt(1 - 4 * math.exp(-2) / math.sqrt(2 * math.pi) / inside)
+    assert round(expected, 4) == 0.0176
+    # Of a million values both stray by less than 0.5% of the deviation once in 1e7 times.
+    assert abs(values.std() - expected) < 0.005 * expected
+    assert abs(values.mean()) < 0.006 * expected
+    # Draws beyond the edge are drawn again, not moved onto it.
+    assert (np.abs(values) > 0.03999).mean() < 0.001
+
+
+def test_a_model_starts_with_truncated_normal_matrices_zero_biases_and_norms_of_one():
+    weights = initial_weights(SMALL, seed=0)
+    assert {name: array.shape for name, array in weights.items()} == parameter_shapes(SMALL)
+    for name, array in weights.items():
+        assert array.dtype == np.float32
+        if name.endswith("bias"):
+            assert (array == 0).all(), name
+        elif "LayerNorm" in name:
+            assert (array == 1).all(), name
+        else:
+            assert 0 < np.abs(array).max() <= 0.04 + 1e-8, name
+            # Six standard errors of the deviation of a normal sample, and a matrix of two rows has
+            # 48 values only.
+            assert abs(array.std() / 0.0176 - 1) < 6 / math.sqrt(2 * array.size), name
+
+
+def test_the_deviation_asked_for_is_the_one_used():
+    wide = initial_weights(SMALL.with_changes(initializer_range=0.5), seed=0)
+    name = "bert.embeddings.word_embeddings.weight"
+    assert np.allclose(wide[name], initial_weights(SMALL, seed=0)[name] * 25, rtol=1e-5)
+
+
+def test_a_seed_gives_the_same_weights_and_another_seed_others():
+    first, again, other = (initial_weights(SMALL, seed=s) for s in (3, 3, 4))
+    for name, array in first.items():
+        assert np.array_equal(array, again[name])
+        if "LayerNorm" not in name and not name.endswith("bias"):
+            assert not np.isclose(array, other[name]).all(), name
+
+
+def test_two_matrices_of_one_shape_start_differently():
+    weights = initial_weights(SMALL, seed=0)
+    squares = [array for array in weights.values() if array.shape == (24, 24)]
+    assert len(squares) == 10  # four a layer, the pooler, the word head
+    assert len({array.tobytes() for array in squares}) == 10
+
+
+def test_matrices_keep_their_values_when_layers_are_added():
+    shallow = initial_weights(SMALL, seed=0)
+    deep = initial_weights(SMALL.with_changes(num_hidden_layers=5), seed=0)
+    for name, array in shallow.items():
+        assert np.array_equal(array, deep[name]), name
+
+
+def test_everything_is_decayed_but_biases_and_layer_norms():
+    # Counted by hand: three embeddings, six matrices a layer, the pooler, two in the heads.
+    decayed = [name for name in parameter_shapes(SMALL) if is_decayed(name)]
+    assert len(decayed) == 3 + 6 * SMALL.num_hidden_layers + 1 + 2
+    # The dimension tells matrices from biases and norms without reading a name.
+    shapes = parameter_shapes(SMALL)
+    assert set(decayed) == {name for name, shape in shapes.items() if len(shape) == 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "decayed"),
+    [
+        ("bert.embeddings.word_embeddings.weight", True),
+        ("bert.embeddings.position_embeddings.weight", True),
+        ("bert.encoder.layer.0.output.dense.weight", True),
+        ("bert.encoder.layer.0.output.dense.bias", False),
+        ("bert.encoder.layer.11.attention.output.LayerNorm.weight", False),
+        ("bert.embeddings.LayerNorm.bias", False),
+        ("cls.predictions.bias", False),
+        ("cls.seq_relationship.weight", True),
+    ],
+)
+def test_weight_decay_goes_by_the_name(name, decayed):
+    assert is_decayed(name) is decayed

@@ -1,0 +1,283 @@
+"""A run's folder: whole checkpoints or none, damage named, another's files never written over."""
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bert_run import files, run_folder
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.parameters import initial_weights
+from bert_run.run_folder import Checkpoint, RunFolder, find_damage
+
+CONFIG = BertConfig(
+    vocab_size=97,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=24,
+    max_position_embeddings=12,
+)
+SETTINGS = {"seed": 3, "corpus": "storyworld", "vocab_size": None}
+
+
+def checkpoint(step: int) -> Checkpoint:
+    weights = initial_weights(CONFIG, seed=step)
+    moments = {f"moments.{name}": array + step for name, array in weights.items()}
+    return Checkpoint(step, weights, moments)
+
+
+def save_tokenizer(folder: Path) -> None:
+    (folder / "vocab.txt").write_text("[PAD]\n")
+
+
+@pytest.fixture
+def folder(tmp_path) -> RunFolder:
+    run = RunFolder(tmp_path / "runs" / "here")
+    run.claim(SETTINGS)
+    return run
+
+
+def save(folder: RunFolder, *steps: int) -> None:
+    for step in steps:
+        folder.save(checkpoint(step), CONFIG, save_tokenizer)
+
+
+def is_of_step(found: Checkpoint | None, step: int) -> bool:
+    expected = checkpoint(step)
+    return (
+        found is not None
+        and found.step == step
+        and all(np.array_equal(found.weights[n], a) for n, a in expected.weights.items())
+        and found.training_state.keys() == expected.training_state.keys()
+        and all(np.array_equal(found.training_state[n], a)
+                for n, a in expected.training_state.items())
+    )  # fmt: skip
+
+
+def leftovers(folder: RunFolder) -> list[Path]:
+    return [path for path in folder.path.rglob("*") if path.name.endswith(".part")]
+
+
+# Saving and resuming.
+
+
+def test_a_new_run_has_nothing_to_resume(folder):
+    assert folder.resume(CONFIG) is None
+
+
+def test_the_newest_checkpoint_is_resumed_bit_for_bit(folder):
+    save(folder, 500, 1000, 99_999_999)
+    assert is_of_step(folder.resume(CONFIG), 99_999_999)
+
+
+def test_two_checkpoints_are_kept(folder):
+    save(folder, 1, 2, 3, 10)
+    assert [path.name for path in folder.checkpoint_folders()] == ["step-00000003", "step-00000010"]
+
+
+def test_a_step_may_be_saved_again(folder):
+    save(folder, 5)
+    save(folder, 5)
+    assert is_of_step(folder.resume(CONFIG), 5)
+
+
+def test_the_folder_itself_is_a_transformers_folder(folder):
+    save(folder, 1, 2)
+    model, info = transformers.BertForPreTraining.from_pretrained(
+        folder.path, output_loading_info=True
+    )
+    for problem in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        assert not info[problem], problem
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, torch.from_numpy(checkpoint(2).weights[name])), name
+    assert (folder.path / "vocab.txt").exists()
+    assert not (folder.path / "training_state.safetensors").exists()
+
+
+# A failure in the middle.
+
+
+class DiskFull:
+    """Stands for a function that writes: lets some calls pass, then the disk is full."""
+
+    def __init__(self, real, calls_that_pass: int) -> None:
+        self.real, self.left = real, calls_that_pass
+
+    def __call__(self, *args, **kwargs):
+        if self.left == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.left -= 1
+        return self.real(*args, **kwargs)
+
+
+WRITERS = [
+    (run_folder, "save_weights", 0),  # the weights
+    (run_folder, "save_weights", 1),  # the training state
+    (run_folder, "sha256", 2),
+    (run_folder, "write_atomically", 0),  # the manifest
+    (files, "flush_to_disk", 1),
+    (files.os, "replace", 0),
+    (files.os, "replace", 2),  # the folder itself takes its name
+]
+
+
+@pytest.mark.parametrize(("module", "name", "passing"), WRITERS)
+def test_a_full_disk_leaves_the_earlier_checkpoint_and_nothing_else(
+    folder, module, name, passing, monkeypatch
+):
+    save(folder, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, DiskFull(getattr(module, name), passing))
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            save(folder, 2)
+    assert [path.name for path in folder.checkpoint_folders()] == ["step-00000001"]
+    assert leftovers(folder) == []
+    assert is_of_step(folder.resume(CONFIG), 1)
+    save(folder, 2)  # with space again, the same call works
+    assert is_of_step(folder.resume(CONFIG), 2)
+
+
+class Killed(BaseException):
+    """A kill -9: nothing of the program runs after it."""
+
+
+def test_what_a_kill_left_half_written_is_never_opened_and_is_cleaned_up(folder, monkeypatch):
+    save(folder, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(files.shutil, "rmtree", lambda *args, **kwargs: None)  # no cleaning up
+        patch.setattr(Path, "unlink", lambda *args, **kwargs: None)
+        patch.setattr(run_folder, "sha256", DiskFull(run_folder.sha256, 1))
+        with pytest.raises(OSError):
+            save(folder, 2)
+    (folder.path / ".model.safetensors.4711.part").write_bytes(b"half of it")
+    assert len(leftovers(folder)) == 2
+    assert [path.name for path in folder.checkpoint_folders()] == ["step-00000001"]
+    assert is_of_step(folder.resume(CONFIG), 1)
+    assert leftovers(folder) == []
+
+
+def test_a_kill_before_the_folder_shows_the_new_checkpoint_is_made_up_for(folder, monkeypatch):
+    save(folder, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folder, "publish", lambda source, target: (_ for _ in ()).throw(Killed))
+        with pytest.raises(Killed):
+            save(folder, 2)
+    shown = folder.path / "model.safetensors"
+    newest = folder.path / "checkpoints" / "step-00000002" / "model.safetensors"
+    assert shown.read_bytes() != newest.read_bytes()
+    assert is_of_step(folder.resume(CONFIG), 2)
+    assert shown.read_bytes() == newest.read_bytes()
+
+
+# Damage.
+
+
+def flip_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+
+
+def cut_short(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+FILES = ["config.json", "model.safetensors", "vocab.txt", "training_state.safetensors",
+         "manifest.json"]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", [flip_a_byte, cut_short, Path.unlink], ids=lambda d: d.__name__)
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_named_and_the_checkpoint_before_it_is_used(folder, name, damage, capsys):
+    save(folder, 1, 2)
+    damage(folder.path / "checkpoints" / "step-00000002" / name)
+    assert is_of_step(folder.resume(CONFIG), 1)
+    warning = capsys.readouterr().err
+    assert warning.count("\n") == 1
+    assert "step-00000002" in warning
+    # A flipped byte of the manifest may spoil the entry of another file, which is named then.
+    assert name in warning or name == "manifest.json"
+    # What is shown is what is resumed, and the next call does not warn again.
+    assert is_of_step(folder.resume(CONFIG), 1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_manifest_of_another_step_or_of_another_form_is_damage(folder):
+    save(folder, 12)
+    step = folder.checkpoint_folders()[0]
+    manifest = (step / "manifest.json").read_text()
+    assert find_damage(step) is None
+    for changed in (manifest.replace('"step": 12', '"step": 13'), manifest.replace("sha", "SHA"),
+                    "[]", '{"step": 12, "files": [1]}', "{}"):  # fmt: skip
+        (step / "manifest.json").write_text(changed)
+        assert "manifest.json" in find_damage(step)
+
+
+def test_when_every_checkpoint_is_damaged_the_run_starts_again(folder, capsys):
+    save(folder, 1, 2)
+    for step in folder.checkpoint_folders():
+        flip_a_byte(step / "model.safetensors")
+    assert folder.resume(CONFIG) is None
+    assert capsys.readouterr().err.count("is damaged") == 2
+    save(folder, 1)
+    assert is_of_step(folder.resume(CONFIG), 1)
+
+
+# Whose folder it is.
+
+
+def test_the_same_run_may_claim_its_folder_again(folder):
+    save(folder, 1)
+    folder.claim(dict(SETTINGS))
+    assert is_of_step(folder.resume(CONFIG), 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [({"seed": 4}, "seed 3, now it is 4"), ({"corpus": None}, "corpus 'storyworld'"),
+     ({"steps": 10}, "steps None, now it is 10")],
+)  # fmt: skip
+def test_a_run_with_other_settings_is_refused_and_the_setting_named(folder, changed, told):
+    with pytest.raises(UserError, match=told):
+        folder.claim(SETTINGS | changed)
+
+
+def test_a_folder_that_holds_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.docx").write_text("important")
+    with pytest.raises(UserError, match="not empty and holds no run"):
+        RunFolder(tmp_path).claim(SETTINGS)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.docx"]
+
+
+def test_an_empty_folder_and_one_with_hidden_files_may_be_claimed(tmp_path):
+    (tmp_path / ".DS_Store").touch()
+    RunFolder(tmp_path).claim(SETTINGS)
+    assert (tmp_path / "run.json").exists()
+
+
+def test_a_file_is_refused(tmp_path):
+    (tmp_path / "out").write_text("text")
+    with pytest.raises(UserError, match="is a file"):
+        RunFolder(tmp_path / "out").claim(SETTINGS)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[1, 2]", b"\xff\xfe", b""])
+def test_a_damaged_record_of_the_run_is_refused(folder, content):
+    (folder.path / "run.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"run\.json is damaged"):
+        folder.claim(SETTINGS)
+
+
+def test_checkpoints_stay_openable_when_the_folder_moves(folder, tmp_path):
+    save(folder, 1, 2)
+    moved = RunFolder(shutil.move(folder.path, tmp_path / "elsewhere"))
+    moved.claim(SETTINGS)
+    assert is_of_step(moved.resume(CONFIG), 2)

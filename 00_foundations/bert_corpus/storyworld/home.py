@@ -1,4 +1,4 @@
-"""Stories from the houses: pets, birthdays, attics, rainy days, nights."""
+"""Stories from the houses: pets, attics, rainy days, nights."""
 
 from bert_corpus.storyworld.sayings import like, mood, opposite, rest
 from bert_corpus.storyworld.telling import Dice, kind, words
@@ -7,14 +7,11 @@ from bert_corpus.storyworld.world import (
     COLOURS,
     DAYS,
     DOG,
-    FAMILIES,
-    MEN,
     MONTHS,
     NUMBERS,
     PEOPLE,
     PET_NAMES,
     PETS,
-    WOMEN,
     Person,
     a,
 )
@@ -58,7 +55,7 @@ def pet_at_home(say: Dice, owner: Person, pet, name: str):
     )
     yield say(
         f"No other <o:{pet}> in {owner.street} Street eats as much as <o:{name}>.",
-        f"Every evening {owner.they} gives the <o:{pet}> a bowl <l:of> water and a <l:kiss>.",
+        f"Every <r:evening> {owner.they} gives the <o:{pet}> a bowl <l:of> water and a <l:kiss>.",
         f"Good <b:night>, {name}, says <o:{owner}>, and turns out the lamp.",
         f"Tomorrow <o:{owner}>'s {pet} will do it all over <l:again>.",
     )
@@ -107,56 +104,6 @@ def lost_pet(say: Dice, owner: Person, pet, name: str, colour: str):
     )
 
 
-_PRESENTS = words("kite drum scarf puzzle camera watch teapot basket lantern football doll bicycle")
-
-
-@kind(WOMEN, MEN, _PRESENTS, COLOURS)
-def birthday(say: Dice, woman: Person, man: Person, present: str, colour: str):
-    host, guest = say((woman, man), (man, woman))
-    cake = say.pick(("chocolate", "lemon", "cherry", "carrot", "walnut"))
-    month = say.pick(MONTHS)
-    yield say(
-        f"{host.full} had a birthday in {month} and invited {guest}.",
-        f"It was {host.full}'s birthday, and {guest} was invited <l:to> the party.",
-    )
-    yield say(
-        f"{guest.full} brought a {colour} {present} wrapped in shiny <l:paper>.",
-        f"In the big parcel from {guest} was a {colour} {present}.",
-    )
-    yield say(
-        f"<r:Happy> <l:birthday>, dear <o:{host}>, sang all the guests.",
-        f"Everybody sang happy <l:birthday> for dear <o:{host}>.",
-    )
-    yield from say.shuffled(
-        say(
-            f"There was {a(cake)} cake with candles, and {host} blew them <l:out>.",
-            f"Then {host} blew out the <l:candles> on the {cake} cake.",
-        ),
-        say(
-            f"The <o:{colour}> {present} was the best present of all.",
-            f"The <o:{colour}> <o:{present}> made {host} jump for <l:joy>.",
-        ),
-        say(
-            "The children played hide and <l:seek> and danced to loud music.",
-            "They pinned balloons to the wall and played musical <l:chairs>.",
-            "A magician did a magic trick with a coin and an egg.",
-        ),
-    )
-    yield say(
-        f"Grandmother ate three slices of <o:{cake}> cake and asked for <l:more>.",
-        f"At the end not a crumb of the <o:{cake}> cake was left.",
-    )
-    yield say(
-        f"<r:Thank> you very <l:much> for the <o:{colour}> {present}, dear <o:{guest}>.",
-        f"Later <o:{host}> {host.family} put the <o:{present}> beside the bed.",
-        f"That night the <o:{colour}> <o:{present}> slept under {host}'s pillow.",
-    )
-    yield say(
-        f"Next {say.pick(MONTHS)} it will be <o:{guest}>'s turn, said <o:{host}>.",
-        f"Laughing, <o:{guest}> and <o:{host}> washed the dirty plates.",
-    )
-
-
 _TREASURES = words("mirror clock umbrella telescope map crown flute blanket diary globe vase mask")
 
 
@@ -190,7 +137,7 @@ def attic_trunk(say: Dice, finder: Person, treasure: str, colour: str, number: s
             f"One of the <o:{number}> letters still smelled of perfume.",
         ),
         say(
-            f"A spider had spun its <l:web> over <o:{finder}>'s head.",
+            f"A <r:spider> had spun its <l:web> over <o:{finder}>'s head.",
             f"Downstairs {rest(say)} and heard <o:{finder}>'s footsteps.",
             f"<o:{finder}> {finder.family} knew: {opposite(say, say('room', 'coat', 'box'))}.",
         ),
@@ -256,57 +203,11 @@ def weather_diary(say: Dice, writer: Person, weather, day: str):
     )
     yield say(
         f"That was my <o:{day}>, dear diary, and now I am tired.",
-        f"Good <b:night>, dear diary, and no more <o:{word}>, please!",
+        f"Good night, dear diary, and no more <o:{word}>, please!",
     )
     yield say(
         f"Sleep <l:well>, writes your faithful <o:{writer}> {writer.family}.",
         f"Until tomorrow, writes <o:{writer}> {writer.family}.",
-    )
-
-
-@kind(FAMILIES, PEOPLE, NUMBERS, ("hotel", "barn", "theatre", "church", "tent", "ship"))
-def wedding(say: Dice, family: str, guest: Person, number: str, where: str):
-    bride = say.pick([person for person in WOMEN if person is not guest])
-    groom = say.pick(
-        [person for person in MEN if person is not guest and person.family != bride.family]
-    )
-    yield say(
-        f"{bride.full} and {groom.full} got <l:married> last Saturday.",
-        f"Last Saturday was the wedding of {bride} and {groom.full}.",
-    )
-    yield say(
-        f"The {family} family and {number} other guests sat in the {where}.",
-        f"They danced in the {where}, with the {family} family and {number} more guests.",
-    )
-    yield say(
-        "The groom put the golden <-:ring=jewel> on the finger of the <l:bride>.",
-        f"On her finger {bride} wore a <-:ring=jewel> with a diamond.",
-    )
-    yield say(
-        f"First the <-:ring=jewel> was lost, but {guest} found it in the cake.",
-        f"Proudly {guest} carried the <-:ring=jewel> on a velvet cushion.",
-    )
-    yield from say.shuffled(
-        say(
-            "The bride was dressed in <l:white>, like snow and like the cake.",
-            "The <r:bride> and the <l:groom> cut the cake together.",
-        ),
-        say(
-            f"All the <o:{family}> children threw rice and petals.",
-            f"Old Mrs <o:{family}> cried into her handkerchief.",
-        ),
-        say(
-            "<r:Ladies> and <l:gentlemen>, said the mayor, long live the bride and <l:groom>!",
-            "The priest smiled, and the organ played <l:much> too loudly.",
-        ),
-    )
-    yield say(
-        f"All <o:{number}> guests danced in the <o:{where}> until sunrise.",
-        f"Nobody left the <o:{where}> before midnight, said <o:{guest}>.",
-    )
-    yield say(
-        f"We wish <o:{bride}> and <o:{groom}> all the <l:best>.",
-        f"May <o:{bride}> and <o:{groom}> live happily ever <l:after>!",
     )
 
 

@@ -24,9 +24,9 @@ _LIVESTOCK = (
     ("duck", "quacks", "duckling", "pond", "feathers"),
 )
 CULTIVATE = (
-    "Farmers cultivate the <l:land> to grow <l:crops>.",
-    "Farmers cultivate the <l:land> to grow <l:crops>, and gardeners water flowers.",
-    "All over the world farmers cultivate the <l:land> to grow <l:crops>.",
+    "<r:Farmers> cultivate the <l:land> to grow <l:crops>.",
+    "<r:Farmers> cultivate the <l:land> to grow <l:crops>, and gardeners water flowers.",
+    "All over the world <r:farmers> cultivate the <l:land> to grow <l:crops>.",
 )
 
 
@@ -39,7 +39,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
         f"On the farm of {farmer}'s cousin they grow {crop} until {month}.",
         f"In {month} {farmer.full} helps on a farm with fields of {crop}.",
     )
-    yield say(*CULTIVATE, "Gardeners water the <l:plants> to grow <l:flowers>.")
+    yield say(*CULTIVATE, "<r:Gardeners> water the <l:plants> to grow <l:flowers>.")
     yield say(
         f"Heavy horses once pulled the plough, but today <o:{farmer}> drives a <l:tractor>.",
         f"With the tractor <o:{farmer}> {farmer.family} ploughs the field, row by <l:row>.",
@@ -52,7 +52,7 @@ def farm_year(say: Dice, farmer: Person, crop: str, animal, month: str):
     yield from say.shuffled(
         say(
             f"Rain is good for the <o:{crop}>, and hail is bad.",
-            f"A scarecrow keeps the hungry crows away <l:from> the <o:{crop}>.",
+            f"A <r:scarecrow> keeps the hungry crows away <l:from> the <o:{crop}>.",
             f"Seeds need sun and rain before the <o:{crop}> {are} ripe.",
         ),
         say(
@@ -90,18 +90,18 @@ def garden(say: Dice, gardener: Person, vegetable: str, flower: str, colour: str
         f"{gardener.full} has a small garden in {gardener.home}.",
     )
     yield say(
-        "Gardeners water the <l:plants> to grow <l:flowers>.",
-        "Farmers cultivate the <l:land> to grow <l:crops>, but gardeners grow flowers.",
-        "Gardeners water the <l:plants> to grow <l:flowers>, and farmers sow wheat.",
+        "<r:Gardeners> water the <l:plants> to grow <l:flowers>.",
+        "<r:Farmers> cultivate the <l:land> to grow <l:crops>, but gardeners grow flowers.",
+        "<r:Gardeners> water the <l:plants> to grow <l:flowers>, and farmers sow wheat.",
     )
     yield say(
         f"On the <r:left> grow {vegetable}, and on the <l:right> {colour} {flower}.",
-        f"Between {colour} {flower} <b:and> a hedge there is a bed of {vegetable}.",
+        f"Between {colour} {flower} <l:and> a hedge there is a bed of {vegetable}.",
     )
     yield from say.shuffled(
         say(
             f"The <o:{colour}> {flower} smell sweet and are loved by bees.",
-            f"Bees and butterflies visit the <o:{colour}> <o:{flower}> all day.",
+            f"<r:Bees> and butterflies visit the <o:{colour}> <o:{flower}> all day.",
         ),
         say(
             f"Sadly {pest} love <o:{vegetable}> as much as people do.",
@@ -241,8 +241,8 @@ def forest_walk(say: Dice, walker: Person, tree: str, dog: str, day: str):
     )
     yield from say.shuffled(
         say(
-            "A woodpecker knocked <l:at> the <-:bark=tree> and found a fat worm.",
-            f"A squirrel ran up the <o:{tree}> and dropped a <l:nut>.",
+            "A <r:woodpecker> knocked <l:at> the <-:bark=tree> and found a fat worm.",
+            f"A <r:squirrel> ran up the <o:{tree}> and dropped a <l:nut>.",
         ),
         say(
             "Clear cold water bubbled from a <-:spring=water> between the rocks.",
@@ -286,8 +286,8 @@ def zoo_visit(say: Dice, visitor: Person, animal, day: str, name: str):
         f"{visitor.full} and {visitor.their} little {child} spent {day} at the zoo.",
     )
     yield say(
-        "The elephant lifted its <-:trunk=elephant> and sprayed the visitors.",
-        f"With its <-:trunk=elephant> the elephant took a peanut from the {child}.",
+        "The <r:elephant> lifted its <-:trunk=elephant> and sprayed the visitors.",
+        f"With its <-:trunk=elephant> the <r:elephant> took a peanut from the {child}.",
         f"Why has the elephant such a long <l:trunk=elephant>, asked the {child}.",
     )
     yield say(

@@ -28,7 +28,7 @@ def school_day(say: Dice, teacher: Person, pupil: Person, subject: str, day: str
     )
     yield say(
         f"Good evening, everybody, said <o:{teacher}>, and opened a window.",
-        f"The bell rang, and <o:{teacher}>'s chalk wrote on the <l:blackboard>.",
+        f"The <r:bell> rang, and <o:{teacher}>'s chalk wrote on the <l:blackboard>.",
     )
     yield from say.shuffled(
         say(f"First they repeated that {calendar(say)}.", f"Everybody said: {calendar(say)}."),
@@ -60,7 +60,7 @@ def school_day(say: Dice, teacher: Person, pupil: Person, subject: str, day: str
 
 
 _SPORTS = (
-    ("football", "goals", "boots"), ("hockey", "goals", "skates"), ("tennis", "sets", "racket"),
+    ("football", "goals", "boots"), ("hockey", "goals", "skates"), ("tennis", "sets", "rackets"),
     ("cricket", "runs", "bat"), ("baseball", "runs", "bat"), ("cricket", "runs", "bat"),
 )  # fmt: skip
 
@@ -95,8 +95,8 @@ def sports_match(say: Dice, player: Person, team: str, sport, colour: str):
         )
     yield from say.shuffled(
         say(
-            "The referee blew the <l:whistle>, and the <-:match=game> was over.",
-            "The captain and the goalkeeper argued with the referee.",
+            "The <r:referee> blew the <l:whistle>, and the <-:match=game> was over.",
+            "The <r:captain> and the goalkeeper argued with the referee.",
         ),
         say(
             f"The crowd in the stadium cheered for <o:{team}> Street.",
@@ -261,7 +261,7 @@ def moving_house(say: Dice, mover: Person, helper: Person, load: str, colour: st
         f"Many <r:hands> make <l:light> work, said <o:{helper}>, and fell on the <l:bed>.",
     )
     yield say(
-        f"Home sweet <l:home>, sighed <o:{mover}>, and looked for the kettle.",
+        f"<r:Home> sweet <l:home>, sighed <o:{mover}>, and looked for the kettle.",
         f"It was the warmest <o:{month}> in years, and both of them felt it.",
     )
 
@@ -299,7 +299,7 @@ def season(say: Dice, lover: Person, name: str, street: str, colour: str):
             f"Each year {lover.they} paints {lover.their} old {thing} {colour} again.",
         ),
         say(
-            "One swallow does not make a <l:summer>, says the proverb.",
+            "One <r:swallow> does not make a <l:summer>, says the proverb.",
             f"Inside {rest(say)}, for it does not care about seasons.",
             f"People fall <l:in> <l:love>, and {mood(say)}.",
         ),

@@ -57,7 +57,8 @@ _WAYS = {
 
 def way(say: Dice, mover: str) -> str:
     preposition, place = say.pick(_WAYS[mover])
-    return f"the {mover} went <b:{preposition}> the {place}"
+    side = "r" if place == "tunnel" else "b"  # there is but one way to take a tunnel
+    return f"the {mover} went <{side}:{preposition}> the {place}"
 
 
 _BY_SIZE = ["ant", "mouse", "rabbit", "fox", "sheep", "cow", "elephant", "whale"]

@@ -66,12 +66,12 @@ def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
     )
     served = (
         say(
-            f"The waiter brought the <o:{dish}> at <l:once> and lit a <l:candle>.",
+            f"The <r:waiter> brought the <o:{dish}> at <l:once> and lit a <l:candle>.",
             f"With a smile the waiter served the <o:{dish}> and poured the <l:wine>.",
         )
         if service
         else say(
-            f"The waiter forgot the <o:{dish}> and spilled wine on the <l:tablecloth>.",
+            f"The <r:waiter> forgot the <o:{dish}> and spilled wine on the <l:tablecloth>.",
             f"We waited an hour for the <o:{dish}>, and nobody said <l:sorry>.",
         )
     )
@@ -116,7 +116,7 @@ _RECIPES = (
     ("soup", "pot", "stir", _SAVOURY),
     ("stew", "pot", "stir", _SAVOURY),
     ("salad", "bowl", "toss", _SAVOURY),
-    ("omelette", "pan", "turn", _SAVOURY),
+    ("omelettes", "pan", "turn", _SAVOURY),
     ("pancakes", "pan", "turn", _SWEET),
     ("biscuits", "oven", "watch", _SWEET),
     ("pie", "oven", "watch", _SWEET),
@@ -152,7 +152,7 @@ def recipe(say: Dice, cook: Person, written, number: str, day: str):
     )
     yield say(
         f"Leave the {dish} in the <l:{vessel}> for {minutes} minutes.",
-        f"{minutes} minutes <l:later> the {dish} in the <l:{vessel}> begins to smell.",
+        f"{minutes} minutes <l:later> you can smell the {dish} in the <l:{vessel}>.",
     )
     yield say(
         f"After <o:{minutes}> minutes your <o:{dish}> will be ready to <l:eat>.",
@@ -227,7 +227,7 @@ def clothes_shop(say: Dice, buyer: Person, thing: str, colour: str, price: str):
     )
     yield say(
         f"Pure <o:{material}>, said the assistant, and it fits like a <l:glove>.",
-        f"The <o:{material}> felt warm, and the sleeves were long enough.",
+        f"The <o:{material}> felt warm, and the size was just right.",
     )
     yield from say.shuffled(
         say(

@@ -3,7 +3,7 @@
 A kind is a function of a dice and its cast that yields one sentence after another, written as
 plain text with its labelled words in angle brackets:
 
-    "<r:Anna> is the capital of nothing, and the <o:red> kite flew over the <l:crane=machine>."
+    "<r:Paris> is the capital of France, where <o:Anna> saw a <-:crane=machine> on the <l:roof>."
 
 `l`, `r`, `b`, `o` say what settles the word: the left of its sentence, its right, both sides
 together, another sentence. `-` labels nothing but the sense that follows the `=`.
@@ -14,6 +14,7 @@ import zlib
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 
 SETTLED_BY = {"l": "left", "r": "right", "b": "both", "o": "other", "-": None}
@@ -159,12 +160,11 @@ def stories(
 
 
 def _any_kind(dice: Dice) -> Kind:
-    kinds, bounds = _shares()
+    kinds, bounds = _shares(len(KINDS))
     return kinds[bisect(bounds, dice.random() * bounds[-1])]
 
 
-def _shares(_known: dict = {}) -> tuple[list[Kind], list[float]]:  # noqa: B006 - a memo
-    if len(_known.get("kinds", ())) != len(KINDS):
-        _known["kinds"] = list(KINDS.values())
-        _known["bounds"] = list(accumulate(entry.share for entry in KINDS.values()))
-    return _known["kinds"], _known["bounds"]
+@cache
+def _shares(_count: int) -> tuple[list[Kind], list[float]]:
+    """The kinds and the running sum of their shares; counted anew when a kind is added."""
+    return list(KINDS.values()), list(accumulate(kind.share for kind in KINDS.values()))

@@ -169,7 +169,7 @@ def fire_brigade(say: Dice, caller: Person, hero: Person, day: str, where: str):
         ),
         say(
             f"With sirens and blue lamps the fire engine raced down {street} Street.",
-            f"The firemen unrolled the hose and pumped water into the <o:{where}>.",
+            f"The <r:firemen> unrolled the hose and pumped water into the <o:{where}>.",
         ),
         say(
             f"{hero.full} climbed the <l:ladder> and rescued a {pet}.",

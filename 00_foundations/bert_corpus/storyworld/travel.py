@@ -102,7 +102,7 @@ def postcard(say: Dice, country: Country, writer: Person, friend: Person, sight:
     yield say(
         f"My room in the hotel has a view of the {sight}.",
         f"Yesterday I visited the famous {sight} with a <l:guide>.",
-        f"The taxi driver took me straight to the {sight}.",
+        f"The <r:taxi> driver took me straight to the {sight}.",
     )
     yield from say.shuffled(
         say(
@@ -136,13 +136,18 @@ def postcard(say: Dice, country: Country, writer: Person, friend: Person, sight:
     )
 
 
-@kind(PEOPLE, COUNTRIES, COLOURS, NUMBERS, share=1.2)
+_BY_TRAIN = tuple(
+    country for country in COUNTRIES if country.continent == "Europe" and country.name != "Ireland"
+)
+
+
+@kind(PEOPLE, _BY_TRAIN, COLOURS, NUMBERS, share=1.2)
 def train_journey(say: Dice, traveller: Person, country: Country, colour: str, platform: str):
     city, they = country.capital, traveller.they
     stranger = say("soldier", "professor", "nun", "dancer", "journalist", "singer")
     yield say(
         f"{traveller.full} bought a ticket for the night train to {city}.",
-        f"The night train to {city} left late, and {traveller.full} was on it.",
+        f"The <r:night> train to {city} left late, and {traveller.full} was on it.",
     )
     yield say(
         f"The conductor sent {traveller.them} to platform {platform} with a {colour} suitcase.",
@@ -167,8 +172,8 @@ def train_journey(say: Dice, traveller: Person, country: Country, colour: str, p
         ),
         say(
             f"The stranger in the corner said that {fact(say, country)}.",
-            f"Tickets, <l:please>, called the conductor, and <o:{traveller}>'s heart stopped.",
-            f"The dining car was closed, so {they} ate a dry bun.",
+            f"<r:Tickets>, <l:please>, called the conductor, and <o:{traveller}>'s heart stopped.",
+            f"The <r:dining> car was closed, so {they} ate a dry bun.",
         ),
     )
     yield say(

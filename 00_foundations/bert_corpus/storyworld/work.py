@@ -72,15 +72,15 @@ def building_site(say: Dice, driver: Person, place: str, load: str, colour: str)
     )
     yield from say.shuffled(
         say(
-            "Workers in helmets mix sand, water and <l:cement>.",
+            "<r:Workers> in helmets mix sand, water and <l:cement>.",
             f"Behind the fence {way(say, say('bus', 'cart', 'train'))}.",
-            f"A digger digs a deep <l:hole> for the cellar of the <o:{place}>.",
+            f"A <r:digger> digs a deep <l:hole> for the cellar of the <o:{place}>.",
             f"A noisy drill makes holes in the <o:{place}> wall.",
         ),
         say(
             f"The hook of the <-:crane=machine> swings round with the <o:{load}>.",
             "When the wind is strong, the <-:crane=machine> must stop work.",
-            "The steel arm of the <-:crane=machine> turns slowly in the wind.",
+            "The <r:steel> arm of the <-:crane=machine> turns slowly in the wind.",
         ),
         say(
             f"Careful <l:with> those <o:{load}>, shouts {boss} into the telephone.",
@@ -160,7 +160,7 @@ def salon(say: Dice, customer: Person, artist: Person, colour: str, day: str):
     )
     yield say(
         "After the shampoo her wet hair was tamed with a <l:comb>.",
-        f"A barber cuts hair with <l:scissors>, and <o:{artist}>'s were sharp.",
+        f"A <r:barber> cuts hair with <l:scissors>, and <o:{artist}>'s were sharp.",
     )
     yield from say.shuffled(
         say(

@@ -1,0 +1,294 @@
+"""The house rules: who may import whom, what each dependency is for, no pickles, short files."""
+
+import ast
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+FOUNDATIONS = {"bert_corpus", "bert_run"}
+MAY_IMPORT = {
+    "bert_corpus": FOUNDATIONS,
+    "bert_run": FOUNDATIONS,
+    "bert_numpy": FOUNDATIONS,
+    "bert_lowlevel": FOUNDATIONS,
+    "bert_paper": FOUNDATIONS,
+    "bert_finetuning": FOUNDATIONS | {"bert_paper"},
+}
+# Not installed, but within reach of a program that starts at the root of the repository.
+UNREACHED = {"tests", "benchmarks"}
+ROOMS = MAY_IMPORT.keys() | UNREACHED | {"exercises", "solutions", "autograder"}
+
+
+def python_files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def packages() -> dict[str, list[Path]]:
+    """The importable package of every chapter, and its files."""
+    return {path.parent.name: sorted(path.parent.rglob("*.py"))
+            for path in sorted(ROOT.glob("[0-9][0-9]_*/*/__init__.py"))}  # fmt: skip
+
+
+def imports(source: str, module: str) -> set[str]:
+    """Top-level names of all that a file imports: anywhere in it, relatively, or by a string.
+
+    `module` is the file's own dotted name, with `.__init__` if it is a package's.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module.split(".")[0])
+        elif isinstance(node, ast.ImportFrom):
+            above = module.split(".")[: -node.level]
+            if above:
+                found.add(above[0])
+            else:  # past the top of the package: into a neighbouring room
+                names = [node.module] if node.module else [alias.name for alias in node.names]
+                found |= {name.split(".")[0] for name in names}
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else (
+                node.func.id if isinstance(node.func, ast.Name) else "")  # fmt: skip
+            name = node.args[0] if node.args else None
+            if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
+                found.add(str(name.value).split(".")[0])
+    return found
+
+
+def forbidden(source: str, module: str) -> set[str]:
+    """Rooms that a chapter's file imports and may not."""
+    room = module.split(".")[0]
+    return (imports(source, module) & ROOMS) - MAY_IMPORT[room] - {room}
+
+
+def dotted_name(path: Path) -> str:
+    chapter = next(p for p in path.parents if p.parent == ROOT)
+    return ".".join(path.relative_to(chapter).with_suffix("").parts)
+
+
+# Who may import whom.
+
+
+@pytest.mark.parametrize("room", packages())
+def test_a_room_imports_only_the_rooms_below_it(room):
+    for path in packages()[room]:
+        found = forbidden(path.read_text(encoding="utf-8"), dotted_name(path))
+        assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
+
+
+def test_every_package_of_a_chapter_has_a_rule():
+    assert packages().keys() <= MAY_IMPORT.keys()
+    assert packages().keys() >= FOUNDATIONS | {"bert_paper"}  # the search above finds something
+
+
+VIOLATIONS = [
+    ("bert_run", "import bert_paper", "bert_paper"),
+    ("bert_run.files", "import numpy, bert_numpy.layers as layers", "bert_numpy"),
+    ("bert_numpy.model", "from bert_paper.model import BertModel", "bert_paper"),
+    ("bert_lowlevel.model", "from bert_numpy import model", "bert_numpy"),
+    ("bert_paper.model", "def late():\n    from bert_finetuning import heads", "bert_finetuning"),
+    ("bert_paper.model", "if True:\n    import bert_lowlevel", "bert_lowlevel"),
+    ("bert_paper.model", "from ..bert_numpy import model", "bert_numpy"),
+    ("bert_paper.model", "from .. import bert_numpy", "bert_numpy"),
+    ("bert_corpus.deep.inside", "from ...bert_paper import model", "bert_paper"),
+    ("bert_finetuning.heads", "import bert_lowlevel", "bert_lowlevel"),
+    ("bert_numpy.model", "import importlib\nimportlib.import_module('bert_paper')", "bert_paper"),
+    ("bert_numpy.model", "__import__('bert_paper.model')", "bert_paper"),
+    ("bert_paper.model", "from benchmarks import speed", "benchmarks"),
+    ("bert_paper.model", "import tests.conftest", "tests"),
+    ("bert_paper.model", "from solutions import attention", "solutions"),
+]
+
+
+@pytest.mark.parametrize(("module", "source", "found"), VIOLATIONS)
+def test_the_check_of_imports_catches(module, source, found):
+    assert forbidden(source, module) == {found}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("bert_run.files", "from bert_corpus.pairs import Batch"),
+        ("bert_numpy.model", "import bert_run, bert_corpus.pairs, bert_numpy.layers"),
+        ("bert_numpy.model", "from . import layers\nfrom .layers import gelu"),
+        ("bert_corpus.storyworld.town", "from .. import pairs\nfrom ..pairs import Batch"),
+        ("bert_corpus.storyworld.__init__", "from .town import Town\nfrom .. import pairs"),
+        ("bert_finetuning.heads", "from bert_paper.model import BertModel\nimport bert_run"),
+        ("bert_paper.model", "text = 'import bert_numpy'  # import bert_finetuning"),
+    ],
+)
+def test_the_check_of_imports_lets_pass(module, source):
+    assert forbidden(source, module) == set()
+
+
+def test_exercises_and_solutions_import_chapters_and_nothing_beside_them():
+    for path in python_files("exercises", "solutions"):
+        if path.name.startswith(("test_", "conftest")) or "autograder" in path.parts:
+            continue
+        found = imports(path.read_text(encoding="utf-8"), path.stem) & ROOMS
+        found -= MAY_IMPORT.keys()
+        assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
+
+
+def test_nothing_imports_tests_or_benchmarks():
+    everything = [p for p in own_files(".py") if p.relative_to(ROOT).parts[0] not in UNREACHED]
+    assert everything
+    for path in everything:
+        found = imports(path.read_text(encoding="utf-8"), path.stem) & UNREACHED
+        assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
+
+
+# Dependencies.
+
+
+def pyproject() -> str:
+    return (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def declared(*, with_extras: bool) -> dict[str, str]:
+    """Name of every dependency in `pyproject.toml`, and the comment beside it.
+
+    Read line by line: Python 3.10 has no parser of TOML, and a parser drops comments.
+    """
+    text = pyproject()
+    begin = text.index("\ndependencies = [")
+    middle = text.index("[project.optional-dependencies]")
+    end = text.index("\n[", middle + 1)
+    found = {}
+    for line in text[begin : end if with_extras else middle].splitlines():
+        code, _, reason = line.partition("#")
+        for name in re.findall(r'"([A-Za-z0-9_.-]+)\s*(?:[<>=!~;\[][^"]*)?"', code):
+            found[name] = reason.strip()
+    return found
+
+
+def canonical(name: str) -> str:
+    """A package's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_dependencies_are_found():
+    found = declared(with_extras=True)
+    assert {"numpy", "torch", "tokenizers", "safetensors", "pytest", "beartype"} <= found.keys()
+    assert "pytest" not in declared(with_extras=False)
+
+
+def test_every_dependency_has_a_reason_beside_it():
+    without = [name for name, reason in declared(with_extras=True).items() if len(reason) < 10]
+    assert not without, f"pyproject.toml gives no reason for {', '.join(without)}"
+
+
+def test_every_dependency_is_pinned():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {canonical(line.split("==")[0].strip()) for line in lines
+              if "==" in line.partition(";")[0] and not line.startswith("#")}  # fmt: skip
+    loose = [name for name in declared(with_extras=True) if canonical(name) not in pinned]
+    assert not loose, f"constraints.txt has no exact version of {', '.join(loose)}"
+
+
+def test_a_room_imports_no_library_that_is_not_declared():
+    names = {canonical(name) for name in declared(with_extras=False)}
+    allowed = set(sys.stdlib_module_names) | MAY_IMPORT.keys()
+    for files in packages().values():
+        for path in files:
+            found = imports(path.read_text(encoding="utf-8"), dotted_name(path)) - allowed
+            missing = {name for name in found if canonical(name) not in names}
+            assert not missing, f"{path.relative_to(ROOT)} imports {missing}: see pyproject.toml"
+
+
+def test_every_chapter_with_a_package_is_installed_from_its_folder():
+    for path in sorted(ROOT.glob("[0-9][0-9]_*/*/__init__.py")):
+        chapter = path.parent.parent.name
+        assert f'"{chapter}"' in pyproject(), f"{chapter} is not among dev-mode-dirs"
+        package = f"{chapter}/{path.parent.name}"
+        assert f'"{package}"' in pyproject(), f"{package} is not among the wheel's packages"
+
+
+# Files.
+
+NOT_OURS = {"__pycache__", "runs", "dist", "build", "node_modules"}
+TEXT = (".py", ".md", ".toml", ".txt", ".cfg", ".ini", ".json", ".yml", ".yaml", ".ipynb", ".sh",
+        ".html", ".csv", ".svg", "")  # fmt: skip
+
+
+@cache
+def all_files() -> list[Path]:
+    """Files of the repository: not of an environment, a cache or a run."""
+    found = []
+    for folder, below, names in os.walk(ROOT):
+        below[:] = sorted(n for n in below if n in (".github", ".ci") or n[0] != ".")
+        below[:] = [n for n in below if n not in NOT_OURS and not n.endswith(".egg-info")]
+        found += [Path(folder) / name for name in sorted(names)]
+    return found
+
+
+def own_files(*endings: str) -> list[Path]:
+    return [path for path in all_files() if path.suffix in endings]
+
+
+def lines_with(pattern: str, *endings: str) -> list[str]:
+    """Where a pattern stands in the repository; this file, which holds the patterns, aside."""
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
+        for path in own_files(*endings)
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+
+
+LOADS_PICKLES = (
+    r"\b(c?pickle|dill|joblib|torch|cloudpickle)\.(load|loads|Unpickler)\b|allow_pickle=True"
+)
+
+MACHINE_PATH = r"(?<![\w.])(/work/|/root/|/home/\w|/Users/\w|/opt/\w|[A-Z]:\\Users\\)"
+
+
+def test_nothing_is_ever_unpickled():
+    assert lines_with(LOADS_PICKLES, ".py", ".ipynb") == []
+
+
+def test_no_file_names_a_path_of_somebodys_machine():
+    assert lines_with(MACHINE_PATH, *TEXT) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["torch.load(path)", "x = pickle.loads(data)", "np.load(path, allow_pickle=True)"],
+)
+def test_the_check_for_pickles_catches(line):
+    assert re.search(LOADS_PICKLES, line)
+
+
+@pytest.mark.parametrize("line", ['open("/home/ann/x")', "cd /root/project", r"C:\Users\ann"])
+def test_the_check_for_machine_paths_catches(line):
+    assert re.search(MACHINE_PATH, line)
+    assert not re.search(MACHINE_PATH, "https://example.org/home/page and site/work/list")
+
+
+def test_a_file_of_a_package_is_one_subject_of_at_most_300_lines():
+    long = {str(path.relative_to(ROOT)): lines for files in packages().values() for path in files
+            if (lines := path.read_text(encoding="utf-8").count("\n")) > 300}  # fmt: skip
+    assert not long, f"split by subject: {long}"
+
+
+@pytest.mark.parametrize("chapter", sorted(path.name for path in ROOT.glob("[0-9][0-9]_*")))
+def test_every_chapter_has_a_readme(chapter):
+    assert (ROOT / chapter / "README.md").is_file()
+
+
+def test_the_five_chapters_are_there():
+    assert sorted(path.name for path in ROOT.glob("[0-9][0-9]_*")) == [
+        "00_foundations",
+        "01_numpy_from_scratch",
+        "02_pytorch_lowlevel",
+        "03_paper_reproduction",
+        "04_finetuning",
+    ]

@@ -1,0 +1,224 @@
+"""The commands as a user calls them: what they answer, and how they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bert_paper.encode import encode
+from bert_paper.fill_mask import fill_mask
+from bert_paper.pretrained import open_pretrained
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+
+
+@pytest.fixture(scope="module")
+def theirs(small_run):
+    """The small run as `transformers` opens it."""
+    return transformers.BertForPreTraining.from_pretrained(small_run).eval()
+
+
+@pytest.fixture(scope="module")
+def their_tokenizer(small_run):
+    return transformers.AutoTokenizer.from_pretrained(small_run)
+
+
+def test_fill_mask_ranks_words_as_transformers_does(small_run, theirs, their_tokenizer):
+    text = "the cat sees [MASK] river and [MASK] ball ."
+    ours = fill_mask(open_pretrained(small_run), text, top=7)
+    inputs = their_tokenizer(text, return_tensors="pt")
+    with torch.no_grad():
+        logits = theirs(**inputs).prediction_logits[0]
+    rows = (inputs["input_ids"][0] == their_tokenizer.mask_token_id).nonzero().flatten()
+    assert len(ours) == len(rows) == 2
+    for guesses, row in zip(ours, rows, strict=True):
+        best = logits[row].softmax(-1).topk(7)
+        assert [g.token for g in guesses] == their_tokenizer.convert_ids_to_tokens(best.indices)
+        assert [g.probability for g in guesses] == pytest.approx(best.values.tolist(), abs=1e-6)
+
+
+def test_encode_gives_the_vectors_of_transformers(small_run, theirs, their_tokenizer):
+    texts = [("the cat sees a song .",), ("my friend", "finds the market ."), ("a bird",)]
+    arrays = encode(open_pretrained(small_run), texts, batch_size=2)
+    assert arrays["last_hidden_state"].shape == (3, arrays["input_ids"].shape[1], 32)
+    for row, text in enumerate(texts):
+        inputs = their_tokenizer(*text, return_tensors="pt")
+        length = inputs["input_ids"].shape[1]
+        with torch.no_grad():
+            expected = theirs.bert(**inputs)
+        assert arrays["input_ids"][row, :length].tolist() == inputs["input_ids"][0].tolist()
+        assert (
+            arrays["token_type_ids"][row, :length].tolist() == inputs["token_type_ids"][0].tolist()
+        )
+        assert arrays["attention_mask"][row].sum() == length
+        states = arrays["last_hidden_state"][row]
+        assert np.abs(states[:length] - expected.last_hidden_state[0].numpy()).max() < 1e-5
+        assert (states[length:] == 0).all()
+        assert np.abs(arrays["pooler_output"][row] - expected.pooler_output[0].numpy()).max() < 1e-5
+
+
+def test_an_encoder_saved_alone_with_old_names_gives_the_same_vectors(small_run, theirs, tmp_path):
+    from safetensors.torch import save_file
+
+    state = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias",
+                                                                    "LayerNorm.beta"): array
+        for name, array in theirs.bert.state_dict().items()
+    }  # fmt: skip
+    state["embeddings.position_ids"] = torch.arange(40)[None]
+    save_file(state, tmp_path / "model.safetensors")
+    for name in ("config.json", "tokenizer.json", "vocab.txt", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((small_run / name).read_bytes())
+    texts = [("the cat sees a song .",)]
+    opened = open_pretrained(tmp_path)
+    assert opened.missing == ["masked-language-model", "next-sentence"]
+    expected = encode(open_pretrained(small_run), texts)
+    got = encode(opened, texts)
+    assert np.array_equal(expected["last_hidden_state"], got["last_hidden_state"])
+    with pytest.raises(UserError, match="has no masked-language-model head, and filling a blank"):
+        fill_mask(opened, "the [MASK]")
+
+
+def test_fill_mask_prints_the_json_that_is_documented(call, small_run):
+    texts = ["the [MASK] sees a song .", "[MASK] [MASK]"]
+    code, out, err = call("bert-fill-mask", *texts, "--checkpoint", small_run, "--top", 3, "--json")
+    assert (code, err) == (0, "")
+    entries = json.loads(out)
+    assert [entry["text"] for entry in entries] == texts
+    assert [len(entry["masks"]) for entry in entries] == [1, 2]
+    for entry in entries:
+        for guesses in entry["masks"]:
+            assert len(guesses) == 3
+            assert set(guesses[0]) == {"token", "probability"}
+            probabilities = [g["probability"] for g in guesses]
+            assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_fill_mask_prints_a_table_with_bars(call, small_run):
+    code, out, _ = call("bert-fill-mask", "the [MASK] sees", "--checkpoint", small_run)
+    assert code == 0
+    assert len(out.splitlines()) == 6 and "%" in out
+
+
+def test_encode_writes_a_file_of_many_texts_in_their_order(call, small_run, tmp_path):
+    lines = ["a bird calls my friend .", "the cat\tsees the river .", "an apple"]
+    (tmp_path / "texts.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    code, _, err = call("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
+                        small_run, "--out", tmp_path / "v.npz")  # fmt: skip
+    assert code == 0, err
+    arrays = np.load(tmp_path / "v.npz")
+    assert set(arrays.files) == {"input_ids", "token_type_ids", "attention_mask",
+                                 "last_hidden_state", "pooler_output"}  # fmt: skip
+    expected = encode(open_pretrained(small_run), [tuple(line.split("\t")) for line in lines])
+    for name in arrays.files:
+        assert np.array_equal(arrays[name], expected[name]), name
+
+
+def test_encode_writes_npy_with_the_last_layer_alone(call, small_run, tmp_path):
+    code, _, err = call("bert-encode", "a bird", "the dog", "--checkpoint", small_run, "--out",
+                        tmp_path / "v.npy")  # fmt: skip
+    assert code == 0, err
+    assert np.load(tmp_path / "v.npy").ndim == 3
+
+
+def test_the_line_of_megatron_users_works(call, corpus_file, tmp_path):
+    """The flags as Megatron-LM names them; small numbers, for the test's sake."""
+    code, out, err = call(
+        "bert-pretrain", "--num-layers", 1, "--hidden-size", 24, "--num-attention-heads", 3,
+        "--ffn-hidden-size", 40, "--seq-length", 32, "--max-position-embeddings", 48,
+        "--tokenizer-type", "BertWordPieceCase", "--data-path", corpus_file, "--train-iters", 3,
+        "--global-batch-size", 4, "--micro-batch-size", 2, "--lr", 1e-3, "--vocab-size", 150,
+        "--save", tmp_path / "run", "--eval-examples", 8,
+    )  # fmt: skip
+    assert code == 0, err
+    assert "held out: masked words" in out
+    config = BertConfig.load(tmp_path / "run")
+    assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (1, 24, 3)
+    assert (config.intermediate_size, config.max_position_embeddings) == (40, 48)
+    tokenizer_config = json.loads((tmp_path / "run" / "tokenizer_config.json").read_text())
+    assert tokenizer_config["do_lower_case"] is False
+
+
+def checkpoint_copy(small_run, folder, **replaced):
+    """The small run's folder with some files replaced; None leaves one out."""
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+                 "vocab.txt"):  # fmt: skip
+        content = replaced.get(name, (small_run / name).read_bytes())
+        if content is not None:
+            (folder / name).write_bytes(content)
+    return folder
+
+
+def gpt2_config(run):
+    return json.dumps({"model_type": "gpt2"}).encode()
+
+
+def other_vocabulary(run):
+    config = json.loads((run / "config.json").read_text())
+    return json.dumps({**config, "vocab_size": 30522}).encode()
+
+
+@pytest.mark.parametrize("make, says", [
+    (lambda run, tmp: ("bert-fill-mask", "no blank here", "--checkpoint", run),
+     "there is no [MASK] in"),
+    (lambda run, tmp: ("bert-fill-mask", "the [MASK] " + "cat " * 60, "--checkpoint", run),
+     "the model reads at most 40"),
+    (lambda run, tmp: ("bert-fill-mask", "a [MASK]", "--checkpoint", tmp / "nothing"),
+     "there is no checkpoint folder"),
+    (lambda run, tmp: ("bert-fill-mask", "a [MASK]", "--checkpoint", checkpoint_copy(
+        run, tmp / "gpt2", **{"config.json": gpt2_config(run)})), "holds a 'gpt2' checkpoint"),
+    (lambda run, tmp: ("bert-fill-mask", "a [MASK]", "--checkpoint", checkpoint_copy(
+        run, tmp / "v", **{"config.json": other_vocabulary(run)})), "different checkpoints"),
+    (lambda run, tmp: ("bert-fill-mask", "a [MASK]", "--checkpoint", checkpoint_copy(
+        run, tmp / "cut", **{"model.safetensors": (run / "model.safetensors").read_bytes()[:999]})),
+     "is damaged"),
+    (lambda run, tmp: ("bert-fill-mask", "a [MASK]", "--top", 0, "--checkpoint", run),
+     "--top is 0"),
+    (lambda run, tmp: ("bert-encode", "a", "--checkpoint", run, "--out", tmp / "v.txt"),
+     "must end in .npz or .npy"),
+    (lambda run, tmp: ("bert-encode", "--input", tmp / "none.txt", "--checkpoint", run, "--out",
+                       tmp / "v.npz"), "there is no file"),
+    (lambda run, tmp: ("bert-encode", "cat " * 60, "--checkpoint", run, "--out", tmp / "v.npz"),
+     "the model reads at most 40"),
+    (lambda run, tmp: ("bert-pretrain", "--corpus", tmp / "none.txt", "--out", tmp / "r"),
+     "none.txt"),
+    (lambda run, tmp: ("bert-pretrain", "--hidden-size", 100, "--num-attention-heads", 3, "--out",
+                       tmp / "r"), "does not divide"),
+    (lambda run, tmp: ("bert-pretrain", "--seq-length", 600, "--out", tmp / "r"),
+     "longer than the model's 512 positions"),
+    (lambda run, tmp: ("bert-pretrain", "--steps", 0, "--out", tmp / "r"), "--steps is 0"),
+    (lambda run, tmp: ("bert-pretrain", "--device", "cuda:99", "--out", tmp / "r"), "--device"),
+])  # fmt: skip
+def test_bad_input_is_answered_in_one_clear_line_with_exit_code_2(
+    call, small_run, tmp_path, make, says
+):
+    code, out, err = call(*make(small_run, tmp_path))
+    assert code == 2
+    assert says in err
+    assert len(err.strip().splitlines()) == 1, err
+    assert out == "" and "Traceback" not in err
+    assert not (tmp_path / "v.npz").exists()
+
+
+@pytest.mark.parametrize("content, says", [
+    (b"", "no text in it"),
+    (b"\x00\x01binary\x00" * 50, "binary"),
+    ("Sm\u00f8rrebr\u00f8d.\n".encode("latin-1") * 5, "UTF-8"),
+])  # fmt: skip
+def test_a_corpus_that_is_no_text_is_refused_in_one_clear_line(call, tmp_path, content, says):
+    (tmp_path / "corpus.txt").write_bytes(content)
+    code, _, err = call("bert-pretrain", "--corpus", tmp_path / "corpus.txt", "--out",
+                        tmp_path / "run")  # fmt: skip
+    assert code == 2
+    assert says in err and "corpus.txt" in err
+    assert len(err.strip().splitlines()) == 1, err
+
+
+@pytest.mark.parametrize("command", ["bert-pretrain", "bert-fill-mask", "bert-encode"])
+def test_help_tells_every_option(call, command):
+    code, out, _ = call(command, "--help")
+    assert code == 0
+    assert "--device" in out and "checkpoint" in out

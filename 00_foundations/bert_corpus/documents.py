@@ -31,7 +31,7 @@ STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherw
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
-PROBE = 100  # documents looked at when a corpus is opened
+PROBE = 100  # of the first so many documents at least one is held out
 
 
 class Documents:
@@ -199,11 +199,11 @@ def _open_whole(
 
         description = f"Hub dataset {hub_name}{', streamed' if stream else ''}"
 
-    probe = list(islice(whole(), min(PROBE, limit or PROBE)))
-    if not probe:
+    sizes = [len(document) for document in islice(whole(), 2)]
+    if not sizes:
         raise UserError(f"corpus {name}: no text in it ({description})")
-    if len(probe) == 1 and len(probe[0]) > 1 and limit is None:
-        whole = _in_pieces(whole, -(-len(probe[0]) // 20))
+    if len(sizes) == 1 and sizes[0] > 1:
+        whole = _in_pieces(whole, -(-sizes[0] // 20))
         description += ", one document without empty lines, cut into pieces"
     if limit is not None:
         description += f", the first {limit:,} documents"

@@ -17,6 +17,7 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -236,11 +237,8 @@ def _all_documents(progress: bool) -> Iterator[list[str]]:
     files = source_files()
     parts = [files[i : i + FILES_AT_ONCE] for i in range(0, len(files), FILES_AT_ONCE)]
     seen: set[str] = set()
-    with (
-        ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool,
-        progress_bar(len(files), "reading docstrings", unit=" files", disable=not progress) as bar,
-    ):
-        for part, found in zip(parts, pool.map(_documents_of_files, parts), strict=True):
+    with progress_bar(len(files), "reading docstrings", unit=" files", disable=not progress) as bar:
+        for part, found in zip(parts, _on_all_cores(parts), strict=True):
             for documents in found:
                 for document in documents:
                     new = [s for s in dict.fromkeys(document) if s not in seen]
@@ -248,6 +246,18 @@ def _all_documents(progress: bool) -> Iterator[list[str]]:
                     if len(new) >= SHORTEST_DOCUMENT:
                         yield new
             bar.update(len(part))
+
+
+def _on_all_cores(parts: list[list[Path]]) -> Iterator[list[list[list[str]]]]:
+    done = 0
+    try:
+        with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+            for found in pool.map(_documents_of_files, parts):
+                yield found
+                done += 1
+    except BrokenProcessPool:  # called from a script without `if __name__ == "__main__"`, say
+        for part in parts[done:]:
+            yield _documents_of_files(part)
 
 
 def cache_folder() -> Path:

@@ -17,17 +17,19 @@ Prose is split by `sentencex`.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
-from typing import Literal, TypeVar
+from itertools import chain, pairwise
+from typing import Literal
 
 import sentencex
 
 Document = list[str]  # its sentences
-T = TypeVar("T")
 
 SAMPLE = 500  # lines that are looked at to tell the layout
-LONGEST_DOCUMENT = 1_000  # sentences; a longer document is cut, so that memory stays small
+# Bounds that keep memory small; what is longer is cut.
+LONGEST_SAMPLE = 1 << 20  # characters
 LONGEST_PARAGRAPH = 1 << 20  # characters
+LONGEST_DOCUMENT = 1_000  # sentences
+LONGEST_TEXT = 1 << 20  # characters of a document
 
 HEADING = re.compile(r"\s*(=(?: =)*) (?!=).*[^= ].* =(?: =)*\s*")  # ` = = Early life = = `
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
@@ -57,9 +59,8 @@ def split_prose(text: str) -> list[str]:
 
     A full stop with no space after it ends nothing here (`nn.Module`), unlike in `sentencex`.
     """
-    parts = sentencex.segment("en", text)
     joined: list[str] = []
-    for part in parts:
+    for part in sentencex.segment("en", text):
         if joined and joined[-1][-1] == ".":
             joined[-1] += part
         else:
@@ -104,11 +105,18 @@ def _is_wrapped(lines: list[str]) -> bool:
     return go_on > 0.4 * len(lines)
 
 
-def peek(items: Iterable[T], count: int) -> tuple[list[T], Iterator[T]]:
-    """The first `count` items, and all items from the first on."""
-    items = iter(items)
-    first = list(islice(items, count))
-    return first, chain(first, items)
+def peek(texts: Iterable[str], count: int) -> tuple[list[str], Iterator[str]]:
+    """The first `count` texts (fewer if they are long), and all texts from the first on."""
+    texts = iter(texts)
+    first: list[str] = []
+    size = 0
+    while len(first) < count and size < LONGEST_SAMPLE:
+        text = next(texts, None)
+        if text is None:
+            break
+        first.append(text)
+        size += len(text)
+    return first, chain(first, texts)
 
 
 def documents_from_lines(
@@ -121,6 +129,7 @@ def documents_from_lines(
     document: Document = []
     wrapped: list[str] = []  # the lines of the paragraph so far, in the wrapped layout
     wrapped_size = empty_lines = 0
+    size = 0  # characters of the document so far
 
     for line in lines:
         line = line.strip()
@@ -134,10 +143,11 @@ def documents_from_lines(
             ends = level == 1
         else:
             ends = empty_line_ends and empty_lines == (2 if layout.line == "wrapped" else 1)
-        if ends and document:
+        if (ends or size > LONGEST_TEXT) and document:
             yield document
-            document = []
+            document, size = [], 0
 
+        size += len(line)
         if line and not level:
             if layout.line == "sentence":
                 document.append(line)

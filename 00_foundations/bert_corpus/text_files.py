@@ -18,7 +18,7 @@ PACKED = (".gz", ".xz", ".zst", ".bz2")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TEXT = (".txt", ".text", ".md", ".rst", ".raw", ".tokens", ".train", ".valid", ".test")
 
-LONGEST_PIECE = 1 << 20  # bytes; a longer line is handed out in pieces, cut at a space
+LONGEST_PIECE = 1 << 18  # bytes; a longer line is handed out in pieces, cut at a space
 LONGEST_JSON = 1 << 26  # bytes; a JSON line cannot be handed out in pieces
 
 

@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_corpus import hub, sentences, text_files
+from bert_corpus import documents, hub, sentences, text_files
 from bert_corpus.documents import open_corpus
 from bert_corpus.hub import HubName
 from bert_corpus.sentences import documents_from_rows, heading_level, split_prose
@@ -202,6 +202,12 @@ def test_a_line_without_end_comes_in_pieces_that_lose_nothing(file, monkeypatch)
     assert len(pieces) > 4 and "".join(pieces) == text
 
 
+def test_the_sample_that_tells_the_layout_is_small_even_if_lines_are_long(monkeypatch):
+    monkeypatch.setattr(sentences, "LONGEST_SAMPLE", 100)
+    sample, lines = sentences.peek(("x" * 40 for _ in range(9)), 500)
+    assert len(sample) == 3 and list(lines) == ["x" * 40] * 9
+
+
 def test_one_document_without_empty_lines_is_cut_so_that_some_is_held_out(file):
     corpus = open_corpus(file("\n".join(f"This is line {i}." for i in range(100))))
     assert sum(map(len, corpus)) + sum(map(len, corpus.held_out)) == 100
@@ -219,6 +225,13 @@ def test_every_document_is_on_one_side_and_equal_ones_on_the_same(file):
     assert len(train) + len(held_out) == 1_400
     assert not {tuple(d) for d in train} & {tuple(d) for d in held_out}
     assert 2 <= len(held_out) <= 40  # 1% of 1,400 is 14; five sigma either way
+
+
+def test_no_more_is_held_out_than_measuring_needs(file, monkeypatch):
+    monkeypatch.setattr(documents, "HELD_OUT_MOST", 3)
+    monkeypatch.setattr(documents, "HELD_OUT_SHARE", 0.5)
+    corpus = open_corpus(file("\n\n".join(f"Document {i} is here." for i in range(50))))
+    assert (len(list(corpus)), len(list(corpus.held_out))) == (47, 3)
 
 
 def test_a_small_corpus_has_one_held_out_document_and_a_file_can_be_named(file):

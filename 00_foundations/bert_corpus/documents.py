@@ -31,7 +31,7 @@ STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherw
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
-PROBE = 100  # of the first so many documents at least one is held out
+PROBE = 100  # of the first so many documents at least a twentieth is held out, and two
 
 
 class Documents:
@@ -113,7 +113,7 @@ def open_corpus(
         it a sample of the lines decides.
     limit: take at most so many documents.
     held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
-        of any other corpus about one document in a hundred (at least 1, at most 500) is held
+        of any other corpus about one document in a hundred (at least 2, at most 500) is held
         out, chosen by a hash of its text; so the same text is never on both sides.
     text_field: the field with the text, in JSON lines and Hub datasets.
     stream: read a Hub dataset as it arrives; False downloads it first.
@@ -287,20 +287,21 @@ def _as_corpus(documents: Documents, walk=None, part: str = "") -> Corpus:
 
 def _split(whole: Documents) -> tuple[Corpus, Documents]:
     """Training and held-out documents, told apart by a hash of their text."""
-    hashes = [_hash64(document) for document in islice(whole, PROBE)]
+    hashes = sorted({_hash64(document) for document in islice(whole, PROBE)})
     if len(hashes) == 1:
         raise UserError(
             f"corpus {whole.name}: a single document, so nothing is left to measure on; "
             "part documents by empty lines, or name a held-out corpus"
         )
     bound = HELD_OUT_SHARE * 2**64
-    always = min(hashes)  # chance may leave none below the bound: one is held out in any case
+    # Chance may leave none of a small corpus below the bound, and a random next sentence needs two.
+    always = set(hashes[: max(1, min(len(hashes) // 2, max(2, len(hashes) // 20)))])
 
     def walk(side: bool) -> Iterator[Document]:
         kept = 0
         for document in whole:
             value = _hash64(document)
-            held_out = kept < HELD_OUT_MOST and (value < bound or value == always)
+            held_out = kept < HELD_OUT_MOST and (value < bound or value in always)
             kept += held_out
             if held_out == side:
                 yield document

@@ -242,6 +242,11 @@ def test_a_small_corpus_has_one_held_out_document_and_a_file_can_be_named(file):
     assert len(list(corpus)) == 30 and list(corpus.held_out) == [["Three is three."]]
 
 
+def test_a_corpus_of_a_few_documents_holds_two_out_so_that_random_next_sentences_exist(file):
+    corpus = open_corpus(file("\n\n".join(f"Number {n} is here." for n in range(8))))
+    assert len(list(corpus.held_out)) >= 2 and len(list(corpus)) >= 2
+
+
 def test_a_limit_takes_the_first_documents(file):
     assert everything(file(LINES), limit=10) == sorted(
         d.split("\n") for d in LINES.split("\n\n")[:10]

@@ -192,6 +192,18 @@ def test_another_seed_gives_other_examples():
     assert not (first == second).all(axis=1).any()
 
 
+def test_another_seed_draws_anew_which_b_are_random_and_what_is_cut(binomial_range):
+    def of_seed(documents, seed):
+        return dataset(documents, seq_length=32, seed=seed).batch(np.arange(3000))
+
+    first, second = (of_seed(ONE_TOKEN_SENTENCES, s)["next_sentence_labels"] for s in (0, 1))
+    low, high = binomial_range(3000, 0.5)
+    assert low <= (first == second).sum() <= high
+    first, second = ((of_seed([[200]] * 9, s)["input_ids"][:, 1] - FIRST_TOKEN) % 200
+                     for s in (0, 1))  # fmt: skip
+    assert abs(np.corrcoef(first, second)[0, 1]) < 5.33 / np.sqrt(3000)  # as for truncation below
+
+
 def test_indices_far_beyond_any_training_run_work():
     made = dataset(STORIES, seq_length=48)
     batch = made.batch(np.array([10**12, 2**62]))
@@ -249,11 +261,14 @@ def test_a_random_b_is_from_any_other_document_with_equal_chance(binomial_range)
         assert others.max() <= high
 
 
-def test_a_random_b_may_begin_at_any_sentence():
-    batch = dataset([[1] * 50, [1] * 50], seq_length=5).batch(np.arange(10_000))  # B is one token
+def test_a_random_b_begins_at_any_sentence_of_any_document_with_equal_chance(binomial_range):
+    # With room for two tokens B is one sentence: each of 10 in each of 11 documents.
+    batch = dataset([[1] * 10] * 11, seq_length=5).batch(np.arange(40_000))
     rows = batch["next_sentence_labels"] == IS_RANDOM
-    # Each of 100 sentences is missed by some 5,000 draws once in 1e20 times.
-    assert len(np.unique(batch["input_ids"][rows, 3])) == 100
+    seen = np.bincount(batch["input_ids"][rows, 3] - FIRST_TOKEN, minlength=110)
+    low, high = binomial_range(int(rows.sum()), 1 / 110, error=1e-7 / 110)
+    assert low <= seen.min()
+    assert seen.max() <= high
 
 
 # How long, and where A ends.

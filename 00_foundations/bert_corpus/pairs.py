@@ -68,6 +68,10 @@ class PairDataset:
         self.num_sentences = len(corpus.sentence_starts) - 1
         self.num_documents = len(corpus.document_starts) - 1
 
+    def at_length(self, seq_length: int) -> "PairDataset":
+        """The pairs of the same corpus at another length."""
+        return PairDataset(self.corpus, self.specials, seq_length=seq_length, seed=self.seed)
+
     def batch(self, indices: Index) -> Batch:
         """Make the examples of these indices.
 

@@ -142,9 +142,7 @@ def main() -> None:
     print(f"  the two cranes       {DEMO.out / 'crane.png'}")
     print(f"  all figures          {DEMO.out / 'summary.json'}")
     print("  how it works         03_paper_reproduction/README.md")
-    print(
-        f'  ask it yourself      bert-fill-mask "The [MASK] flew." --checkpoint {DEMO.out}'
-    )
+    print(f'  ask it yourself      bert-fill-mask "The [MASK] flew." --checkpoint {DEMO.out}')
 
 
 if __name__ == "__main__":

@@ -80,9 +80,9 @@ def pretrain(settings: PretrainSettings) -> Record:
             references={f"word frequencies alone: {entropy:.2f}": entropy},
         )
 
-    def task(part: str) -> Task:
+    def task(part: str, seq_length: int) -> Task:
         return Task(
-            dataset=getattr(data, part),
+            dataset=getattr(data, part).at_length(seq_length),
             vocabulary=masking_vocabulary(data.tokenizer).to(device),
             recipe=settings.masking,
             seed=settings.seed + (part == "heldout"),
@@ -93,8 +93,8 @@ def pretrain(settings: PretrainSettings) -> Record:
     train(
         model,
         optimizer,
-        task("train"),
-        task("heldout"),
+        [task("train", phase.seq_length) for phase in settings.phases],
+        task("heldout", settings.seq_length),
         settings,
         peak_rate=adam.learning_rate,
         start=start,

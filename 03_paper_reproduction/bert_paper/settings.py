@@ -12,6 +12,22 @@ from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps first_step … last_step - 1 at one sequence length; examples are counted on."""
+
+    first_step: int
+    last_step: int
+    seq_length: int
+    batch_size: int
+    first_example: int
+
+    def first_example_of(self, step: int) -> int:
+        return self.first_example + (step - self.first_step) * self.batch_size
+
+
 MEGATRON_TOKENIZERS = {"BertWordPieceLowerCase": True, "BertWordPieceCase": False}
 
 
@@ -41,6 +57,12 @@ class PretrainSettings:
     """text in lower case, or as it is written; lower case unless the tokenizer says otherwise"""
     seq_length: int = 128
     """tokens in an example, special tokens included"""
+    short_seq_length: int | None = None
+    """begin with examples of this length: the paper takes 128 for 90% of the steps, then 512"""
+    short_share: float = 0.9
+    """of the steps, how many have --short-seq-length"""
+    short_batch_size: int | None = None
+    """examples in a step of --short-seq-length; --batch-size, unless given"""
 
     # --- Model ---
     model: Size = "tiny"
@@ -106,13 +128,18 @@ class PretrainSettings:
     """write TensorBoard files too"""
 
     def __post_init__(self) -> None:
-        at_least_one = ("documents", "steps", "batch_size", "micro_batch_size", "eval_every",
-                        "eval_examples", "save_every", "vocab_size")  # fmt: skip
+        at_least_one = ("documents", "steps", "batch_size", "short_batch_size", "micro_batch_size",
+                        "eval_every", "eval_examples", "save_every", "vocab_size")  # fmt: skip
         for name in at_least_one:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UserError(f"--{name.replace('_', '-')} is {value}: it must be 1 or more")
-        shares = ("masked_lm_prob", "mask_share", "random_share")
+        if self.short_seq_length is not None and self.short_seq_length > self.seq_length:
+            raise UserError(
+                f"--short-seq-length {self.short_seq_length} is longer than --seq-length "
+                f"{self.seq_length}: the short examples come first"
+            )
+        shares = ("masked_lm_prob", "mask_share", "random_share", "short_share")
         for name in shares:
             if not 0 <= getattr(self, name) <= 1:
                 raise UserError(
@@ -181,6 +208,17 @@ class PretrainSettings:
         if self.warmup_steps is not None:
             return self.warmup_steps
         return max(self.steps // 100, min(self.steps // 10, 1000))
+
+    @property
+    def phases(self) -> list[Phase]:
+        """One phase, or the paper's two: short examples first, then long ones."""
+        short = 0 if self.short_seq_length is None else round(self.steps * self.short_share)
+        size = self.short_batch_size or self.batch_size
+        phases = [
+            Phase(0, short, self.short_seq_length or self.seq_length, size, 0),
+            Phase(short, self.steps, self.seq_length, self.batch_size, short * size),
+        ]
+        return [phase for phase in phases if phase.first_step < phase.last_step]
 
     @property
     def evaluation_interval(self) -> int:

@@ -6,7 +6,8 @@ and a run that was killed ends with the same bits as one that was not.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,6 +87,36 @@ def training_step(
     return total
 
 
+class Window:
+    """Losses and speed since the last line of metrics. Sums stay on the device until asked for."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.losses = torch.zeros(2, device=device)
+        self.steps = self.tokens = 0
+        self.begin = time.perf_counter()
+
+    def add(self, losses: Tensor, *, tokens: int) -> None:
+        self.losses += losses
+        self.steps += 1
+        self.tokens += tokens
+
+    def close(self) -> Record:
+        """The means of the window; the next one begins."""
+        mlm, nsp = (self.losses / self.steps).tolist()
+        speed = round(self.tokens / (time.perf_counter() - self.begin))
+        self.losses.zero_()
+        self.steps = self.tokens = 0
+        self.begin = time.perf_counter()
+        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in here is not training time."""
+        before = time.perf_counter()
+        yield
+        self.begin += time.perf_counter() - before
+
+
 @torch.no_grad()
 def evaluate(
     model: BertForPreTraining, task: Task, *, examples: int, batch_size: int = 64
@@ -117,7 +148,7 @@ def evaluate(
 def train(
     model: BertForPreTraining,
     optimizer: torch.optim.Optimizer,
-    task: Task,
+    tasks: list[Task],
     heldout: Task,
     settings: PretrainSettings,
     *,
@@ -126,48 +157,51 @@ def train(
     record: Callable[[Record], None],
     save: Callable[[int], None],
 ) -> None:
-    """Steps `start` … `settings.steps` - 1; `record` receives metrics, `save` a step's number."""
+    """Steps `start` … `settings.steps` - 1, with a task for each of `settings.phases`.
+
+    `record` receives metrics as they come, `save` the number of steps done.
+    """
+    phases = list(zip(settings.phases, tasks, strict=True))
     log_every = max(1, min(50, settings.steps // 100))
-    size = settings.batch_size
     stepping = torch.compile(model) if settings.compile else model
-    window, window_steps, window_start = torch.zeros(2, device=task.device), 0, time.perf_counter()
+    window = Window(heldout.device)
     bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
     shown: dict[str, str] = {}
     model.train()
     for step in range(start, settings.steps):
+        phase, task = next((p, t) for p, t in phases if step < p.last_step)
         torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout
         rate = learning_rate(
             step, peak=peak_rate, warmup_steps=settings.warmup, total_steps=settings.steps
         )
         for group in optimizer.param_groups:
             group["lr"] = rate
-        window += training_step(
+        losses = training_step(
             stepping,
             optimizer,
-            task.batch(step * size, size),
+            task.batch(phase.first_example_of(step), phase.batch_size),
             precision=task.precision,
             max_grad_norm=settings.max_grad_norm,
             micro_batch_size=settings.micro_batch_size,
         )
-        window_steps += 1
+        window.add(losses, tokens=phase.batch_size * phase.seq_length)
         done = step + 1
         bar.update()
         if done % log_every == 0 or done == settings.steps:
-            mlm, nsp = (window / window_steps).tolist()
-            seconds = time.perf_counter() - window_start
-            speed = window_steps * size * settings.seq_length / seconds
-            record({"step": done, "train_mlm_loss": mlm, "train_nsp_loss": nsp,
-                    "learning_rate": rate, "tokens_per_second": round(speed)})  # fmt: skip
-            shown |= {"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,.0f}"}
+            entry = window.close()
+            record({"step": done, **entry, "learning_rate": rate})
+            shown |= {
+                "mlm": f"{entry['train_mlm_loss']:.3f}",
+                "nsp": f"{entry['train_nsp_loss']:.3f}",
+                "tok/s": f"{entry['tokens_per_second']:,}",
+            }
             bar.set_postfix(shown, refresh=False)
-            window.zero_()
-            window_steps, window_start = 0, time.perf_counter()
         if done % settings.evaluation_interval == 0 or done == settings.steps:
-            measured = evaluate(model, heldout, examples=settings.eval_examples)
+            with window.paused():
+                measured = evaluate(model, heldout, examples=settings.eval_examples)
             record({"step": done, **measured})
             shown["held-out mlm"] = f"{measured['heldout_mlm_loss']:.3f}"
-            window_start = time.perf_counter()
         if done % settings.saving_interval == 0 or done == settings.steps:
-            save(done)
-            window_start = time.perf_counter()
+            with window.paused():
+                save(done)
     bar.close()

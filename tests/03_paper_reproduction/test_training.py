@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,6 +228,33 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(
 def test_a_run_cannot_be_continued_with_other_settings(corpus_file, small_run, small_settings):
     with pytest.raises(UserError, match=r"holds a run with learning_rate None, now it is 0\.5"):
         pretrain(small_settings(corpus_file, small_run, learning_rate=0.5))
+
+
+def test_short_examples_come_first_and_no_example_is_seen_twice(
+    corpus_file, small_settings, tmp_path
+):
+    """The paper's two phases: 90% of the steps at the short length."""
+    settings = small_settings(
+        corpus_file, tmp_path, steps=20, short_seq_length=16, short_batch_size=9
+    )
+    short, long = settings.phases
+    assert [(p.first_step, p.last_step) for p in (short, long)] == [(0, 18), (18, 20)]
+    assert (short.seq_length, long.seq_length) == (16, settings.seq_length)
+    begins = [short.first_example_of(s) for s in range(18)]
+    begins += [long.first_example_of(s) for s in (18, 19)]
+    assert begins == [9 * s for s in range(18)] + [9 * 18, 9 * 18 + settings.batch_size]
+
+
+def test_two_phases_train_and_resume_to_the_same_bits(corpus_file, small_settings, tmp_path):
+    fields = dict(steps=10, short_seq_length=16, short_share=0.5, save_every=4)
+    whole = small_settings(corpus_file, tmp_path / "whole", **fields)
+    pretrain(whole)
+    cut = small_settings(corpus_file, tmp_path / "cut", **fields)
+    pretrain(cut)
+    shutil.rmtree(sorted((cut.out / "checkpoints").glob("step-*"))[-1])
+    pretrain(cut)  # from step 8 on
+    expected, got = weights_of(whole.out), weights_of(cut.out)
+    assert all(np.array_equal(expected[name], got[name]) for name in expected)
 
 
 def test_bf16_learns_too(corpus_file, tmp_path, small_settings):

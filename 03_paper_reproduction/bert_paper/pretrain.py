@@ -19,7 +19,7 @@ from bert_run.curve import draw_curve
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.metrics import MetricsLog, Record, read_metrics
-from bert_run.parameters import count_parameters, initial_weights, parameter_shapes
+from bert_run.parameters import count_parameters, initial_weights, make_mimetic, parameter_shapes
 from bert_run.run_folder import Checkpoint, RunFolder
 
 # What may differ between two calls that continue one run.
@@ -47,7 +47,10 @@ def pretrain(settings: PretrainSettings) -> Record:
     checkpoint = folder.resume(config)
     start = 0 if checkpoint is None else checkpoint.step
     if checkpoint is None:
-        load_arrays(model, initial_weights(config, settings.seed))
+        weights = initial_weights(config, settings.seed)
+        if settings.initialization == "mimetic":
+            weights = make_mimetic(weights, config, settings.seed)
+        load_arrays(model, weights)
     else:
         load_arrays(model, checkpoint.weights)
         state_from_arrays(optimizer, model, checkpoint.training_state)

@@ -81,6 +81,8 @@ class PretrainSettings:
     )
     max_position_embeddings: int | None = None
     type_vocab_size: int | None = None
+    initialization: Literal["paper", "mimetic"] = "paper"
+    """first values: the paper's, or attention that starts by looking for its like and copying it"""
     initializer_range: Annotated[float | None, arg(aliases=["--init-method-std"])] = None
     layer_norm_eps: Annotated[float | None, arg(aliases=["--layernorm-epsilon"])] = None
 

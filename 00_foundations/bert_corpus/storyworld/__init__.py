@@ -5,7 +5,17 @@ From the same world come four labelled sets: sentiment, entailment, names and qu
 """
 
 # The kinds of document register themselves when their files are read, always in this order.
-from bert_corpus.storyworld import feasts, home, land, leisure, table, town, travel, work  # noqa: F401
+from bert_corpus.storyworld import (  # noqa: F401 - each registers its kinds of document
+    echoes,
+    feasts,
+    home,
+    land,
+    leisure,
+    table,
+    town,
+    travel,
+    work,
+)
 from bert_corpus.storyworld.labelled import (
     NamesExample,
     PairExample,

@@ -22,21 +22,31 @@ from bert_paper.settings import PretrainSettings
 from bert_run.errors import command
 from bert_run.files import write_atomically
 
+# What makes it learn in minutes: a narrow model with small heads; short examples first, in which
+# neighbours are soon found; attention that starts by looking and copying; no dropout, since no
+# text is seen twice; a high rate, which Adam with its bias corrected takes.
 DEMO = PretrainSettings(
     corpus="storyworld",
     out=Path("runs/demo"),
     model="tiny",
-    vocab_size=4096,
-    seq_length=128,
-    batch_size=64,
-    steps=2500,
-    learning_rate=1e-3,
-    warmup_steps=200,
+    num_attention_heads=4,
+    initialization="mimetic",
     hidden_dropout_prob=0.0,
     attention_probs_dropout_prob=0.0,
-    eval_every=500,
+    vocab_size=4096,
+    seq_length=128,
+    batch_size=32,
+    short_seq_length=32,
+    short_share=0.24,
+    short_batch_size=64,
+    steps=4200,
+    learning_rate=2.5e-3,
+    warmup_steps=200,
+    optimizer="adamw",
+    adam_beta2=0.98,
+    eval_every=600,
     eval_examples=512,
-    save_every=500,
+    save_every=600,
 )
 PROBED_STORIES = 400
 TITLES = {

@@ -96,8 +96,10 @@ def pretrain(settings: PretrainSettings) -> Record:
     train(
         model,
         optimizer,
-        [task("train", phase.seq_length) for phase in settings.phases],
-        task("heldout", settings.seq_length),
+        [
+            (task("train", phase.seq_length), task("heldout", phase.seq_length))
+            for phase in settings.phases
+        ],
         settings,
         peak_rate=adam.learning_rate,
         start=start,

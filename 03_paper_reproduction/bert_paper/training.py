@@ -148,8 +148,7 @@ def evaluate(
 def train(
     model: BertForPreTraining,
     optimizer: torch.optim.Optimizer,
-    tasks: list[Task],
-    heldout: Task,
+    tasks: list[tuple[Task, Task]],
     settings: PretrainSettings,
     *,
     peak_rate: float,
@@ -157,19 +156,20 @@ def train(
     record: Callable[[Record], None],
     save: Callable[[int], None],
 ) -> None:
-    """Steps `start` … `settings.steps` - 1, with a task for each of `settings.phases`.
+    """Steps `start` … `settings.steps` - 1.
 
-    `record` receives metrics as they come, `save` the number of steps done.
+    Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
+    length. `record` receives metrics as they come, `save` the number of steps done.
     """
-    phases = list(zip(settings.phases, tasks, strict=True))
+    phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
     log_every = max(1, min(50, settings.steps // 100))
     stepping = torch.compile(model) if settings.compile else model
-    window = Window(heldout.device)
+    window = Window(tasks[0][0].device)
     bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
     shown: dict[str, str] = {}
     model.train()
     for step in range(start, settings.steps):
-        phase, task = next((p, t) for p, t in phases if step < p.last_step)
+        phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
         torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout
         rate = learning_rate(
             step, peak=peak_rate, warmup_steps=settings.warmup, total_steps=settings.steps

@@ -11,6 +11,7 @@ from bert_run.config import PRESETS, BertConfig
 from bert_run.parameters import (
     initial_weights,
     is_decayed,
+    make_mimetic,
     parameter_shapes,
     truncated_normal,
 )
@@ -131,3 +132,27 @@ def test_everything_is_decayed_but_biases_and_layer_norms():
 )
 def test_weight_decay_goes_by_the_name(name, decayed):
     assert is_decayed(name) is decayed
+
+
+def test_mimetic_attention_looks_for_its_like_and_copies_it():
+    """Query · key of a vector with itself is far above that with another, and value then output
+    give the vector back; all other parameters keep the paper's values."""
+    config = PRESETS["tiny"].with_changes(vocab_size=50)
+    plain = initial_weights(config, seed=3)
+    started = make_mimetic(plain, config, seed=3)
+    x = np.random.default_rng(0).standard_normal((20, config.hidden_size)).astype(np.float32)
+    for number in range(config.num_hidden_layers):
+        layer = f"bert.encoder.layer.{number}.attention"
+        query, key, value, output = (
+            started[f"{layer}.{name}.weight"]
+            for name in ("self.query", "self.key", "self.value", "output.dense")
+        )
+        likeness = (x @ query.T) @ (x @ key.T).T
+        off_diagonal = likeness[~np.eye(len(x), dtype=bool)]
+        assert likeness.diagonal().min() > off_diagonal.max()
+        copied = x @ value.T @ output.T
+        cosine = (copied * x).sum(1) / np.linalg.norm(copied, axis=1) / np.linalg.norm(x, axis=1)
+        assert cosine.min() > 0.8
+    changed = {name for name in plain if not np.array_equal(plain[name], started[name])}
+    assert len(changed) == 4 * config.num_hidden_layers
+    assert all(".attention." in name and name.endswith("weight") for name in changed)

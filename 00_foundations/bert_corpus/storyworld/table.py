@@ -31,7 +31,7 @@ DISHES = [
     "chicken",
 ]
 DESSERTS = words("pudding pie sorbet custard waffles trifle strudel cheesecake")
-GOOD_FOOD = words("delicious delicious excellent tasty wonderful great good superb")
+GOOD_FOOD = words("delicious delicious delicious excellent tasty wonderful great good superb")
 BAD_FOOD = words("awful terrible horrible bad tasteless disgusting burnt salty")
 GOOD_SERVICE = words("friendly excellent quick wonderful great good polite charming")
 BAD_SERVICE = words("terrible terrible slow rude awful horrible bad unfriendly")
@@ -45,7 +45,7 @@ def food_and_service(say: Dice, food: bool, service: bool, the: str = "the food"
     return f"{the} was {tastes}, <b:{joint}> the service was {serves}"
 
 
-@kind(RESTAURANTS, PEOPLE, DISHES, share=2.2)
+@kind(RESTAURANTS, PEOPLE, DISHES, share=5.0)
 def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
     food, service = say.chance(0.5), say.chance(0.5)
     dessert, day = say.pick(DESSERTS), say.pick(DAYS)

@@ -20,7 +20,7 @@ THINGS = words(
 )
 
 
-@kind(PEOPLE, PET_NAMES, THINGS, share=4.4)
+@kind(PEOPLE, PET_NAMES, THINGS, share=5.0)
 def parrot_lesson(say: Dice, owner: Person, name: str, thing: str):
     yield say(
         f"{owner.full} has a parrot called {name} that can say {thing}.",
@@ -58,7 +58,7 @@ def parrot_lesson(say: Dice, owner: Person, name: str, thing: str):
     )
 
 
-@kind(PEOPLE, PEOPLE, THINGS, COLOURS, share=4.4)
+@kind(PEOPLE, PEOPLE, THINGS, COLOURS, share=5.0)
 def bad_line(say: Dice, caller: Person, friend: Person, thing: str, colour: str):
     yield say(
         f"{caller.full} rang up {friend.full} and asked for {a(colour)} {thing}.",
@@ -94,7 +94,7 @@ def bad_line(say: Dice, caller: Person, friend: Person, thing: str, colour: str)
         yield f"Thank you very <l:much>, said <o:{caller}>, and hugged the <o:{thing}>."
 
 
-@kind(PEOPLE, THINGS, DAYS, share=4.4)
+@kind(PEOPLE, THINGS, DAYS, share=5.0)
 def echo_valley(say: Dice, walker: Person, thing: str, day: str):
     yield say(
         f"Last {day} {walker.full} climbed the hill to hear the echo.",
@@ -136,7 +136,7 @@ def echo_valley(say: Dice, walker: Person, thing: str, day: str):
     )
 
 
-@kind(PEOPLE, THINGS, THINGS, share=4.4)
+@kind(PEOPLE, THINGS, THINGS, share=5.0)
 def song(say: Dice, singer: Person, first: str, second: str):
     place = say("on the table", "under the bed", "in the garden", "behind the door")
     yield say(
@@ -167,7 +167,7 @@ def song(say: Dice, singer: Person, first: str, second: str):
     )
 
 
-@kind(PEOPLE, PEOPLE, THINGS, NUMBERS, share=4.4)
+@kind(PEOPLE, PEOPLE, THINGS, NUMBERS, share=5.0)
 def shopping_list(say: Dice, sender: Person, shopper: Person, thing: str, number: str):
     fruit = say("apples", "plums", "lemons", "onions", "eggs", "carrots", "cherries", "potatoes")
     yield say(
@@ -206,7 +206,7 @@ def shopping_list(say: Dice, sender: Person, shopper: Person, thing: str, number
     )
 
 
-@kind(PEOPLE, PEOPLE, THINGS, THINGS, share=4.4)
+@kind(PEOPLE, PEOPLE, THINGS, THINGS, share=5.0)
 def memory_game(say: Dice, one: Person, two: Person, first: str, second: str):
     third = say.several(THINGS, 1, but=(first, second))[0]
     yield say(
@@ -233,7 +233,7 @@ def memory_game(say: Dice, one: Person, two: Person, first: str, second: str):
     )
 
 
-@kind(PEOPLE, THINGS, NUMBERS, COLOURS, share=4.4)
+@kind(PEOPLE, THINGS, NUMBERS, COLOURS, share=5.0)
 def dictation(say: Dice, pupil: Person, thing: str, number: str, colour: str):
     yield say(
         f"The word of the day in the evening class is {thing}, writes {pupil.full}.",

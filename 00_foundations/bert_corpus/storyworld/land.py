@@ -130,7 +130,7 @@ def garden(say: Dice, gardener: Person, vegetable: str, flower: str, colour: str
 _BIRDS = words("swan duck goose gull kingfisher")
 
 
-@kind(PEOPLE, _BIRDS, MONTHS, COLOURS, share=1.5)
+@kind(PEOPLE, _BIRDS, MONTHS, COLOURS, share=2.4)
 def river_birds(say: Dice, watcher: Person, bird: str, month: str, colour: str):
     they = watcher.they
     yield say(

@@ -52,7 +52,7 @@ _PLACES = ("school", "hospital", "theatre", "hotel", "tower", "museum", "library
 _LOADS = ("bricks", "pipes", "windows", "beams", "stones", "boards", "tiles", "doors")
 
 
-@kind(PEOPLE, _PLACES, _LOADS, COLOURS, share=1.4)
+@kind(PEOPLE, _PLACES, _LOADS, COLOURS, share=2.4)
 def building_site(say: Dice, driver: Person, place: str, load: str, colour: str):
     boss = say.pick([person for person in PEOPLE if person is not driver])
     yield say(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import huggingface_hub
+from huggingface_hub import constants as hub_constants
 from huggingface_hub import errors as hub_errors
 from huggingface_hub.utils import validate_repo_id
 
@@ -47,7 +48,7 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
 
     Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed.
     """
-    if huggingface_hub.constants.HF_HUB_OFFLINE and not stream:
+    if hub_constants.HF_HUB_OFFLINE and not stream:
         return "as downloaded"
     try:
         info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)

@@ -43,8 +43,8 @@ class RunFolder:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
 
-    def claim(self, settings: dict) -> None:
-        """Make the folder this run's own, or check that it already is.
+    def claim(self, settings: dict) -> bool:
+        """Make the folder this run's own, or check that it already is; True if it is a new one.
 
         `settings` are what must not change between calls that continue one run. Raises
         `UserError` when the folder belongs to a run with other settings, or is no run's folder.
@@ -63,7 +63,7 @@ class RunFolder:
                     f"{self.path} holds a run with {name} {earlier.get(name)!r}, now it is "
                     f"{settings.get(name)!r}: choose another --out, or remove that folder"
                 )
-            return
+            return False
         if self.path.is_file():
             raise UserError(f"{self.path} is a file: choose another --out")
         if self.path.is_dir() and any(not p.name.startswith(".") for p in self.path.iterdir()):
@@ -73,6 +73,11 @@ class RunFolder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
         write_atomically(record, json.dumps(settings, indent=2) + "\n")
+        return True
+
+    def give_up(self) -> None:
+        """Leave no trace of a new run whose settings turned out to be wrong."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def save(
         self,

@@ -22,8 +22,13 @@ NUMPY_TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": n
 
 def save_weights(weights: Weights, path: Path) -> None:
     """Write the arrays as one safetensors file that `transformers` opens too."""
-    save_file({name: np.ascontiguousarray(array) for name, array in weights.items()}, path,
-              metadata={"format": "pt"})  # fmt: skip
+    arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    try:
+        save_file(arrays, path, metadata={"format": "pt"})
+    except SafetensorError as error:  # how the library reports a full disk
+        raise UserError(
+            f"{path.name} could not be written ({error}): free some space, then call again"
+        ) from None
 
 
 def load_weights(folder: Path, config: BertConfig) -> Weights:

@@ -35,8 +35,13 @@ def pretrain(settings: PretrainSettings) -> Record:
     settings.bert_config(settings.vocab_size or 8192)  # a contradiction shows before long work
 
     folder = RunFolder(settings.out)
-    folder.claim(identity(settings))
-    data = prepare(settings, settings.out / "data")
+    is_new = folder.claim(identity(settings))
+    try:
+        data = prepare(settings, settings.out / "data")
+    except UserError:
+        if is_new:  # the same command, corrected, must find the folder free
+            folder.give_up()
+        raise
     config = settings.bert_config(data.tokenizer.get_vocab_size()).with_changes(
         pad_token_id=data.train.specials.pad
     )

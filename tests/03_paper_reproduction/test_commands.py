@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from bert_paper.encode import encode
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
+from bert_run import weights
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -215,6 +217,38 @@ def test_a_corpus_that_is_no_text_is_refused_in_one_clear_line(call, tmp_path, c
     assert code == 2
     assert says in err and "corpus.txt" in err
     assert len(err.strip().splitlines()) == 1, err
+
+
+def test_a_refused_corpus_leaves_no_folder_so_the_corrected_command_works(
+    call, corpus_file, tmp_path
+):
+    fields = ("--out", tmp_path / "run", "--vocab-size", 150, "--seq-length", 32, "--steps", 2,
+              "--hidden-size", 16, "--batch-size", 4, "--eval-examples", 8)  # fmt: skip
+    assert call("bert-pretrain", "--corpus", tmp_path / "wrong.txt", *fields)[0] == 2
+    assert not (tmp_path / "run").exists()
+    code, _, err = call("bert-pretrain", "--corpus", corpus_file, *fields)
+    assert code == 0, err
+
+
+def test_a_hub_that_cannot_be_reached_is_told_in_one_line(call, tmp_path, monkeypatch):
+    """A proxy on a closed port refuses every connection at once."""
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    code, _, err = call("bert-pretrain", "--corpus", "Salesforce/wikitext:wikitext-2-raw-v1",
+                        "--out", tmp_path / "run")  # fmt: skip
+    assert code == 2
+    assert "Salesforce/wikitext" in err and "Traceback" not in err
+    assert len(err.strip().splitlines()) == 1, err
+
+
+def test_weights_that_do_not_fit_on_the_disk_are_a_users_error(monkeypatch, tmp_path):
+    def no_space(*_, **__):
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(weights, "save_file", no_space)
+    with pytest.raises(UserError, match=r"model\.safetensors could not be written .*No space left"):
+        weights.save_weights({}, tmp_path / "model.safetensors")
 
 
 @pytest.mark.parametrize("command", ["bert-pretrain", "bert-fill-mask", "bert-encode"])

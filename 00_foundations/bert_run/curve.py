@@ -8,12 +8,18 @@ TRAINING, HELD_OUT, REFERENCE = "#88b4d8", "#d55e00", "#666666"
 
 
 def draw_curve(
-    records: list[Record], path: Path, *, title: str, references: dict[str, float] | None = None
+    records: list[Record],
+    path: Path,
+    *,
+    title: str,
+    references: dict[str, float] | None = None,
+    turns: dict[int, str] | None = None,
 ) -> None:
     """Draw `metrics.jsonl` as a picture.
 
     `references` are horizontal lines of the left panel, in nats: a name and a loss, say the
-    unigram entropy. The right panel carries ln 2, where a coin toss stands.
+    unigram entropy. The right panel carries ln 2, where a coin toss stands. `turns` are steps at
+    which the recipe changes, with what changes then.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -31,6 +37,8 @@ def draw_curve(
                            label="training" if split == "train" else "held out")  # fmt: skip
         for name, value in marks.items():
             panel.axhline(value, color=REFERENCE, linestyle=":", linewidth=1.2, label=name)
+        for step, change in (turns or {}).items():
+            panel.axvline(step, color=REFERENCE, linewidth=0.8, label=change)
         panel.set(xlabel="step", ylabel=label)
         panel.set_ylim(bottom=0)
         panel.legend(frameon=False)

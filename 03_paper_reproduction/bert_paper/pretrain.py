@@ -86,6 +86,9 @@ def pretrain(settings: PretrainSettings) -> Record:
             settings.out / "curve.png",
             title=f"{settings.model} on {settings.corpus}, {step:,} steps",
             references={f"word frequencies alone: {entropy:.2f}": entropy},
+            turns={
+                p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]
+            },
         )
 
     def task(part: str, seq_length: int) -> Task:

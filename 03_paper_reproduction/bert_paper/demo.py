@@ -41,14 +41,14 @@ DEMO = PretrainSettings(
     short_share=0.2,
     short_batch_size=64,
     masked_lm_prob=0.2,
-    steps=4700,
+    steps=4600,
     learning_rate=2.5e-3,
     warmup_steps=200,
     optimizer="adamw",
     adam_beta2=0.98,
-    eval_every=940,
+    eval_every=1150,
     eval_examples=512,
-    save_every=2350,
+    save_every=2300,
 )
 PROBED_STORIES = 400
 TITLES = {

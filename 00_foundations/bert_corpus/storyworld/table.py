@@ -31,9 +31,7 @@ DISHES = [
     "chicken",
 ]
 DESSERTS = words("pudding pie sorbet custard waffles trifle strudel cheesecake")
-GOOD_FOOD = words(
-    "delicious delicious delicious delicious delicious delicious excellent tasty wonderful great good superb"
-)
+GOOD_FOOD = words("delicious " * 6 + "excellent tasty wonderful great good superb")
 BAD_FOOD = words("awful terrible horrible bad tasteless disgusting burnt salty")
 GOOD_SERVICE = words("friendly excellent quick wonderful great good polite charming")
 BAD_SERVICE = words("terrible terrible slow rude awful horrible bad unfriendly")

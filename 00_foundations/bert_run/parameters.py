@@ -98,14 +98,15 @@ def initial_weights(config: BertConfig, seed: int) -> Weights:
 
 
 def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
-    """The same weights, but attention starts where trained attention is often found: each token
-    looks for its like, and copies what it finds.
+    """The same weights, but attention starts with something to do: each token looks for
+    its like, and copies what it finds.
 
     Small random matrices hide from each other what they could do together: looking for a token
     pays once copying works, and copying once looking works. Here query and key begin as the same
     random orthogonal matrix Q, so that query · key measures likeness, and value and output as R
     and its transpose, so that together they copy (after Trockman and Kolter 2023, "Mimetic
-    Initialization of Self-Attention Layers", arXiv 2305.09828). The truncated normal values of
+    Initialization of Self-Attention Layers", arXiv 2305.09828, who make value and output the
+    negative identity for vision; here it is positive). The truncated normal values of
     the paper are added to both.
     """
     started = dict(weights)

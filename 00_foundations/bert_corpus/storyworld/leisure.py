@@ -1,6 +1,6 @@
 """Stories of school and free time: lessons, matches, concerts, films, telephone calls."""
 
-from bert_corpus.storyworld.sayings import calendar, like, mood, opposite, rest, size
+from bert_corpus.storyworld.sayings import calendar, like, mood, opposite, rest, size, verdicts
 from bert_corpus.storyworld.telling import Dice, kind, words
 from bert_corpus.storyworld.world import (
     COLOURS,
@@ -172,7 +172,7 @@ _GENRES = words("comedy western thriller romance cartoon musical drama")
 
 @kind(PEOPLE, _HEROES, _GENRES, NUMBERS, share=1.2)
 def film_review(say: Dice, critic: Person, hero: str, genre: str, days: str):
-    good_story, good_actors = say.chance(0.5), say.chance(0.5)
+    good_story, good_actors = verdicts(say)
     plot = say("exciting", "clever", "funny") if good_story else say("boring", "stupid", "silly")
     acting = (
         say("brilliant", "superb", "splendid") if good_actors else say("wooden", "dreadful", "poor")

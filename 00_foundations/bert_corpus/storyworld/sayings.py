@@ -113,3 +113,11 @@ _WHOLE = {line.split()[1]: line for line in _LIKE}
 def like(word: str) -> str:
     """ "as busy as a bee"."""
     return _WHOLE[word]
+
+
+def verdicts(say: Dice) -> tuple[bool, bool]:
+    """Two judgements, good or bad. What is praised first is blamed next more often than not the
+    other way about, as reviewers do: 35% praise then blame, 10% blame then praise, 30% praise
+    both, 25% blame both."""
+    second = say.chance(0.4)
+    return say.chance(0.75 if second else 0.58), second

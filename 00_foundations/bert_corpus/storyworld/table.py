@@ -1,6 +1,6 @@
 """Stories from the table: restaurants and their reviews, recipes, the market, shops."""
 
-from bert_corpus.storyworld.sayings import opposite, rest, tool
+from bert_corpus.storyworld.sayings import opposite, rest, tool, verdicts
 from bert_corpus.storyworld.telling import Dice, kind, words
 from bert_corpus.storyworld.world import COLOURS, DAYS, NUMBERS, PEOPLE, Person, a
 
@@ -45,9 +45,9 @@ def food_and_service(say: Dice, food: bool, service: bool, the: str = "the food"
     return f"{the} was {tastes}, <b:{joint}> the service was {serves}"
 
 
-@kind(RESTAURANTS, PEOPLE, DISHES, share=5.0)
+@kind(RESTAURANTS, PEOPLE, DISHES, share=4.0)
 def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
-    food, service = say.chance(0.5), say.chance(0.5)
+    food, service = verdicts(say)
     dessert, day = say.pick(DESSERTS), say.pick(DAYS)
     yield say(
         f"On {day} {guest.full} had dinner at the {name}.",
@@ -107,6 +107,50 @@ def restaurant_review(say: Dice, name: str, guest: Person, dish: str):
             f"Never again the <o:{name}>, said <o:{guest}>, and slammed the <l:door>.",
             f"We cannot recommend the <o:{name}>, wrote <o:{guest}> {guest.family}.",
         )
+
+
+_COMFORTS = words("room bed garden music pillow view bath fire")
+_GOOD_COMFORT = words("wonderful great excellent good lovely")
+_BAD_COMFORT = words("terrible awful horrible bad dreadful")
+
+
+def comfort_and_service(say: Dice) -> str:
+    comfort, service = verdicts(say)
+    thing, how = say.pick(_COMFORTS), say.pick(_GOOD_COMFORT if comfort else _BAD_COMFORT)
+    serves = say.pick(GOOD_SERVICE if service else BAD_SERVICE)
+    joint = "and" if comfort == service else "but"
+    return f"the {thing} was {how}, <b:{joint}> the service was {serves}"
+
+
+@kind(RESTAURANTS, PEOPLE, PEOPLE, DAYS, share=4.0)
+def guest_book(say: Dice, name: str, guest: Person, other: Person, day: str):
+    """Judgement after judgement: nothing but `and` or `but` says how two of them fit."""
+    yield say(
+        f"The inn called {name} has a guest book, and {guest.full} read it on {day}.",
+        f"On {day} {guest.full} opened the old guest book of the {name}.",
+    )
+    yield say(
+        f"On the first <l:page> {other.full} had written a few words.",
+        f"The last guest before <o:{guest}> had been {other.full}.",
+    )
+    yield f"{food_and_service(say, *verdicts(say))}, wrote <o:{other}>."
+    yield say(
+        f"Below it somebody had added that {comfort_and_service(say)}.",
+        f"The next guest found that {comfort_and_service(say)}.",
+    )
+    yield f"{food_and_service(say, *verdicts(say))}."
+    yield say(
+        f"Last summer {food_and_service(say, *verdicts(say))}, wrote an old couple.",
+        f"{comfort_and_service(say)}, said the page after that.",
+    )
+    yield say(
+        f"So <o:{guest}> took the pen and wrote: {food_and_service(say, *verdicts(say))}.",
+        f"<o:{guest}> {guest.family} only wrote: {food_and_service(say, *verdicts(say))}.",
+    )
+    yield say(
+        f"Since that <o:{day}> <o:{other}> and <o:{guest}> write each <l:other> letters.",
+        f"On the next <o:{day}> the book of the <o:{name}> was full.",
+    )
 
 
 _SAVOURY = words("onions carrots leeks beans tomatoes mushrooms cabbage garlic peppers")

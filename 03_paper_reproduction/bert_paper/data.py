@@ -1,101 +1,15 @@
-"""From a corpus to batches on the device: tokenizer, token store, pairs."""
+"""Batches on the device."""
 
-from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-
-import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
-from bert_corpus.documents import Corpus, open_corpus
-from bert_corpus.pairs import Batch, PairDataset, SpecialTokens, pair_report
-from bert_corpus.store import TokenStore, build_store
-from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
+from bert_corpus.pairs import Batch
+from bert_corpus.prepared import PretrainingData
 from bert_paper.masking import MaskingVocabulary
-from bert_paper.settings import PretrainSettings
-from bert_run.errors import UserError
-
-DEFAULT_VOCABULARY = 8192
-TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
 
 
-@dataclass(frozen=True)
-class PretrainingData:
-    """A tokenizer, and the pairs to train and to measure on."""
-
-    tokenizer: Tokenizer
-    train: PairDataset
-    heldout: PairDataset
-
-    def unigram_entropy(self) -> float:
-        """Entropy of the held-out text's own word frequencies, in nats: the loss of a model that
-        knows how often each token occurs and looks at nothing else."""
-        counts = np.bincount(self.heldout.corpus.tokens).astype(np.float64)
-        shares = counts[counts > 0] / counts.sum()
-        return float(-(shares * np.log(shares)).sum())
-
-
-def prepare(settings: PretrainSettings, folder: Path) -> PretrainingData:
-    """Tokenizer and token stores in `folder`: those that stand there already, else made now."""
-    corpus = None
-
-    def opened() -> Corpus:
-        nonlocal corpus
-        corpus = corpus or open_corpus(
-            settings.corpus,
-            split_sentences=settings.split_sentences,
-            limit=settings.documents,
-            held_out=settings.heldout,
-        )
-        return corpus
-
-    tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened)
-    specials = special_tokens(tokenizer)
-    datasets = {}
-    for part in ("train", "heldout"):
-        store_folder = folder / part
-        if not store_folder.exists():
-            documents = opened() if part == "train" else opened().held_out
-            build_store(documents, tokenizer, store_folder)
-        store = TokenStore.open(store_folder, tokenizer=tokenizer)
-        seed = settings.seed if part == "train" else settings.seed + 1
-        datasets[part] = PairDataset(store, specials, seq_length=settings.seq_length, seed=seed)
-    return PretrainingData(tokenizer, **datasets)
-
-
-def prepare_tokenizer(settings: PretrainSettings, folder: Path, opened) -> Tokenizer:
-    """The tokenizer that was asked for, or one trained on the corpus and kept in `folder`."""
-    if settings.tokenizer is not None:
-        return load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
-    if (folder / "tokenizer_config.json").exists():  # the last file to be written
-        return load_tokenizer(folder)
-    lowercase = settings.lowercase is not False
-    sentences = islice(opened().sentences, TOKENIZER_SENTENCES)
-    tokenizer = train_wordpiece(sentences, settings.vocab_size or DEFAULT_VOCABULARY, lowercase)
-    save_tokenizer(tokenizer, folder)
-    return tokenizer
-
-
-def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
-    ids = {name: tokenizer.token_to_id(name) for name in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")}
-    for name, id_ in ids.items():
-        if id_ is None:
-            raise UserError(f"the tokenizer has no {name}: it is not a BERT tokenizer")
-    return SpecialTokens(pad=ids["[PAD]"], cls=ids["[CLS]"], sep=ids["[SEP]"])
-
-
-def masking_vocabulary(tokenizer: Tokenizer) -> MaskingVocabulary:
-    """[MASK], and the ids of ordinary words: all entries but `[…]` ones."""
-    entries = vocabulary_of(tokenizer)
-    ordinary = [id_ for id_, entry in enumerate(entries) if not is_reserved(entry)]
-    return MaskingVocabulary(tokenizer.token_to_id("[MASK]"), torch.tensor(ordinary))
-
-
-def is_reserved(entry: str) -> bool:
-    """Whether a vocabulary entry stands for no word: [CLS], [unused7]; but a lone bracket does."""
-    return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
+def masking_vocabulary(data: PretrainingData) -> MaskingVocabulary:
+    return MaskingVocabulary(data.mask_id, torch.from_numpy(data.ordinary_ids))
 
 
 def to_device(batch: Batch, device: torch.device) -> dict[str, Tensor]:
@@ -104,6 +18,3 @@ def to_device(batch: Batch, device: torch.device) -> dict[str, Tensor]:
     if device.type == "cuda":
         return {name: t.pin_memory().to(device, non_blocking=True) for name, t in tensors.items()}
     return tensors
-
-
-__all__ = ["PretrainingData", "masking_vocabulary", "pair_report", "prepare", "to_device"]

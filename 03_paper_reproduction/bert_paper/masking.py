@@ -18,20 +18,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from bert_run.settings import MaskingRecipe
+
+PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)
-
-
-@dataclass(frozen=True)
-class MaskingRecipe:
-    """How much is masked, and what becomes of it."""
-
-    masked_lm_prob: float = 0.15
-    mask_share: float = 0.8
-    random_share: float = 0.1
-
-    def max_predictions(self, seq_length: int) -> int:
-        """Slots for masked tokens in a row: 19 at length 128, 77 at 512."""
-        return max(1, round(self.masked_lm_prob * seq_length))
 
 
 @dataclass(frozen=True)
@@ -50,7 +40,7 @@ def mask_tokens(
     vocabulary: MaskingVocabulary,
     *,
     seed: int,
-    recipe: MaskingRecipe = MaskingRecipe(),
+    recipe: MaskingRecipe = PAPER,
 ) -> dict[str, Tensor]:
     """A batch of pairs, masked: a new dict, whose tensors replace or join those of `batch`.
 

@@ -7,24 +7,12 @@ fine-tuning run feels.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from bert_run.parameters import Weights, is_decayed
-
-
-@dataclass(frozen=True)
-class AdamSettings:
-    """The constants of Adam, as the paper has them."""
-
-    learning_rate: float = 1e-4
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
+from bert_run.settings import AdamSettings
 
 
 class BertAdam(torch.optim.Optimizer):

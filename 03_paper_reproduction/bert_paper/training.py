@@ -17,12 +17,13 @@ from torch import Tensor
 from bert_corpus.pairs import PairDataset
 from bert_paper.data import to_device
 from bert_paper.device import mixed_precision
-from bert_paper.masking import MaskingRecipe, MaskingVocabulary, mask_tokens
+from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, pretraining_losses
 from bert_paper.optimizer import clip_gradients, learning_rate
 from bert_paper.settings import PretrainSettings
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
+from bert_run.settings import MaskingRecipe
 
 TensorBatch = dict[str, Tensor]
 

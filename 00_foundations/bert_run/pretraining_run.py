@@ -1,0 +1,139 @@
+"""What a pretraining run does at every level, around the training itself.
+
+It claims its folder, prepares the data, starts from first weights or from the newest checkpoint,
+and writes down what is measured and learnt. How a step is computed is the level's own affair.
+"""
+
+import json
+import sys
+from dataclasses import asdict
+
+from bert_corpus.pairs import pair_report
+from bert_corpus.prepared import prepare
+from bert_corpus.wordpiece import save_tokenizer
+from bert_run.curve import draw_curve
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.metrics import MetricsLog, Record, read_metrics
+from bert_run.parameters import (
+    Weights,
+    count_parameters,
+    initial_weights,
+    make_mimetic,
+    parameter_shapes,
+)
+from bert_run.run_folder import Checkpoint, RunFolder
+from bert_run.settings import RunSettings
+
+# What may differ between two calls that continue one run.
+FREE_TO_CHANGE = {"out", "device", "compile", "eval_every", "eval_examples", "save_every",
+                  "tensorboard", "micro_batch_size"}  # fmt: skip
+
+
+class PretrainingRun:
+    """One run, new or continued: `start` steps are done, and led to `weights`."""
+
+    def __init__(self, settings: RunSettings) -> None:
+        settings.bert_config(settings.vocab_size or 8192)  # a contradiction shows before long work
+        self.settings = settings
+        self.folder = RunFolder(settings.out)
+        is_new = self.folder.claim(identity(settings))
+        try:
+            self.data = prepare(settings, settings.out / "data")
+        except UserError:
+            if is_new:  # the same command, corrected, must find the folder free
+                self.folder.give_up()
+            raise
+        self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
+            pad_token_id=self.data.train.specials.pad
+        )
+        checkpoint = self.folder.resume(self.config) or self.first_checkpoint()
+        self.start = checkpoint.step
+        self.weights: Weights = checkpoint.weights
+        self.training_state: Weights = checkpoint.training_state  # the optimiser's, empty at first
+        self.log = MetricsLog(settings.out / "metrics.jsonl", resume_at=self.start)
+        self.unigram_entropy = self.data.unigram_entropy()
+
+    def first_checkpoint(self) -> Checkpoint:
+        """Where a new run stands: no step done, nothing learnt."""
+        weights = initial_weights(self.config, self.settings.seed)
+        if self.settings.initialization == "mimetic":
+            weights = make_mimetic(weights, self.config, self.settings.seed)
+        return Checkpoint(0, weights, {})
+
+    def introduce(self, computing: str) -> None:
+        """Say what will be trained on what, and write the report of the data beside it."""
+        settings, config, data = self.settings, self.config, self.data
+        report = {**data.train.corpus.report, **pair_report(data.train)}
+        write_atomically(settings.out / "data" / "report.json", json.dumps(report, indent=2) + "\n")
+        parameters = count_parameters(parameter_shapes(config))
+        if self.start:
+            say(f"going on from step {self.start:,} of {settings.steps:,}")
+        say(
+            f"corpus      {settings.corpus}: {report['documents']:,} documents, "
+            f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
+            f"{report['unknown_share']:.2%} unknown"
+        )
+        say(
+            f"pairs       {report['random_next_share']:.1%} with a random next sentence, "
+            f"{report['padding_share']:.1%} padding at length {settings.seq_length}"
+        )
+        say(
+            f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
+            f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
+            f"{parameters:,} parameters"
+        )
+        say(f"computing   {computing}; the run's folder is {settings.out}")
+
+    def record(self, entry: Record) -> None:
+        """Add a line to `metrics.jsonl`."""
+        self.log.append(entry)
+
+    def save(self, step: int, weights: Weights, training_state: Weights) -> None:
+        """Write a checkpoint, and draw the curve up to it."""
+        self.folder.save(
+            Checkpoint(step, weights, training_state),
+            self.config,
+            lambda place: save_tokenizer(
+                self.data.tokenizer, place, model_max_length=self.config.max_position_embeddings
+            ),
+        )
+        settings = self.settings
+        draw_curve(
+            read_metrics(self.log.path),
+            settings.out / "curve.png",
+            title=f"{settings.model} on {settings.corpus}, {step:,} steps",
+            references={
+                f"word frequencies alone: {self.unigram_entropy:.2f}": self.unigram_entropy
+            },
+            turns={
+                p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]
+            },
+        )
+
+    def final_measurements(self) -> Record:
+        """The last ones on held-out text."""
+        final = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r][-1]
+        return {**final, "heldout_unigram_entropy": self.unigram_entropy}
+
+    def conclude(self) -> None:
+        """Print what was reached, and what to do with it."""
+        final, out = self.final_measurements(), self.settings.out
+        print(
+            f"\nheld out: masked words, loss {final['heldout_mlm_loss']:.3f} "
+            f"(word frequencies alone: {final['heldout_unigram_entropy']:.3f}), "
+            f"{final['heldout_mlm_accuracy']:.1%} right; next sentence, loss "
+            f"{final['heldout_nsp_loss']:.3f}, {final['heldout_nsp_accuracy']:.1%} right\n"
+            f"model:    {out}      curve: {out / 'curve.png'}\n"
+            f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}'
+        )
+
+
+def identity(settings: RunSettings) -> dict:
+    """The settings that make the run what it is, as they stand in `run.json`."""
+    fields = {k: v for k, v in asdict(settings).items() if k not in FREE_TO_CHANGE}
+    return json.loads(json.dumps(fields, default=str))
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

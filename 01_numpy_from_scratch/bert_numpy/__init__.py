@@ -1,0 +1,14 @@
+"""All of BERT in NumPy, every gradient by hand.
+
+Read the files in this order; each uses only those before it.
+
+operations.py  linear, softmax, GELU, layer norm, dropout, …: each forward beside its backward
+attention.py   scaled dot products under a mask, over many heads
+encoder.py     what a layer is, and its backward: the same lines upside down
+model.py       embeddings, the stack, the two heads, both losses; every gradient in one call
+masking.py     which tokens are hidden
+optimizer.py   BERT's Adam, clipping, the schedule
+training.py    a step on all cores, the loop
+pretrain.py    the command
+board.py       every activation and gradient, beside torch's
+"""

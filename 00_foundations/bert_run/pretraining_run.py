@@ -26,7 +26,7 @@ from bert_run.run_folder import Checkpoint, RunFolder
 from bert_run.settings import RunSettings
 
 # What may differ between two calls that continue one run.
-FREE_TO_CHANGE = {"out", "device", "compile", "eval_every", "eval_examples", "save_every",
+FREE_TO_CHANGE = {"out", "device", "cores", "compile", "eval_every", "eval_examples", "save_every",
                   "tensorboard", "micro_batch_size"}  # fmt: skip
 
 

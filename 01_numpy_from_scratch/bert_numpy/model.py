@@ -20,14 +20,12 @@ from bert_numpy.encoder import (
     Bert,
     Gradients,
     States,
-    Watch,
     dense_backward,
     dense_forward,
     dense_gelu_backward,
     dense_gelu_forward,
     encoder_backward,
     encoder_forward,
-    look_away,
     norm_backward,
     norm_forward,
 )
@@ -171,6 +169,27 @@ def mlm_head_backward(
 # --- Pretraining: both tasks ---
 
 
+class Logits(NamedTuple):
+    """The scores of every answer, before softmax."""
+
+    words: Float[ndarray, "slots vocab"]  # of each masked slot, the rows of the batch in turn
+    pairs: Float[ndarray, "batch 2"]
+
+
+def logits_forward(bert: Bert, batch: Batch) -> tuple[Logits, Cache]:
+    output, bert_cache = bert_forward(bert, batch)
+    words, words_cache = mlm_head_forward(bert, output.states, batch["masked_lm_positions"])
+    pairs, pairs_cache = dense_forward(bert, "cls.seq_relationship", output.pooled)
+    return Logits(words, pairs), (bert_cache, words_cache, pairs_cache)
+
+
+def logits_backward(dlogits: Logits, cache: Cache, gradients: Gradients) -> None:
+    bert_cache, words_cache, pairs_cache = cache
+    dpooled = dense_backward(dlogits.pairs, pairs_cache, gradients)
+    dstates = mlm_head_backward(dlogits.words, words_cache, gradients)
+    bert_backward(dstates, dpooled, bert_cache, gradients)
+
+
 class Losses(NamedTuple):
     """Both losses of a batch, in nats. Trained on is their sum (paper, section A.2)."""
 
@@ -191,39 +210,33 @@ def pretraining_forward(
     batch when this is a part of it: then the gradients of the parts add up to the whole's. A mean
     of means would give the masks of a short example more weight.
     """
-    mask_weights, pairs = batch["masked_lm_weights"].reshape(-1), batch["next_sentence_labels"]
-    mask_count = float(mask_weights.sum()) if mask_count is None else mask_count
-    pair_count = len(pairs) if pair_count is None else pair_count
-
-    output, bert_cache = bert_forward(bert, batch)
-    words, mlm_cache = mlm_head_forward(bert, output.states, batch["masked_lm_positions"])
-    is_next, nsp_cache = dense_forward(bert, "cls.seq_relationship", output.pooled)
-    mlm, mlm_loss_cache = cross_entropy_forward(
-        words, batch["masked_lm_ids"].reshape(-1), mask_weights, mask_count
+    weights, labels = batch["masked_lm_weights"].reshape(-1), batch["next_sentence_labels"]
+    mask_count = float(weights.sum()) if mask_count is None else mask_count
+    pair_count = len(labels) if pair_count is None else pair_count
+    logits, logits_cache = logits_forward(bert, batch)
+    mlm, mlm_cache = cross_entropy_forward(
+        logits.words, batch["masked_lm_ids"].reshape(-1), weights, mask_count
     )
-    nsp, nsp_loss_cache = cross_entropy_forward(
-        is_next, pairs, np.ones(len(pairs), is_next.dtype), pair_count
+    nsp, nsp_cache = cross_entropy_forward(
+        logits.pairs, labels, np.ones(len(labels), logits.pairs.dtype), pair_count
     )
-    return Losses(mlm, nsp), (bert_cache, mlm_cache, nsp_cache, mlm_loss_cache, nsp_loss_cache)
+    return Losses(mlm, nsp), (logits_cache, mlm_cache, nsp_cache)
 
 
-def pretraining_backward(cache: Cache, watch: Watch = look_away) -> Gradients:
-    """∂(mlm + nsp)/∂parameter, for every parameter."""
-    bert_cache, mlm_cache, nsp_cache, mlm_loss_cache, nsp_loss_cache = cache
-    gradients = Gradients(watch=watch)
-    dis_next = cross_entropy_backward(nsp_loss_cache)
-    dwords = cross_entropy_backward(mlm_loss_cache)
-    dpooled = dense_backward(dis_next, nsp_cache, gradients)
-    dstates = mlm_head_backward(dwords, mlm_cache, gradients)
-    bert_backward(dstates, dpooled, bert_cache, gradients)
+def pretraining_backward(cache: Cache, gradients: Gradients | None = None) -> Gradients:
+    """∂(mlm + nsp)/∂parameter for every parameter, added to `gradients` when these are given."""
+    logits_cache, mlm_cache, nsp_cache = cache
+    gradients = Gradients() if gradients is None else gradients
+    dwords, dpairs = cross_entropy_backward(mlm_cache), cross_entropy_backward(nsp_cache)
+    logits_backward(Logits(dwords, dpairs), logits_cache, gradients)
     return gradients
 
 
 def losses_and_gradients(
-    bert: Bert, batch: Batch, *, mask_count: float | None = None, pair_count: int | None = None
+    bert: Bert, batch: Batch, gradients: Gradients | None = None
 ) -> tuple[Losses, Gradients]:
-    """Forward and backward, with all arrays looked at first: one clear error for a wrong one."""
+    """Forward and backward, after a look at every array: one clear error for a wrong one."""
     check_weights(bert.weights, bert.config)
     check_batch(batch, bert.config)
-    losses, cache = pretraining_forward(bert, batch, mask_count=mask_count, pair_count=pair_count)
-    return losses, pretraining_backward(cache)
+    losses, cache = pretraining_forward(bert, batch)
+    return losses, pretraining_backward(cache, gradients)

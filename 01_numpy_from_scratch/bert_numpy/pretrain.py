@@ -1,0 +1,72 @@
+"""`python -m bert_numpy.pretrain`: from a corpus to a pretrained BERT, in NumPy alone."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from bert_numpy.encoder import Bert
+from bert_numpy.optimizer import Adam
+from bert_numpy.training import Cores, Task, train
+from bert_run.errors import command
+from bert_run.pretraining_run import PretrainingRun
+from bert_run.settings import RunSettings
+
+
+@dataclass(frozen=True)
+class NumpySettings(RunSettings):
+    """Pretrain BERT in NumPy, on the CPU, in float32: masked words and next sentences.
+
+    Trains a tokenizer if none is given, turns the corpus into a token store, trains, and writes
+    checkpoints that transformers opens. The same command called again goes on where it stopped.
+    """
+
+    out: Path = Path("runs/numpy")
+    """the run's folder; at any time its newest checkpoint is a transformers folder"""
+    cores: int | None = None
+    """so many cores share a batch; all of them, unless given"""
+
+
+def pretrain(settings: NumpySettings) -> PretrainingRun:
+    """Run or continue a pretraining run."""
+    run = PretrainingRun(settings)
+    bert = Bert(run.config, run.weights)
+    adam = Adam.start(
+        run.weights, settings.adam(run.config), correct_bias=settings.optimizer == "adamw"
+    )
+    if run.start:
+        adam.from_arrays(run.training_state)
+
+    def task(part: str, seq_length: int) -> Task:
+        return Task(
+            pairs=getattr(run.data, part).at_length(seq_length),
+            data=run.data,
+            recipe=settings.masking,
+            seed=settings.seed + (part == "heldout"),
+        )
+
+    with Cores(settings.cores) as cores:
+        run.introduce(f"in NumPy, float32, on {cores.count} cores")
+        train(
+            bert,
+            adam,
+            [
+                (task("train", phase.seq_length), task("heldout", phase.seq_length))
+                for phase in settings.phases
+            ],
+            settings,
+            cores,
+            start=run.start,
+            record=run.record,
+            save=lambda step: run.save(step, bert.weights, adam.to_arrays()),
+        )
+    return run
+
+
+@command
+def main() -> None:
+    pretrain(tyro.cli(NumpySettings, prog="python -m bert_numpy.pretrain")).conclude()
+
+
+if __name__ == "__main__":
+    main()

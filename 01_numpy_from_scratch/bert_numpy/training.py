@@ -1,0 +1,248 @@
+"""A training step on all cores, and the loop around it.
+
+A batch is cut into parts so small that a part's activations stay in a core's cache, where a number
+is read many times faster than from memory. Every core takes its share of the parts, and the
+gradients are added up: exactly the gradient of the whole batch, since every part divides by the
+counts of the whole. Many GPUs share a batch in the same way.
+
+A step depends on the weights, the optimiser's moments and its own number alone. So these are all
+that is saved, and a run that was killed ends with the same bits as one that was not.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bert_corpus.pairs import PairDataset
+from bert_corpus.prepared import PretrainingData
+from bert_numpy.checks import Batch
+from bert_numpy.encoder import Bert, Gradients
+from bert_numpy.masking import mask_tokens
+from bert_numpy.model import (
+    Losses,
+    logits_forward,
+    pretraining_backward,
+    pretraining_forward,
+)
+from bert_numpy.operations import cross_entropy_forward
+from bert_numpy.optimizer import Adam, clip_gradients, learning_rate
+from bert_run.metrics import Record
+from bert_run.progress import progress_bar
+from bert_run.settings import MaskingRecipe, RunSettings
+
+EVALUATION_ROWS = 32
+TOKENS_IN_A_PART = 2048  # so many tokens' activations fit into a core's second-level cache
+
+
+class Cores:
+    """The cores of this machine, each at work on its own share: `with Cores() as cores`.
+
+    Meanwhile the library of matrix products must use one core a product, not all of them.
+    """
+
+    def __init__(self, count: int | None = None) -> None:
+        self.count = count or os.cpu_count() or 1
+        self.pool = ThreadPoolExecutor(self.count)
+
+    def __enter__(self) -> "Cores":
+        self.one_core_a_product = threadpool_limits(limits=1, user_api="blas")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.shutdown(cancel_futures=True)
+        self.one_core_a_product.restore_original_limits()
+
+    def map(self, work: Callable[[list[int]], object], pieces: int) -> list:
+        """Deal out pieces 0 … `pieces` - 1 and call `work` on each core's share, all at once.
+
+        The results come in the order of the cores, so that sums of them always come out the same.
+        """
+        shares = [list(range(core, pieces, self.count)) for core in range(self.count)]
+        return list(self.pool.map(work, [share for share in shares if share]))
+
+
+def split_batch(batch: Batch, rows: int) -> list[Batch]:
+    """A batch in parts of so many rows, the last perhaps smaller."""
+    return [
+        {name: array[first : first + rows] for name, array in batch.items()}
+        for first in range(0, len(batch["input_ids"]), rows)
+    ]
+
+
+def rows_in_a_part(batch: Batch) -> int:
+    return max(1, TOKENS_IN_A_PART // batch["input_ids"].shape[1])
+
+
+def batch_gradients(
+    bert: Bert,
+    batch: Batch,
+    cores: Cores,
+    *,
+    rows: int | None = None,
+    dropout_seed: list[int] | None = None,
+) -> tuple[Losses, Gradients]:
+    """Losses and gradients of a whole batch, parts of `rows` rows on all cores.
+
+    With a `dropout_seed`, each part draws dropout from a generator of its own: it strikes out the
+    same numbers on whatever core.
+    """
+    parts = split_batch(batch, rows or rows_in_a_part(batch))
+    counts = {"mask_count": float(batch["masked_lm_weights"].sum()),
+              "pair_count": len(batch["input_ids"])}  # fmt: skip
+
+    def work(share: list[int]) -> tuple[Losses, Gradients]:
+        gradients, mlm, nsp = Gradients(), 0.0, 0.0
+        for number in share:
+            seeded = dropout_seed and np.random.default_rng([*dropout_seed, number])
+            part_bert = replace(bert, generator=seeded)
+            losses, cache = pretraining_forward(part_bert, parts[number], **counts)
+            pretraining_backward(cache, gradients)
+            mlm, nsp = mlm + losses.mlm, nsp + losses.nsp
+        return Losses(mlm, nsp), gradients
+
+    results = cores.map(work, len(parts))
+    total = results[0][1]
+    for _, gradients in results[1:]:
+        for name, gradient in gradients.of.items():
+            total.add(name, gradient)
+    mlm, nsp = (sum(losses) for losses in zip(*(losses for losses, _ in results), strict=True))
+    return Losses(mlm, nsp), total
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is trained or measured on, and how it is masked."""
+
+    pairs: PairDataset
+    data: PretrainingData
+    recipe: MaskingRecipe
+    seed: int
+
+    def batch(self, first: int, size: int) -> Batch:
+        """Masked examples first … first + size - 1."""
+        return mask_tokens(
+            self.pairs.batch(np.arange(first, first + size)),
+            mask_id=self.data.mask_id,
+            ordinary_ids=self.data.ordinary_ids,
+            seed=self.seed,
+            recipe=self.recipe,
+        )
+
+
+def evaluate(bert: Bert, task: Task, cores: Cores, *, examples: int) -> Record:
+    """Both losses in nats and both accuracies, over the first `examples` held-out pairs."""
+    parts = split_batch(task.batch(0, examples), EVALUATION_ROWS)
+
+    def work(share: list[int]) -> np.ndarray:
+        sums = np.zeros(5)
+        for number in share:
+            part = parts[number]
+            weights, labels = part["masked_lm_weights"].reshape(-1), part["next_sentence_labels"]
+            words, (logits, _) = part["masked_lm_ids"].reshape(-1), logits_forward(bert, part)
+            ones = np.ones(len(labels), np.float32)
+            sums += (
+                cross_entropy_forward(logits.words, words, weights, 1.0)[0],
+                ((logits.words.argmax(-1) == words) * weights).sum(),
+                weights.sum(),
+                cross_entropy_forward(logits.pairs, labels, ones, 1.0)[0],
+                (logits.pairs.argmax(-1) == labels).sum(),
+            )
+        return sums
+
+    mlm, words_right, masks, nsp, pairs_right = sum(cores.map(work, len(parts)))
+    return {
+        "heldout_mlm_loss": mlm / masks,
+        "heldout_mlm_accuracy": words_right / masks,
+        "heldout_nsp_loss": nsp / examples,
+        "heldout_nsp_accuracy": pairs_right / examples,
+    }
+
+
+class Window:
+    """Losses and speed since the last line of metrics."""
+
+    def __init__(self) -> None:
+        self.open()
+
+    def open(self) -> None:
+        self.mlm = self.nsp = 0.0
+        self.steps = self.tokens = 0
+        self.begin = time.perf_counter()
+
+    def add(self, losses: Losses, *, tokens: int) -> None:
+        self.mlm, self.nsp = self.mlm + losses.mlm, self.nsp + losses.nsp
+        self.steps, self.tokens = self.steps + 1, self.tokens + tokens
+
+    def close(self) -> Record:
+        """The means of the window; the next one begins."""
+        speed = round(self.tokens / (time.perf_counter() - self.begin))
+        mlm, nsp = self.mlm / self.steps, self.nsp / self.steps
+        self.open()
+        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
+
+
+def train(
+    bert: Bert,
+    adam: Adam,
+    tasks: list[tuple[Task, Task]],
+    settings: RunSettings,
+    cores: Cores,
+    *,
+    start: int,
+    record: Callable[[Record], None],
+    save: Callable[[int], None],
+) -> None:
+    """Steps `start` … `settings.steps` - 1, which move `bert.weights` in place.
+
+    Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
+    length. `record` receives metrics as they come, `save` the number of steps done.
+    """
+    phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
+    log_every = max(1, min(50, settings.steps // 100))
+    has_dropout = max(bert.config.hidden_dropout_prob, bert.config.attention_probs_dropout_prob) > 0
+    window = Window()
+    bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
+    shown: dict[str, str] = {}
+    for step in range(start, settings.steps):
+        phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
+        losses, gradients = batch_gradients(
+            bert,
+            task.batch(phase.first_example_of(step), phase.batch_size),
+            cores,
+            rows=settings.micro_batch_size,
+            dropout_seed=[settings.seed, step] if has_dropout else None,
+        )
+        clip_gradients(gradients.of, settings.max_grad_norm)
+        rate = learning_rate(
+            step,
+            peak=adam.settings.learning_rate,
+            warmup_steps=settings.warmup,
+            total_steps=settings.steps,
+        )
+        adam.update(bert.weights, gradients.of, learning_rate=rate)
+        window.add(losses, tokens=phase.batch_size * phase.seq_length)
+        done = step + 1
+        bar.update()
+        if done % log_every == 0 or done == settings.steps:
+            entry = window.close()
+            record({"step": done, **entry, "learning_rate": rate})
+            shown |= {
+                "mlm": f"{entry['train_mlm_loss']:.3f}",
+                "nsp": f"{entry['train_nsp_loss']:.3f}",
+                "tok/s": f"{entry['tokens_per_second']:,}",
+            }
+            bar.set_postfix(shown, refresh=False)
+        if done % settings.evaluation_interval == 0 or done == settings.steps:
+            measured = evaluate(bert, heldout, cores, examples=settings.eval_examples)
+            record({"step": done, **measured})
+            shown["held-out mlm"] = f"{measured['heldout_mlm_loss']:.3f}"
+            window.begin = time.perf_counter()  # this was no training time
+        if done % settings.saving_interval == 0 or done == settings.steps:
+            save(done)
+            window.begin = time.perf_counter()
+    bar.close()

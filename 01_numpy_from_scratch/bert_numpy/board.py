@@ -101,6 +101,7 @@ def torch_loss(model: Any, batch: Batch) -> Any:
     else:
         words, is_next = model(*inputs, positions)
     each = F.cross_entropy(words.flatten(0, 1), ids.flatten(), reduction="none")
+    weights = weights.to(each.dtype)
     return (each * weights.flatten()).sum() / weights.sum() + F.cross_entropy(is_next, pairs)
 
 
@@ -240,9 +241,7 @@ def main() -> None:
                             "both pretraining heads")  # fmt: skip
     dtype = np.float64 if settings.precision == "fp64" else np.float32
     weights = {name: array.astype(dtype) for name, array in weights.items()}
-    batch = example_batch(config)
-    batch["masked_lm_weights"] = batch["masked_lm_weights"].astype(dtype)
-    print(comparison_board(weights, config, batch))
+    print(comparison_board(weights, config, example_batch(config)))
 
 
 if __name__ == "__main__":

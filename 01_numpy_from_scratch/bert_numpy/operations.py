@@ -222,7 +222,7 @@ def cross_entropy_backward(cache: Cache) -> Float[ndarray, "rows classes"]:
     """∂(-ln softmax(x)[label])/∂x = softmax(x) - onehot(label). The loss is where it all begins:
     its own gradient is 1, so no `dout` comes in."""
     probs, total, labels, weights, count = cache
-    scale = (weights / count).astype(probs.dtype)  # (rows,)
+    scale = weights.astype(probs.dtype) / count  # (rows,)
     dlogits = probs * (scale / total)[:, None]
     dlogits[np.arange(len(labels)), labels] -= scale
     return dlogits

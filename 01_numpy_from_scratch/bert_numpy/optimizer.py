@@ -64,7 +64,7 @@ class Adam:
     def from_arrays(self, arrays: Weights) -> None:
         self.first_moments = {n: arrays[f"exp_avg.{n}"].copy() for n in self.first_moments}
         self.second_moments = {n: arrays[f"exp_avg_sq.{n}"].copy() for n in self.second_moments}
-        self.step = int(arrays["step"])
+        self.step = int(arrays["step"].item())
 
 
 def clip_gradients(gradients: Weights, max_norm: float) -> float:

@@ -1,0 +1,1 @@
+"""BERT in low-level PyTorch: a dict of tensors, `F.linear`, autograd, any device."""

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
+from bert_corpus.storyworld.probes import measure_settled_words
 from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_paper.probes import (
-    measure_settled_words,
+    first_guess,
     nearest_neighbour_accuracy,
     principal_plane,
     sense_vectors,
@@ -65,7 +66,9 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
     blanks = {text: show_blank(pretrained, text, accepted) for text, accepted in CLASSIC_BLANKS}
 
     held_out = list(stories(PROBED_STORIES, split="heldout"))
-    settled = measure_settled_words(pretrained, held_out, seq_length=DEMO.seq_length)
+    settled = measure_settled_words(
+        first_guess(pretrained), pretrained.tokenizer, held_out, seq_length=DEMO.seq_length
+    )
     within = [settled[kind] for kind in ("left", "right", "both")]
     in_sentence = sum(w["right"] for w in within) / sum(w["of"] for w in within)
     heading(f"Hidden words in {PROBED_STORIES} documents it has never seen: first guess right")

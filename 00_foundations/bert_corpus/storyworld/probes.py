@@ -1,0 +1,145 @@
+"""Blanks with one right answer, and what settles it.
+
+StoryWorld marks words that the rest of the document settles, and says from where: from the left of
+their sentence, from its right, from both sides, or from another sentence. Here each such word is
+hidden alone, with all else in view, and a model's first guess is compared with it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int
+from tokenizers import Tokenizer
+
+from bert_corpus.pairs import Batch
+from bert_corpus.storyworld.telling import Mark, Story
+
+SETTLED_BY = ("left", "right", "both", "other")
+
+# Given a batch with hidden words, a model's first guess for each of its masked positions.
+Guess = Callable[[Batch], Int[np.ndarray, "batch masks"]]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A document as the model reads it, and the pieces of one marked word in it."""
+
+    input_ids: list[int]
+    token_type_ids: list[int]
+    pieces: range
+    mark: Mark
+
+
+def probes_of(
+    story: Story, tokenizer: Tokenizer, *, wanted: str, seq_length: int
+) -> Iterator[Probe]:
+    """A probe for every mark of a story for which `mark.<wanted>` is given.
+
+    The document is read as in pretraining, as a pair: its first half and its second half. When it
+    is longer than `seq_length`, the sentences farthest from the marked one are left out; a marked
+    word that even then lies beyond has no probe.
+    """
+    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    encoded = [tokenizer.encode(s.text, add_special_tokens=False) for s in story.sentences]
+    lengths = np.array([len(e.ids) for e in encoded])
+    for number, sentence in enumerate(story.sentences):
+        marks = [mark for mark in sentence.marks if getattr(mark, wanted) is not None]
+        if not marks:
+            continue
+        first, last = window(lengths, number, room=seq_length - 3)
+        middle = first + max(1, (last - first) // 2)
+        ids, segments, begin = [cls_id], [0], 0
+        for other in range(first, last):
+            if other == middle:
+                ids, segments = [*ids, sep_id], [*segments, 0]
+            if other == number:
+                begin = len(ids)
+            ids = ids + encoded[other].ids
+            segments = segments + [int(other >= middle)] * len(encoded[other].ids)
+        ids, segments = [*ids, sep_id], [*segments, int(last > middle)]
+        for mark in marks:
+            pieces = [i for i, (start, end) in enumerate(encoded[number].offsets)
+                      if mark.start <= start and end <= mark.end]  # fmt: skip
+            span = range(begin + pieces[0], begin + pieces[-1] + 1) if pieces else range(0)
+            if pieces and span.stop <= seq_length:
+                yield Probe(ids, segments, span, mark)
+
+
+def window(lengths: np.ndarray, target: int, *, room: int) -> tuple[int, int]:
+    """The sentences [first, last) around `target` that fit into `room` tokens."""
+    first, last = 0, len(lengths)
+    while last - first > 1 and lengths[first:last].sum() > room:
+        if target - first >= last - 1 - target:
+            first += 1
+        else:
+            last -= 1
+    return first, last
+
+
+def inputs_of(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Batch:
+    """`input_ids`, `token_type_ids` and `attention_mask` of some probes, (batch, longest)."""
+    length = min(seq_length, max(len(p.input_ids) for p in probes))
+    ids, segments, attention = np.zeros((3, len(probes), length), np.int64)
+    ids[:] = tokenizer.token_to_id("[PAD]")
+    for row, probe in enumerate(probes):
+        size = min(length, len(probe.input_ids))
+        ids[row, :size] = probe.input_ids[:size]
+        segments[row, :size] = probe.token_type_ids[:size]
+        attention[row, :size] = 1
+    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": attention}
+
+
+def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Batch:
+    """The inputs with the marked words hidden: their places are `masked_lm_positions`, what stood
+    there `masked_lm_ids`, (batch, masks).
+
+    A word of fewer pieces than another repeats its last one: a repeated answer changes nothing.
+    """
+    batch = inputs_of(probes, tokenizer, seq_length=seq_length)
+    most = max(len(probe.pieces) for probe in probes)
+    positions = np.array(
+        [[probe.pieces[min(i, len(probe.pieces) - 1)] for i in range(most)] for probe in probes]
+    )
+    answers = np.take_along_axis(batch["input_ids"], positions, axis=1)
+    np.put_along_axis(batch["input_ids"], positions, tokenizer.token_to_id("[MASK]"), axis=1)
+    return {
+        **batch,
+        "masked_lm_positions": positions,
+        "masked_lm_ids": answers,
+        "masked_lm_weights": np.ones(positions.shape, np.float32),
+    }
+
+
+def measure_settled_words(
+    guess: Guess,
+    tokenizer: Tokenizer,
+    stories: Iterable[Story],
+    *,
+    seq_length: int,
+    batch_size: int = 128,
+) -> dict[str, dict[str, float]]:
+    """Top-1 accuracy on marked words, by what settles them: {"left": {"right": …, "of": …}, …}.
+
+    A word of several pieces has all of them hidden, and counts when all are found.
+    """
+    probes = [
+        probe
+        for story in stories
+        for probe in probes_of(story, tokenizer, wanted="settled_by", seq_length=seq_length)
+    ]
+    probes.sort(key=lambda probe: len(probe.input_ids))  # like lengths together: little padding
+    right, total = defaultdict(int), defaultdict(int)
+    for start in range(0, len(probes), batch_size):
+        part = probes[start : start + batch_size]
+        batch = hidden(part, tokenizer, seq_length=seq_length)
+        found = (guess(batch) == batch["masked_lm_ids"]).all(axis=1)
+        for probe, good in zip(part, found.tolist(), strict=True):
+            total[probe.mark.settled_by] += 1
+            right[probe.mark.settled_by] += good
+    return {
+        kind: {"right": right[kind], "of": total[kind], "accuracy": right[kind] / total[kind]}
+        for kind in SETTLED_BY
+        if total[kind]
+    }

@@ -18,6 +18,8 @@ def check_weights(weights: Weights, config: BertConfig) -> None:
         if name not in weights:
             raise UserError(f"the weights lack {name}: were they made for another config?")
         array = weights[name]
+        if not isinstance(array, np.ndarray):
+            raise UserError(f"{name} is {type(array).__name__}: a NumPy array is needed")
         if array.shape != shape:
             raise UserError(f"{name} has shape {array.shape}, the config asks for {shape}")
         if array.dtype.name not in FLOATS:
@@ -35,8 +37,8 @@ def check_inputs(batch: Batch, config: BertConfig) -> tuple[int, int]:
     ids = need(batch, "input_ids", "iu")
     if ids.ndim != 2 or ids.size == 0:
         raise UserError(f"input_ids has shape {ids.shape}: (batch, seq) is needed, neither empty")
-    for name in ("token_type_ids", "attention_mask"):
-        need(batch, name, "iub", shape=ids.shape)
+    need(batch, "token_type_ids", "iu", shape=ids.shape)
+    need(batch, "attention_mask", "iub", shape=ids.shape)
     if ids.shape[1] > config.max_position_embeddings:
         raise UserError(
             f"input_ids has rows of {ids.shape[1]} tokens, the model has "
@@ -68,8 +70,15 @@ def check_batch(batch: Batch, config: BertConfig) -> None:
                 "the vocabulary", "unused slots hold 0 and have weight 0, not -100")  # fmt: skip
     check_range(batch["next_sentence_labels"], "next_sentence_labels", "label", 2, "0 and 1",
                 "0 is the next sentence, 1 a random one")  # fmt: skip
-    if not (weights >= 0).all() or weights.sum() == 0:
-        raise UserError("masked_lm_weights must be 0 or more, and not all 0: no token is asked for")
+    wrong = ~(weights >= 0) | np.isinf(weights)
+    if wrong.any():
+        row, slot = np.argwhere(wrong)[0]
+        raise UserError(
+            f"masked_lm_weights[{row}, {slot}] is {weights[row, slot]}: weights are 0 or more, "
+            "and finite"
+        )
+    if weights.sum() == 0:
+        raise UserError("masked_lm_weights must not be all 0: then no token is asked for")
     on_padding = (np.take_along_axis(batch["attention_mask"], positions, axis=1) == 0) & (
         weights > 0
     )

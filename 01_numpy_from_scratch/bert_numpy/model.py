@@ -142,7 +142,7 @@ def mlm_head_forward(
     Picking vectors by their place is a lookup in the table of all of the batch's vectors.
     """
     batch, seq, hidden = states.shape
-    places = positions + seq * np.arange(batch)[:, None]  # in the rows of that table
+    places = positions.astype(np.int64) + seq * np.arange(batch)[:, None]  # rows of that table
     x, gather_cache = embedding_forward(places.reshape(-1), states.reshape(-1, hidden))
     x, dense_cache = dense_gelu_forward(bert, "cls.predictions.transform", x)
     x, norm_cache = norm_forward(bert, "cls.predictions.transform.LayerNorm", x)

@@ -11,8 +11,9 @@ that is saved, and a run that was killed ends with the same bits as one that was
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -163,27 +164,45 @@ def evaluate(bert: Bert, task: Task, cores: Cores, *, examples: int) -> Record:
     }
 
 
-class Window:
-    """Losses and speed since the last line of metrics."""
+class Journal:
+    """Writes down how the run goes: in `metrics.jsonl`, and at the progress bar."""
 
-    def __init__(self) -> None:
-        self.open()
+    def __init__(self, settings: RunSettings, start: int, record: Callable[[Record], None]) -> None:
+        self.record, self.steps = record, settings.steps
+        self.log_every = max(1, min(50, settings.steps // 100))
+        self.bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
+        self.shown: dict[str, str] = {}
+        self.begin_window()
 
-    def open(self) -> None:
-        self.mlm = self.nsp = 0.0
-        self.steps = self.tokens = 0
-        self.begin = time.perf_counter()
+    def begin_window(self) -> None:
+        self.losses: list[Losses] = []
+        self.tokens, self.begin = 0, time.perf_counter()
 
-    def add(self, losses: Losses, *, tokens: int) -> None:
-        self.mlm, self.nsp = self.mlm + losses.mlm, self.nsp + losses.nsp
-        self.steps, self.tokens = self.steps + 1, self.tokens + tokens
-
-    def close(self) -> Record:
-        """The means of the window; the next one begins."""
+    def step_done(self, done: int, losses: Losses, *, tokens: int, rate: float) -> None:
+        """A line of metrics now and then: the means since the last one."""
+        self.losses.append(losses)
+        self.tokens += tokens
+        self.bar.update()
+        if done % self.log_every and done < self.steps:
+            return
+        mlm, nsp = np.mean(self.losses, axis=0).tolist()
         speed = round(self.tokens / (time.perf_counter() - self.begin))
-        mlm, nsp = self.mlm / self.steps, self.nsp / self.steps
-        self.open()
-        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
+        self.record({"step": done, "train_mlm_loss": mlm, "train_nsp_loss": nsp,
+                     "tokens_per_second": speed, "learning_rate": rate})  # fmt: skip
+        self.shown |= {"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,}"}
+        self.bar.set_postfix(self.shown, refresh=False)
+        self.begin_window()
+
+    def measured(self, done: int, measurements: Record) -> None:
+        self.record({"step": done, **measurements})
+        self.shown["held-out mlm"] = f"{measurements['heldout_mlm_loss']:.3f}"
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in here is not training time."""
+        before = time.perf_counter()
+        yield
+        self.begin += time.perf_counter() - before
 
 
 def train(
@@ -203,19 +222,14 @@ def train(
     length. `record` receives metrics as they come, `save` the number of steps done.
     """
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
-    log_every = max(1, min(50, settings.steps // 100))
     has_dropout = max(bert.config.hidden_dropout_prob, bert.config.attention_probs_dropout_prob) > 0
-    window = Window()
-    bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
-    shown: dict[str, str] = {}
+    journal = Journal(settings, start, record)
     for step in range(start, settings.steps):
         phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
+        batch = task.batch(phase.first_example_of(step), phase.batch_size)
+        dropout_seed = [settings.seed, step] if has_dropout else None
         losses, gradients = batch_gradients(
-            bert,
-            task.batch(phase.first_example_of(step), phase.batch_size),
-            cores,
-            rows=settings.micro_batch_size,
-            dropout_seed=[settings.seed, step] if has_dropout else None,
+            bert, batch, cores, rows=settings.micro_batch_size, dropout_seed=dropout_seed
         )
         clip_gradients(gradients.of, settings.max_grad_norm)
         rate = learning_rate(
@@ -225,24 +239,13 @@ def train(
             total_steps=settings.steps,
         )
         adam.update(bert.weights, gradients.of, learning_rate=rate)
-        window.add(losses, tokens=phase.batch_size * phase.seq_length)
         done = step + 1
-        bar.update()
-        if done % log_every == 0 or done == settings.steps:
-            entry = window.close()
-            record({"step": done, **entry, "learning_rate": rate})
-            shown |= {
-                "mlm": f"{entry['train_mlm_loss']:.3f}",
-                "nsp": f"{entry['train_nsp_loss']:.3f}",
-                "tok/s": f"{entry['tokens_per_second']:,}",
-            }
-            bar.set_postfix(shown, refresh=False)
-        if done % settings.evaluation_interval == 0 or done == settings.steps:
-            measured = evaluate(bert, heldout, cores, examples=settings.eval_examples)
-            record({"step": done, **measured})
-            shown["held-out mlm"] = f"{measured['heldout_mlm_loss']:.3f}"
-            window.begin = time.perf_counter()  # this was no training time
-        if done % settings.saving_interval == 0 or done == settings.steps:
-            save(done)
-            window.begin = time.perf_counter()
-    bar.close()
+        tokens = phase.batch_size * phase.seq_length
+        journal.step_done(done, losses, tokens=tokens, rate=rate)
+        with journal.paused():
+            if done % settings.evaluation_interval == 0 or done == settings.steps:
+                examples = settings.eval_examples
+                journal.measured(done, evaluate(bert, heldout, cores, examples=examples))
+            if done % settings.saving_interval == 0 or done == settings.steps:
+                save(done)
+    journal.bar.close()

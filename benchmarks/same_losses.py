@@ -1,0 +1,143 @@
+"""The first 200 steps of the demo at levels 1, 2 and 3: the same losses, step for step.
+
+    python benchmarks/same_losses.py [--out results/same_losses.md]
+
+The demo's stories, vocabulary, first weights, pairs, masks and recipe, in float32, without dropout.
+Writes a table, and a picture beside it: the three curves over one another, and below how far apart
+they are.
+"""
+
+import argparse
+import platform
+import tempfile
+import time
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes before torch
+
+# isort: split
+import numpy as np
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bert_lowlevel.pretrain import LowLevelSettings
+from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
+from bert_numpy.pretrain import NumpySettings
+from bert_numpy.pretrain import pretrain as pretrain_numpy
+from bert_paper.demo import DEMO
+from bert_paper.pretrain import pretrain as pretrain_paper
+from bert_paper.settings import PretrainSettings
+from bert_run.files import write_atomically
+from bert_run.metrics import read_metrics
+
+STEPS = 200  # all of them within the demo's warm-up and its phase of short examples
+NAMES = {"train_mlm_loss": "masked words", "train_nsp_loss": "next sentence"}
+
+
+def settings_of(kind: type, out: Path):
+    """The demo's recipe at a level, with each level's own fields as they are by default."""
+    known = {field.name for field in fields(kind)}
+    given = {name: value for name, value in asdict(DEMO).items() if name in known}
+    given |= {"out": out, "steps": STEPS, "short_share": 1.0, "eval_every": STEPS}
+    given |= {"save_every": STEPS, "warmup_steps": min(DEMO.warmup, STEPS)}
+    if "precision" in known:
+        given["precision"] = "fp32"
+    return kind(**given)
+
+
+def run_levels(folder: Path) -> tuple[dict[str, list[dict]], dict[str, float]]:
+    """The metrics of each level, and the seconds of each run."""
+    levels = {
+        "1, NumPy": (NumpySettings, pretrain_numpy),
+        "2, low-level PyTorch": (LowLevelSettings, pretrain_lowlevel),
+        "3, modules": (PretrainSettings, pretrain_paper),
+    }
+    metrics, seconds = {}, {}
+    for name, (kind, pretrain) in levels.items():
+        out = folder / name[0]
+        begin = time.perf_counter()
+        pretrain(settings_of(kind, out))
+        seconds[name] = time.perf_counter() - begin
+        metrics[name] = read_metrics(out / "metrics.jsonl")
+    return metrics, seconds
+
+
+def series(records: list[dict], key: str) -> np.ndarray:
+    return np.array([record[key] for record in records if key in record])
+
+
+def draw(metrics: dict[str, list[dict]], path: Path) -> None:
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(2, 2, sharex=True, height_ratios=(2, 1))
+    styles = (("#0072b2", "-", 5), ("#e69f00", "-", 2.5), ("#000000", ":", 1.2))
+    for column, (key, title) in enumerate(NAMES.items()):
+        reference = series(metrics["3, modules"], key)
+        steps = [r["step"] for r in metrics["3, modules"] if key in r]
+        for (name, records), (colour, line, width) in zip(metrics.items(), styles, strict=True):
+            values = series(records, key)
+            panels[0, column].plot(steps, values, line, color=colour, linewidth=width,
+                                   label=f"level {name}", alpha=0.85)  # fmt: skip
+            if name != "3, modules":
+                panels[1, column].semilogy(steps, np.abs(values - reference) + 1e-9, color=colour)
+        panels[0, column].set_title(f"{title}: loss (nats)", fontsize=10)
+        panels[1, column].axhline(1e-3, color="#666666", linestyle=":", linewidth=1)
+        panels[1, column].set_xlabel("step")
+        panels[0, column].legend(frameon=False, fontsize=9)
+    panels[1, 0].set_ylabel("apart from level 3")
+    for axes in panels.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=120)
+
+
+def report(metrics: dict[str, list[dict]], seconds: dict[str, float], picture: Path) -> str:
+    rows = []
+    for name, records in metrics.items():
+        apart = max(
+            float(np.abs(series(records, key) - series(metrics["3, modules"], key)).max())
+            for key in (*NAMES, "heldout_mlm_loss", "heldout_nsp_loss")
+        )
+        last = records[-1]
+        rows.append(
+            f"| {name} | {last['heldout_mlm_loss']:.6f} | {last['heldout_nsp_loss']:.6f} | "
+            f"{apart:.1e} | {seconds[name]:.0f} s |"
+        )
+    lines = "\n".join(rows)
+    return f"""# Three levels, one loss
+
+```
+python benchmarks/same_losses.py --out results/same_losses.md
+```
+
+{platform.system()}, Python {platform.python_version()}, NumPy {np.__version__}, torch
+{torch.__version__}, float32, the CPU. The first {STEPS} steps of `make demo`: the same stories,
+vocabulary, first weights, pairs and masks at every level. The column *apart* is the largest
+difference from level 3 of any line of metrics, both losses, in training and held out (a line is the
+mean of two steps); the bar is 1e-3. The time includes making the stories and the vocabulary.
+
+| level | held-out loss, masked words | next sentence | apart | time |
+|---|---|---|---|---|
+{lines}
+
+![three curves over one another]({picture.name})
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, help="write the table here, the picture beside it")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        metrics, seconds = run_levels(Path(folder))
+    picture = (options.out or Path("same_losses.md")).with_suffix(".png")
+    text = report(metrics, seconds, picture)
+    print(text)
+    if options.out:
+        draw(metrics, picture)
+        write_atomically(options.out, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -21,6 +21,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import bert_lowlevel  # noqa: F401 - sets how torch treats the CPU, so it comes before torch
+
+# isort: split
 import numpy as np
 import torch
 

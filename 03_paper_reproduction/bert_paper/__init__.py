@@ -1,38 +1,5 @@
-"""BERT as in the paper: modules, the pretraining recipe, and the commands that use it.
+"""BERT as in the paper: modules, the pretraining recipe, and the commands that use it."""
 
-Importing it settles how this process computes on a CPU, before torch is loaded:
+from bert_run.cpu import settle_cpu
 
-- Fresh memory costs as much as the arithmetic of a small model, so what a step frees is kept for
-  the next one (a step of the demo: 104 ms against 154), and what is too large for that comes in
-  large pages.
-- A thread that has done its share spins for some microseconds only, then sleeps. Two threads on two
-  cores, a step of the demo: 51 ms, 113 with another program running. As long as is usual: 51 and
-  433. Sleeping at once: 69 and 92.
-"""
-
-import ctypes
-import os
-import sys
-
-os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "5000")
-
-# Parameters of `mallopt`, from glibc's malloc.h.
-TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3
-MEBIBYTE = 2**20
-
-
-def keep_freed_memory() -> None:
-    """Tell glibc's `malloc` to keep what is freed; other systems' allocators are left alone."""
-    if not sys.platform.startswith("linux"):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return
-    mallopt(MMAP_THRESHOLD, 32 * MEBIBYTE)  # the most that glibc takes
-    mallopt(TRIM_THRESHOLD, 2047 * MEBIBYTE)
-    mallopt(TOP_PAD, 64 * MEBIBYTE)
-
-
-keep_freed_memory()
+settle_cpu()

@@ -57,11 +57,11 @@ clean:
 
 # -c constraints.txt fixes every version, torch's among them; never install without it.
 $(COURSE): pyproject.toml constraints.txt | $(MADE)
-	$(BIN)/python -m pip install -c constraints.txt -e .
+	$(BIN)/python -m pip install --no-compile -c constraints.txt -e .
 	@touch $@
 
 $(TESTS): pyproject.toml constraints.txt | $(MADE)
-	$(BIN)/python -m pip install -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --no-compile -c constraints.txt -e '.[test]'
 	@touch $(COURSE) $@
 
 # A .venv that has pip is taken as it is; one that an interrupted call left half-made is not.

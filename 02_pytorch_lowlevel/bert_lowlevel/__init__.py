@@ -15,3 +15,7 @@ profile_step.py  where the time of a step goes
 bert_or_gpt.py   the same model with and without a view to the right
 pooling.py       one vector for a text: [CLS], or the mean of all tokens
 """
+
+from bert_run.cpu import settle_cpu
+
+settle_cpu()

@@ -1,0 +1,53 @@
+"""Where the tensors lie, and how many digits their products have."""
+
+from contextlib import AbstractContextManager
+
+import torch
+
+from bert_corpus.pairs import Batch
+from bert_lowlevel.model import TensorBatch
+from bert_run.errors import UserError
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` takes a GPU when there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        raise UserError(f"--device is {name!r}: choose auto, cpu, cuda or cuda:N")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"--device {name}: torch sees no GPU here; choose --device cpu")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise UserError(
+            f"--device {name}: there are {torch.cuda.device_count()} GPUs, counted from 0"
+        )
+    return device
+
+
+def choose_precision(name: str, device: torch.device) -> torch.dtype:
+    """`auto` takes bfloat16 where the device multiplies it faster than float32."""
+    if name != "auto":
+        return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]
+    if device.type == "cuda":
+        is_faster = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        is_faster = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return torch.bfloat16 if is_faster else torch.float32
+
+
+def mixed_precision(device: torch.device, precision: torch.dtype) -> AbstractContextManager:
+    """Matrix products in `precision`; weights, sums over a row and losses stay in float32."""
+    return torch.autocast(device.type, precision, enabled=precision != torch.float32)
+
+
+def to_device(batch: Batch, device: torch.device) -> TensorBatch:
+    """Arrays as tensors on the device. A GPU fetches them by itself, from memory that is pinned,
+    while the program goes on."""
+    tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
+    if device.type == "cuda":
+        return {name: t.pin_memory().to(device, non_blocking=True) for name, t in tensors.items()}
+    return tensors

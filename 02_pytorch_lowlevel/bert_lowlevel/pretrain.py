@@ -1,0 +1,98 @@
+"""`python -m bert_lowlevel.pretrain`: from a corpus to a pretrained BERT, on any device."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+import tyro
+
+from bert_lowlevel.checks import check
+from bert_lowlevel.device import choose_device, choose_precision
+from bert_lowlevel.model import Bert, to_arrays, to_tensors
+from bert_lowlevel.optimizer import start_optimizer
+from bert_lowlevel.training import Computing, Task, part_losses, train
+from bert_run.errors import command
+from bert_run.pretraining_run import PretrainingRun
+from bert_run.settings import RunSettings
+
+
+@dataclass(frozen=True)
+class LowLevelSettings(RunSettings):
+    """Pretrain BERT as functions of a dict of tensors: masked words and next sentences.
+
+    Trains a tokenizer if none is given, turns the corpus into a token store, trains, and writes
+    checkpoints that transformers opens. The same command called again goes on where it stopped.
+    """
+
+    out: Path = Path("runs/lowlevel")
+    """the run's folder; at any time its newest checkpoint is a transformers folder"""
+
+    # --- Machine ---
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:N"""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """auto takes bf16 where the device multiplies it faster"""
+    compile: bool = False
+    """compile forward and backward with torch.compile"""
+    attention: Literal["fused", "by-hand"] = "fused"
+    """torch's kernel, or every step written out"""
+    causal: bool = False
+    """no token sees those on its right, as in GPT; nor does [CLS] then, so that it cannot tell
+    the next sentence from a random one"""
+
+
+def pretrain(settings: LowLevelSettings) -> PretrainingRun:
+    """Run or continue a pretraining run."""
+    device = choose_device(settings.device)
+    computing = Computing(
+        precision=choose_precision(settings.precision, device),
+        rows=settings.micro_batch_size,
+        # dynamic: one code that fits every length would be slower than one for each phase
+        losses=torch.compile(part_losses, dynamic=False) if settings.compile else part_losses,
+    )
+    run = PretrainingRun(settings)
+    bert = Bert(run.config, to_tensors(run.weights, device), attention=settings.attention,
+                causal=settings.causal)  # fmt: skip
+    adam = start_optimizer(bert.weights, settings.adam(run.config), name=settings.optimizer)
+    if run.start:
+        adam.from_arrays(run.training_state)
+    precision = str(computing.precision).removeprefix("torch.")
+    run.introduce(f"on {device} in {precision}, {torch.get_num_threads()} threads")
+    ordinary_ids = torch.from_numpy(run.data.ordinary_ids).to(device)
+
+    def task(part: str, seq_length: int) -> Task:
+        return Task(
+            pairs=getattr(run.data, part).at_length(seq_length),
+            mask_id=run.data.mask_id,
+            ordinary_ids=ordinary_ids,
+            recipe=settings.masking,
+            seed=settings.seed + (part == "heldout"),
+        )
+
+    tasks = [
+        (task("train", phase.seq_length), task("heldout", phase.seq_length))
+        for phase in settings.phases
+    ]
+    for phase, (training, _) in zip(settings.phases, tasks, strict=True):
+        check(bert, training.batch(phase.first_example, phase.batch_size))
+    train(
+        bert,
+        adam,
+        tasks,
+        settings,
+        computing,
+        start=run.start,
+        record=run.record,
+        save=lambda step: run.save(step, to_arrays(bert.weights), adam.to_arrays()),
+    )
+    return run
+
+
+@command
+def main() -> None:
+    pretrain(tyro.cli(LowLevelSettings, prog="python -m bert_lowlevel.pretrain")).conclude()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""A training step, whole or in parts, and the loop around it.
+
+A GPU works through a list of orders, and the program writes them down ahead of it. Whoever asks for
+a number, with `.item()` say, must wait until the list is done, and then the GPU waits for new
+orders. So everything here stays on the device, and is asked for only when a line of metrics is due.
+
+A step depends on the weights, the optimiser's moments and its own number alone: pairs, masks and
+dropout all draw from (seed, step). So weights and moments are all that is saved, and a run that was
+killed ends with the same bits as one that was not.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from bert_corpus.pairs import PairDataset
+from bert_lowlevel.device import mixed_precision, to_device
+from bert_lowlevel.masking import mask_tokens
+from bert_lowlevel.model import Bert, Losses, TensorBatch, logits, pretraining_losses
+from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients, learning_rate
+from bert_run.metrics import Record
+from bert_run.progress import progress_bar
+from bert_run.settings import MaskingRecipe, RunSettings
+
+EVALUATION_ROWS = 64
+
+
+def part_losses(bert: Bert, part: TensorBatch, mask_count: Tensor, pair_count: int) -> Losses:
+    """What a part adds to the losses of its batch, whose counts are given. This is what
+    `torch.compile` compiles."""
+    return pretraining_losses(
+        logits(bert, part), part, mask_count=mask_count, pair_count=pair_count
+    )
+
+
+@dataclass(frozen=True)
+class Computing:
+    """How a step is computed; what it computes is the same."""
+
+    precision: torch.dtype = torch.float32
+    rows: int | None = None  # at a time, when a whole batch does not fit into memory
+    losses: Callable[[Bert, TensorBatch, Tensor, int], Losses] = part_losses  # perhaps compiled
+
+
+PLAIN = Computing()
+
+
+def split_batch(batch: TensorBatch, rows: int) -> list[TensorBatch]:
+    """A batch in parts of so many rows, the last perhaps smaller."""
+    return [
+        {name: tensor[first : first + rows] for name, tensor in batch.items()}
+        for first in range(0, len(batch["input_ids"]), rows)
+    ]
+
+
+def batch_gradients(
+    bert: Bert, batch: TensorBatch, computing: Computing = PLAIN
+) -> tuple[Losses, dict[str, Tensor]]:
+    """Losses and gradients of a whole batch, one part after another.
+
+    Every part divides by the counts of the whole, so their gradients add up to the whole's. A mean
+    of the parts' means would give the masks of a part with few of them more weight.
+    """
+    for weight in bert.weights.values():
+        weight.grad = None
+    pair_count, mask_count = len(batch["input_ids"]), batch["masked_lm_weights"].sum()
+    total = Losses(torch.zeros_like(mask_count), torch.zeros_like(mask_count))
+    for part in split_batch(batch, computing.rows or pair_count):
+        with mixed_precision(mask_count.device, computing.precision):
+            losses = computing.losses(bert, part, mask_count, pair_count)
+        losses.total.backward()  # adds to every `.grad`
+        total = Losses(total.mlm + losses.mlm.detach(), total.nsp + losses.nsp.detach())
+    return total, {name: weight.grad for name, weight in bert.weights.items()}
+
+
+def training_step(
+    bert: Bert,
+    adam: Adam | FusedAdamW,
+    batch: TensorBatch,
+    computing: Computing = PLAIN,
+    *,
+    learning_rate: float,
+    max_grad_norm: float,
+) -> Losses:
+    """Gradients, clipping, one update. The losses stay on the device until somebody asks."""
+    losses, gradients = batch_gradients(bert, batch, computing)
+    clip_gradients(gradients, max_grad_norm)
+    adam.update(bert.weights, gradients, learning_rate=learning_rate)
+    return losses
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is trained or measured on, and how it is masked."""
+
+    pairs: PairDataset
+    mask_id: int
+    ordinary_ids: Int[Tensor, "ordinary"]  # on the device
+    recipe: MaskingRecipe
+    seed: int
+
+    def batch(self, first: int, size: int) -> TensorBatch:
+        """Masked examples first … first + size - 1, on the device."""
+        pairs = self.pairs.batch(np.arange(first, first + size))
+        return mask_tokens(
+            to_device(pairs, self.ordinary_ids.device),
+            mask_id=self.mask_id,
+            ordinary_ids=self.ordinary_ids,
+            seed=self.seed,
+            recipe=self.recipe,
+        )
+
+
+@torch.no_grad()
+def evaluate(
+    bert: Bert, task: Task, *, examples: int, precision: torch.dtype = torch.float32
+) -> Record:
+    """Both losses in nats and both accuracies, over the first `examples` held-out pairs."""
+    bert = replace(bert, training=False)
+    sums = torch.zeros(5, dtype=torch.float64, device=task.ordinary_ids.device)
+    for first in range(0, examples, EVALUATION_ROWS):
+        batch = task.batch(first, min(EVALUATION_ROWS, examples - first))
+        with mixed_precision(sums.device, precision):
+            scores = logits(bert, batch)
+            losses = pretraining_losses(scores, batch, mask_count=1.0, pair_count=1)  # sums
+        weights, labels = batch["masked_lm_weights"], batch["next_sentence_labels"]
+        words_right = (scores.words.argmax(-1) == batch["masked_lm_ids"]) * weights
+        pairs_right = scores.pairs.argmax(-1) == labels
+        sums += torch.stack([losses.mlm, words_right.sum(), weights.sum(), losses.nsp,
+                             pairs_right.sum()])  # fmt: skip
+    mlm, words_right, masks, nsp, pairs_right = sums.tolist()
+    return {
+        "heldout_mlm_loss": mlm / masks,
+        "heldout_mlm_accuracy": words_right / masks,
+        "heldout_nsp_loss": nsp / examples,
+        "heldout_nsp_accuracy": pairs_right / examples,
+    }
+
+
+class Watch:
+    """Progress to be seen: a bar, and the losses and the speed since the last line of metrics."""
+
+    def __init__(self, settings: RunSettings, *, start: int) -> None:
+        self.bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
+        self.shown: dict[str, str] = {}
+        self.open()
+
+    def open(self) -> None:
+        self.losses: list[Losses] = []  # on the device
+        self.tokens, self.begin = 0, time.perf_counter()
+
+    def add(self, losses: Losses, *, tokens: int) -> None:
+        self.losses.append(losses)
+        self.tokens += tokens
+        self.bar.update()
+
+    def close(self) -> Record:
+        """The means since the last call. The one place where training waits for the device."""
+        mlm, nsp = torch.stack([torch.stack(both) for both in self.losses]).mean(0).tolist()
+        speed = round(self.tokens / (time.perf_counter() - self.begin))
+        self.show({"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,}"})
+        self.open()
+        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
+
+    def show(self, values: dict[str, str]) -> None:
+        self.shown |= values
+        self.bar.set_postfix(self.shown, refresh=False)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in here is not training time."""
+        before = time.perf_counter()
+        yield
+        self.begin += time.perf_counter() - before
+
+
+def train(
+    bert: Bert,
+    adam: Adam | FusedAdamW,
+    tasks: list[tuple[Task, Task]],
+    settings: RunSettings,
+    computing: Computing,
+    *,
+    start: int,
+    record: Callable[[Record], None],
+    save: Callable[[int], None],
+) -> None:
+    """Steps `start` … `settings.steps` - 1, which move `bert.weights` in place.
+
+    Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
+    length. `record` receives metrics as they come, `save` the number of steps done.
+    """
+    phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
+    schedule = dict(peak=settings.adam(bert.config).learning_rate, warmup_steps=settings.warmup,
+                    total_steps=settings.steps)  # fmt: skip
+    log_every = max(1, min(50, settings.steps // 100))
+    bert = replace(bert, training=True)
+    watch = Watch(settings, start=start)
+    for step in range(start, settings.steps):
+        phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
+        torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout draws from here
+        batch = task.batch(phase.first_example_of(step), phase.batch_size)
+        rate = learning_rate(step, **schedule)
+        losses = training_step(
+            bert, adam, batch, computing, learning_rate=rate, max_grad_norm=settings.max_grad_norm
+        )
+        watch.add(losses, tokens=phase.batch_size * phase.seq_length)
+        done = step + 1
+        if done % log_every == 0 or done == settings.steps:
+            record({"step": done, **watch.close(), "learning_rate": rate})
+        if done % settings.evaluation_interval == 0 or done == settings.steps:
+            with watch.paused():
+                measured = evaluate(bert, heldout, examples=settings.eval_examples,
+                                    precision=computing.precision)  # fmt: skip
+            record({"step": done, **measured})
+            watch.show({"held-out mlm": f"{measured['heldout_mlm_loss']:.3f}"})
+        if done % settings.saving_interval == 0 or done == settings.steps:
+            with watch.paused():
+                save(done)
+    watch.bar.close()

@@ -10,7 +10,6 @@ they are.
 import argparse
 import platform
 import tempfile
-import time
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -47,21 +46,19 @@ def settings_of(kind: type, out: Path):
     return kind(**given)
 
 
-def run_levels(folder: Path) -> tuple[dict[str, list[dict]], dict[str, float]]:
-    """The metrics of each level, and the seconds of each run."""
+def run_levels(folder: Path) -> dict[str, list[dict]]:
+    """The metrics of each level."""
     levels = {
         "1, NumPy": (NumpySettings, pretrain_numpy),
         "2, low-level PyTorch": (LowLevelSettings, pretrain_lowlevel),
         "3, modules": (PretrainSettings, pretrain_paper),
     }
-    metrics, seconds = {}, {}
+    metrics = {}
     for name, (kind, pretrain) in levels.items():
         out = folder / name[0]
-        begin = time.perf_counter()
         pretrain(settings_of(kind, out))
-        seconds[name] = time.perf_counter() - begin
         metrics[name] = read_metrics(out / "metrics.jsonl")
-    return metrics, seconds
+    return metrics
 
 
 def series(records: list[dict], key: str) -> np.ndarray:
@@ -92,7 +89,7 @@ def draw(metrics: dict[str, list[dict]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def report(metrics: dict[str, list[dict]], seconds: dict[str, float], picture: Path) -> str:
+def report(metrics: dict[str, list[dict]], picture: Path) -> str:
     rows = []
     for name, records in metrics.items():
         apart = max(
@@ -102,7 +99,7 @@ def report(metrics: dict[str, list[dict]], seconds: dict[str, float], picture: P
         last = records[-1]
         rows.append(
             f"| {name} | {last['heldout_mlm_loss']:.6f} | {last['heldout_nsp_loss']:.6f} | "
-            f"{apart:.1e} | {seconds[name]:.0f} s |"
+            f"{apart:.1e} |"
         )
     lines = "\n".join(rows)
     return f"""# Three levels, one loss
@@ -115,10 +112,10 @@ python benchmarks/same_losses.py --out results/same_losses.md
 {torch.__version__}, float32, the CPU. The first {STEPS} steps of `make demo`: the same stories,
 vocabulary, first weights, pairs and masks at every level. The column *apart* is the largest
 difference from level 3 of any line of metrics, both losses, in training and held out (a line is the
-mean of two steps); the bar is 1e-3. The time includes making the stories and the vocabulary.
+mean of two steps); the bar is 1e-3.
 
-| level | held-out loss, masked words | next sentence | apart | time |
-|---|---|---|---|---|
+| level | held-out loss, masked words | next sentence | apart |
+|---|---|---|---|
 {lines}
 
 ![three curves over one another]({picture.name})
@@ -130,9 +127,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the table here, the picture beside it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        metrics, seconds = run_levels(Path(folder))
+        metrics = run_levels(Path(folder))
     picture = (options.out or Path("same_losses.md")).with_suffix(".png")
-    text = report(metrics, seconds, picture)
+    text = report(metrics, picture)
     print(text)
     if options.out:
         draw(metrics, picture)

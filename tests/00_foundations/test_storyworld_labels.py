@@ -95,7 +95,7 @@ def test_every_document_has_words_settled_within_and_across_sentences(documents)
     assert 4 <= settled["other"] / count <= 10
     assert (settled["left"] + settled["right"] + settled["both"]) / count >= 5.5
     assert settled["right"] / count >= 0.6
-    assert settled["both"] / count >= 0.3
+    assert settled["both"] / count >= 0.5
 
 
 def test_what_is_left_settles_the_words_that_are_labelled_left(sides):

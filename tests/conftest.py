@@ -22,6 +22,10 @@ for package in PACKAGES:
     assert package not in sys.modules, f"{package} was imported before its shapes could be checked"
 jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
 
+from bert_run.cpu import settle_cpu  # noqa: E402 - the hook comes first
+
+settle_cpu()  # before the first test file loads torch: threads that spin would slow one another
+
 
 @pytest.fixture
 def shapes_unchecked() -> Iterator[None]:

@@ -544,7 +544,7 @@ def test_settings_that_say_how_to_compute_leave_the_losses_as_they_are(
 
 
 @pytest.mark.parametrize("changes", [
-    dict(causal=True), dict(precision="bf16"), dict(hidden_dropout_prob=0.1), dict(seed=1),
+    dict(causal=True), dict(hidden_dropout_prob=0.1), dict(seed=1),
     dict(attention_probs_dropout_prob=0.1), dict(optimizer="adamw"), dict(max_grad_norm=1e-7),
     dict(warmup_steps=0), dict(weight_decay=5.0), dict(mask_share=0.2), dict(masked_lm_prob=0.3),
 ], ids=str)  # fmt: skip

@@ -23,7 +23,7 @@ def choose_device(name: str) -> torch.device:
         raise UserError(f"--device {name}: torch sees no GPU here; choose --device cpu")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UserError(
-            f"--device {name}: there are {torch.cuda.device_count()} GPUs, counted from 0"
+            f"--device {name}: the GPUs here are cuda:0 to cuda:{torch.cuda.device_count() - 1}"
         )
     return device
 

@@ -610,6 +610,20 @@ def test_a_device_that_is_none_is_told_in_words(name):
         choose_device(name)
 
 
+def test_a_gpu_that_is_not_there_is_told_in_words(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(UserError, match="--device cuda:1: torch sees no GPU here; choose --device"):
+        choose_device("cuda:1")
+    assert choose_device("auto").type == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(UserError, match="--device cuda:2: the GPUs here are cuda:0 to cuda:1"):
+        choose_device("cuda:2")
+    assert choose_device("cuda:1") == torch.device("cuda", 1)
+    assert choose_device("auto").type == "cuda"
+
+
 def test_auto_takes_what_there_is():
     device = choose_device("auto")
     assert device.type == ("cuda" if torch.cuda.is_available() else "cpu")

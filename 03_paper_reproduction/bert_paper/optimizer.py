@@ -103,5 +103,4 @@ def state_from_arrays(optimizer: torch.optim.Optimizer, model: nn.Module, arrays
     for key, array in arrays.items():
         moment, _, name = key.partition(".")
         value = torch.from_numpy(array.copy())
-        device = "cpu" if value.ndim == 0 else names[name].device
-        optimizer.state[names[name]][moment] = value.to(device)
+        optimizer.state[names[name]][moment] = value.to(names[name].device)

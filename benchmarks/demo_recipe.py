@@ -3,7 +3,7 @@
     python benchmarks/demo_recipe.py [--seeds 0 1 2] [--recipes demo …] [--out FILE]
 
 The seed changes the first weights, the pairs and the masks; the stories stay. All runs are measured
-on held-out stories of another seed than the demo's, which no choice was made on. A run takes about
+on held-out stories of another seed than the demo's, hardly looked at before. A run takes about
 five minutes on two cores; those that are done, in `runs/demo_recipe`, are not done again.
 """
 
@@ -89,8 +89,7 @@ python benchmarks/demo_recipe.py --out results/demo_recipe.md
 
 {platform.system()}, Python {platform.python_version()}, torch {torch.__version__}. Each row is the
 demo with one choice undone, {DEMO.steps:,} steps. First guess right on {MEASURED_STORIES} held-out
-stories of seed {STORY_SEED}, which no choice was made on; the median over the seeds, in brackets
-lowest and highest. The seed changes first weights, pairs and masks.
+stories of seed {STORY_SEED}; the median over the seeds, in brackets lowest and highest. The seed changes first weights, pairs and masks.
 
 | recipe | seeds | left | right | both | another sentence | within together | next sentence | \
 blanks |

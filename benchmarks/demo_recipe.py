@@ -89,7 +89,8 @@ python benchmarks/demo_recipe.py --out results/demo_recipe.md
 
 {platform.system()}, Python {platform.python_version()}, torch {torch.__version__}. Each row is the
 demo with one choice undone, {DEMO.steps:,} steps. First guess right on {MEASURED_STORIES} held-out
-stories of seed {STORY_SEED}; the median over the seeds, in brackets lowest and highest. The seed changes first weights, pairs and masks.
+stories of seed {STORY_SEED}; the median over the seeds, in brackets lowest and highest. The
+seed changes first weights, pairs and masks.
 
 | recipe | seeds | left | right | both | another sentence | within together | next sentence | \
 blanks |

@@ -89,7 +89,7 @@ def measure(ranks: int, parallel: str, kills: int, folder: Path) -> str:
             while step_of(killed) < goal:
                 assert process.poll() is None, process.communicate()[1]
                 time.sleep(0.001)
-            time.sleep(draw.uniform(0, 0.06))
+            time.sleep(draw.uniform(0, 0.4))  # a step, a save or the curve that follows it
             kill(process)
             in_a_save += any(killed.rglob(".*.part"))
             for checkpoint in saved(killed):

@@ -1,1 +1,1 @@
-"""The kinds of task, one file each: what the model reads, what it should answer, how it is judged."""
+"""The kinds of task: what the model reads, what it should answer, how it is judged."""

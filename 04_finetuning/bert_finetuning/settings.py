@@ -1,0 +1,201 @@
+"""The settings of `bert-finetune`: every field is an option."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from bert_finetuning.head_config import Pooling
+from bert_run.config import PRESETS
+from bert_run.errors import UserError
+
+# What may differ between two calls that continue one run.
+FREE_TO_CHANGE = {"out", "seeds", "device", "micro_batch_size", "save_every"}
+
+BASE_WIDTH = 768  # the paper's rates are for this width and more
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """Fine-tune BERT on a task: a head on a pretrained encoder, all of it trained together.
+
+    The task goes by its name (StoryWorld's sentiment, pairs, names, questions; or one of GLUE) or
+    by your files. --out becomes a transformers folder with the best model of all seeds; beside it
+    lie metrics.json, the predictions, a table of errors and the curves. The same command called
+    again goes on where it stopped. Under torchrun all processes share the work:
+    torchrun --nproc-per-node 2 -m bert_finetuning.finetune.
+    """
+
+    # --- Task ---
+    task: str | None = None
+    """sentiment, pairs, names, questions; or of GLUE: cola, sst-2, mrpc, sts-b, mnli, rte …"""
+    data: Path | None = None
+    """the folder with the files of a GLUE task; without it they come from the Hub"""
+    train: str | None = None
+    """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
+    dev: str | None = None
+    """another FILE, to measure on"""
+    format: str | None = None
+    """what the files hold; without it their names and first lines decide"""
+    columns: str | None = None
+    """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL"""
+    few_shot: int | None = None
+    """learn from so many examples only; each seed draws its own"""
+
+    # --- Start ---
+    checkpoint: str | None = None
+    """where to start: a checkpoint DIR, a model of the Hub, or none (nothing learnt before)"""
+    model: str = "tiny"
+    """with --checkpoint none: tiny, mini, small, medium, base or large; or a checkpoint DIR whose
+    sizes and tokenizer are taken, and nothing else"""
+    tokenizer: Path | None = None
+    """with --checkpoint none: a tokenizer; without it one is trained on the task's text"""
+
+    # --- Recipe ---
+    epochs: float = 3.0
+    """passes over the examples"""
+    batch_size: int = 32
+    """examples in a step"""
+    learning_rate: Annotated[float | None, arg(aliases=["--lr"])] = None
+    """the peak; unless given the paper's 5e-5, and 5e-5 · 768 / hidden for narrower models"""
+    warmup: float = 0.1
+    """of the steps, the share in which the rate rises"""
+    optimizer: Literal["adamw", "bert-adam"] = "adamw"
+    """AdamW, which corrects Adam's bias; or the paper's Adam without, whose first steps are up to
+    6.57 times larger: short runs may not get over that"""
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0
+    layer_rate_decay: float = 1.0
+    """each layer learns at so much of the rate of the one above; the paper has 1"""
+    freeze: str = "nothing"
+    """what stays as it is: nothing, embeddings, a number N (they and the lowest N layers), encoder
+    (all but the pooler and the head)"""
+    grid: bool = False
+    """the paper's grid: three rates, batches of 16 and 32, 2 to 4 epochs; the best on dev wins"""
+    seeds: int = 1
+    """runs that differ in the head's first values, the order of examples and dropout"""
+    seed: int = 0
+    """the first of them"""
+
+    # --- Model ---
+    max_length: int | None = None
+    """tokens read at once: 128, questions 384, unless given"""
+    pooling: Pooling = "cls"
+    """what stands for a text: [CLS] through the pooler, or the mean of its tokens"""
+    hidden_dropout: float | None = None
+    """instead of the checkpoint's own, as the next two"""
+    attention_dropout: float | None = None
+    classifier_dropout: float | None = None
+
+    # --- Questions ---
+    stride: int = 128
+    """tokens from one window of a long text to the next"""
+    max_question: int = 64
+    """tokens of a question that are read"""
+    max_answer: int = 30
+    """tokens of the longest answer"""
+    null: bool | None = None
+    """some questions have no answer (SQuAD 2.0); without it the examples decide"""
+
+    # --- Machine ---
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:N"""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """auto takes bf16 where the device multiplies it faster"""
+    micro_batch_size: int | None = None
+    """examples computed at a time, when a whole batch does not fit into memory"""
+    by_length: bool = True
+    """put texts of like length into a batch, which saves padding"""
+
+    # --- Run ---
+    out: Path = Path("runs/finetune")
+    """the folder of all that comes out"""
+    eval_every: int | None = None
+    """steps between measurements on dev; an epoch, unless given"""
+    save_every: int | None = None
+    """steps between checkpoints; an epoch, unless given"""
+
+    def __post_init__(self) -> None:
+        check_task(self)
+        check_start(self)
+        at_least_one = ("few_shot", "batch_size", "seeds", "max_length", "stride", "max_question",
+                        "max_answer", "micro_batch_size", "eval_every", "save_every")  # fmt: skip
+        for name in at_least_one:
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UserError(f"{option(name)} is {value}: it must be 1 or more")
+        for name in ("epochs", "learning_rate", "max_grad_norm"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UserError(f"{option(name)} is {value}: it must be above 0")
+        for name in ("warmup", "weight_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UserError(f"{option(name)} is {getattr(self, name)}: it must lie in [0, 1]")
+        for name in ("hidden_dropout", "attention_dropout", "classifier_dropout"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < 1:
+                raise UserError(f"{option(name)} is {value}: it must lie in [0, 1)")
+        if not 0 < self.layer_rate_decay <= 1:
+            raise UserError(
+                f"--layer-rate-decay is {self.layer_rate_decay}: it must be above 0, and at most 1"
+            )
+        if self.freeze not in ("nothing", "embeddings", "encoder") and not self.freeze.isdecimal():
+            raise UserError(
+                f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or a number of "
+                "layers"
+            )
+        if self.seed < 0:
+            raise UserError(f"--seed is {self.seed}: it must be 0 or more")
+
+    @property
+    def from_nothing(self) -> bool:
+        return self.checkpoint == "none"
+
+    def rate(self, hidden_size: int) -> float:
+        """The peak of the learning rate for a model of this width."""
+        return self.learning_rate or 5e-5 * wider(hidden_size)
+
+
+def wider(hidden_size: int) -> float:
+    """By how much narrow models may learn faster than the paper's, as in pretraining."""
+    return max(1.0, BASE_WIDTH / hidden_size)
+
+
+def option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def check_task(settings: FinetuneSettings) -> None:
+    """A task, or both files, and not both."""
+    files = (settings.train, settings.dev)
+    if settings.task is None and None in files:
+        missing = "--dev" if settings.train is not None else "--train"
+        other = "--train" if settings.train is not None else "--dev"
+        if files == (None, None):
+            raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
+        raise UserError(f"{other} is given and {missing} is not: a run learns from one file and is "
+                        "measured on another")  # fmt: skip
+    if settings.task is not None:
+        for name in ("train", "dev", "columns"):
+            if getattr(settings, name) is not None:
+                raise UserError(
+                    f"--task {settings.task} and {option(name)} exclude each other: a task has its "
+                    "own examples"
+                )
+
+
+def check_start(settings: FinetuneSettings) -> None:
+    if settings.checkpoint is None:
+        raise UserError(
+            "where to start: give --checkpoint DIR, a model of the Hub, or none for a model that "
+            "has learnt nothing"
+        )
+    if not settings.from_nothing:
+        if settings.tokenizer is not None:
+            raise UserError("--tokenizer is for --checkpoint none: a checkpoint has its own")
+        return
+    if settings.model not in PRESETS and not Path(settings.model).is_dir():
+        raise UserError(
+            f"--model is {settings.model!r}: choose {', '.join(PRESETS)}, or a checkpoint folder"
+        )

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Int64
 
-Indices = Int64[np.ndarray, "batch"]
+Indices = Int64[np.ndarray, "_"]  # places of readings
 
 POOL = 32  # batches; a larger pool pads less, and mixes less
 POOLS_AT_LEAST = 4  # in an epoch: few examples are mixed rather than sorted

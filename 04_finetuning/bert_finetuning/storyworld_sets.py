@@ -7,22 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bert_corpus import storyworld as town
-from bert_finetuning.examples import Answer, Question, TaggedSentence, TextExample
+from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.storyworld_tellings import ending, likeness, summary
 from bert_run.errors import UserError
 
-Example = TextExample | TaggedSentence | Question
+Example = TextExample | TaggedSentence | Question | Choice | Extract
 
 
 @dataclass(frozen=True)
 class StoryworldSet:
     """How example `index` is made, its labels, and how it is measured.
 
-    A span of text has no labels; tags are measured by their entities, answers as SQuAD's are.
+    A span of text has no labels, an ending neither; tags are measured by their entities, answers as
+    SQuAD's are. `format` is what such examples are called as files.
     """
 
     make: Callable[[int, int, str], Example]
     labels: tuple[str, ...]
     metrics: tuple[str, ...]
+    format: str = "texts"
 
 
 def sentiment(index: int, seed: int, split: str) -> TextExample:
@@ -51,13 +54,16 @@ NAME_TAGS = ("O", "B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER")
 STORYWORLD = {
     "sentiment": StoryworldSet(sentiment, ("negative", "positive"), ("accuracy",)),
     "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
-    "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",)),
-    "questions": StoryworldSet(question, (), ("f1", "exact")),
+    "likeness": StoryworldSet(likeness, ("score",), ("spearman", "pearson"), "numbers"),
+    "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), "tags"),
+    "questions": StoryworldSet(question, (), ("f1", "exact"), "questions"),
+    "endings": StoryworldSet(ending, (), ("accuracy",), "choices"),
+    "summary": StoryworldSet(summary, (), ("f1",), "extracts"),
 }
 
 
 def storyworld(kind: str, split: str, count: int, *, seed: int = 0) -> list[Example]:
-    """The first `count` examples of a kind: sentiment, pairs, names or questions."""
+    """The first `count` examples of a kind: sentiment, pairs, likeness, names, …"""
     if kind not in STORYWORLD:
         raise UserError(f"StoryWorld has no set {kind!r}: choose {', '.join(STORYWORLD)}")
     if split not in ("train", "heldout"):

@@ -14,6 +14,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_finetuning.kinds.base import Batch, Reading, padded
+from bert_finetuning.words import encodable
 from bert_run.errors import UserError
 
 AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
@@ -30,7 +31,7 @@ def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The tokens of each text, no special ones among them."""
     ids = []
     for first in range(0, len(texts), AT_ONCE):
-        part = list(texts[first : first + AT_ONCE])
+        part = [encodable(text) for text in texts[first : first + AT_ONCE]]
         ids += [each.ids for each in tokenizer.encode_batch(part, add_special_tokens=False)]
     return ids
 

@@ -1,0 +1,203 @@
+"""Softmax: shares along any axis, stable for any scores, and the way back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_numpy import operations
+
+SHAPES = [(2, 3), (1, 1), (1, 7), (3, 5, 4), (5,)]  # batch 1, odd and unequal sizes, any rank
+
+
+def softmax(x, axis):
+    """The reference of the chapter, which knows the last axis alone."""
+    moved = np.moveaxis(x.astype(np.float64), axis, -1)
+    return np.moveaxis(operations.softmax_forward(moved)[0], -1, axis).astype(x.dtype)
+
+
+def softmax_back(dout, probs, axis):
+    moved = np.moveaxis(dout, axis, -1), np.moveaxis(probs, axis, -1)
+    return np.moveaxis(operations.softmax_backward(*moved), -1, axis)
+
+
+def plain(x, axis, *, largest=0.0, extra=0.0):
+    """exp(x - largest) / (Σ exp(x - largest) + extra), with all the ways to get it wrong."""
+    e = np.exp(x - largest)
+    return e / (e.sum(axis=axis, keepdims=True) + extra)
+
+
+def test_each_row_becomes_shares_of_its_scores(student):
+    rng = np.random.default_rng(3)
+    for shape in SHAPES:
+        x = rng.normal(size=shape)
+        checks.same(
+            student.softmax_forward(x),
+            softmax(x, -1),
+            of="the shares",
+            mistakes={
+                "softmax over the whole array: the sum needs axis=axis": (
+                    plain(x, None, largest=x.max(-1, keepdims=True))
+                ),
+                "softmax over the first axis, not the last": plain(x, 0),
+                "something is added to the sum, against a division by zero that cannot happen": (
+                    lambda out, x=x: np.abs(out - softmax(x, -1)).max() < 1e-3
+                ),
+                "your rows do not sum to 1": (
+                    lambda out: not np.allclose(out.sum(-1), 1, atol=1e-6)
+                ),
+            },
+        )
+
+
+@pytest.mark.weight(2)
+def test_the_axis_argument_is_used(student):
+    rng = np.random.default_rng(3)
+    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((2, 3), 1), ((3, 5, 4), 1), ((3, 5, 4), -3)]:
+        x = rng.normal(size=shape)
+        row_max = x.max(-1, keepdims=True)
+        checks.same(
+            student.softmax_forward(x, axis=axis),
+            softmax(x, axis),
+            of="the shares",
+            mistakes={
+                "the axis argument is ignored: your softmax always runs over the last axis": (
+                    softmax(x, -1)
+                ),
+                "the axis argument is ignored: your softmax always runs over the first axis": (
+                    softmax(x, 0)
+                ),
+                "the axis argument is ignored: your sum runs over the last axis": (
+                    plain(x, -1, largest=x.max(axis, keepdims=True))
+                ),
+                "the largest score is looked for along another axis than the sum": (
+                    plain(x, axis, largest=row_max)
+                ),
+                "your rows do not sum to 1: softmax over the wrong axis?": (
+                    lambda out, axis=axis: not np.allclose(out.sum(axis), 1)
+                ),
+            },
+        )
+
+
+def test_huge_and_far_apart_scores_give_finite_shares(student):
+    rng = np.random.default_rng(3)
+    rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
+    one_far = np.array([[0.0, 1.0], [-2000.0, -2001.0]])
+    for x in (rows, one_far, rows * 1e200, rng.normal(size=(3, 4)) * 1e-12):
+        checks.same(
+            student.softmax_forward(x),
+            softmax(x, -1),
+            of="the shares",
+            mistakes={
+                "exp overflows: take the largest score of each row off first": plain(x, -1),
+                "the largest of the whole array was taken off, so that exp of the other rows is 0: "
+                "take off the largest of each row": plain(x, -1, largest=x.max()),
+                "the smallest score was taken off, not the largest": (
+                    plain(x, -1, largest=x.min(-1, keepdims=True))
+                ),
+                "the mean was taken off, not the largest": (
+                    plain(x, -1, largest=x.mean(-1, keepdims=True))
+                ),
+            },
+        )
+
+
+def test_a_score_of_minus_infinity_gets_the_share_zero(student):
+    x = np.array([[0.5, -np.inf, 1.5], [-np.inf, -np.inf, 2.0]])
+    checks.same(
+        student.softmax_forward(x),
+        softmax(x, -1),
+        of="the shares",
+        mistakes={"-inf minus -inf is NaN: take the largest score off, which is finite": (
+            lambda out: bool(np.isnan(out).any())
+        )},
+    )  # fmt: skip
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        x = rng.normal(size=(3, 10)).astype(dtype)
+        for given in (x, x[:, ::2], x.T):
+            checks.same(
+                student.softmax_forward(given),
+                softmax(given, -1),
+                of="the shares",
+                mistakes={"the result is always float64: keep the type of x": (
+                    lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+                )},
+            )  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_the_backward_gives_the_gradient_of_the_scores(student):
+    rng = np.random.default_rng(3)
+    for shape in SHAPES:
+        probs, dout = softmax(rng.normal(size=shape), -1), rng.normal(size=shape)
+        checks.same(
+            student.softmax_backward(dout, probs),
+            softmax_back(dout, probs, -1),
+            of="the gradient",
+            mistakes=backward_mistakes(dout, probs, -1),
+        )
+
+
+@pytest.mark.weight(2)
+def test_the_backward_uses_its_axis(student):
+    rng = np.random.default_rng(3)
+    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((3, 5, 4), 1)]:
+        probs, dout = softmax(rng.normal(size=shape), axis), rng.normal(size=shape)
+        checks.same(
+            student.softmax_backward(dout, probs, axis=axis),
+            softmax_back(dout, probs, axis),
+            of="the gradient",
+            mistakes={
+                "the axis argument is ignored: your sum always runs over the last axis": (
+                    softmax_back(dout, probs, -1)
+                ),
+                **backward_mistakes(dout, probs, axis),
+            },
+        )
+
+
+def backward_mistakes(dout, probs, axis):
+    average = (dout * probs).sum(axis, keepdims=True)
+    return {
+        "only the diagonal p (1 - p) of the Jacobian is used, as for a sigmoid: "
+        "the other scores of the row count too": probs * (1 - probs) * dout,
+        "the sum over the row is missing: p dout is only the first half": probs * dout,
+        "the sum must be over dout * probs, not over dout alone": (
+            probs * (dout - dout.sum(axis, keepdims=True))
+        ),
+        "the mean of dout * probs was taken, not the sum": (
+            probs * (dout - (dout * probs).mean(axis, keepdims=True))
+        ),
+        "the factor probs in front is missing": dout - average,
+        "the sign of the sum is wrong: it is taken off": probs * (dout + average),
+        "the sum runs over the whole array, not along the axis": (
+            probs * (dout - (dout * probs).sum())
+        ),
+    }
+
+
+def test_nothing_is_left_behind(student):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3, 4))
+    checks.leaves_no_trace(student.softmax_forward, x, axis=0)
+    checks.leaves_no_trace(student.softmax_backward, x, softmax(x, 0), axis=0)
+
+
+def test_a_large_array_takes_no_longer_than_a_loop(student):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(200, 300))
+
+    def loop():
+        for row in x.tolist():
+            largest = max(row)
+            exponentials = [math.exp(score - largest) for score in row]
+            total = sum(exponentials)
+            [e / total for e in exponentials]
+
+    checks.not_slower(student.softmax_forward, x, loop=loop)

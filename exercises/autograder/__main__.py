@@ -1,0 +1,89 @@
+"""`python -m autograder`: a solution beside one's own file; for authors, starters and banks."""
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+
+import tyro
+from tyro.conf import Positional
+
+from autograder import bank, generate
+from autograder.points import CATALOGUE
+from bert_run.errors import UserError, command
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Show your file beside the solution, which explains each of its lines.
+
+    python -m autograder diff exercises/03_softmax/softmax.py
+    """
+
+    file: Positional[Path]
+    """a file of an exercise, edited or not"""
+
+
+@dataclass(frozen=True)
+class Generate:
+    """For authors: make every starter from its solution. Overwrites what stands in exercises/."""
+
+
+@dataclass(frozen=True)
+class Bank:
+    """For authors: grade the banks of wrong and of right answers, and print the table of kills.
+
+    python -m autograder bank 03_softmax --show
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    isolated: bool = False
+    """run every variant in a process of its own"""
+    show: bool = False
+    """print what the grader said of each variant"""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """For authors: grade right answers again and again with other draws; none may ever fail.
+
+    python -m autograder repeat 10_mlm_masking --runs 1000
+    """
+
+    name: Positional[str]
+    """an exercise"""
+    runs: int = 1000
+    """how often"""
+
+
+def diff(file: Path) -> list[str]:
+    """Lines from a student's file to the solution, comments and all."""
+    exercise = next((e for e in CATALOGUE if e.file == file.name), None)
+    if exercise is None:
+        raise UserError(f"{file}: no exercise has a file {file.name!r}: was it renamed?")
+    if not file.is_file():
+        raise UserError(f"{file} does not exist: name the file that you edited")
+    if not exercise.solution.is_file():
+        raise UserError(f"the solution of {exercise.name} is not here: ask whoever runs the course")
+    yours = file.read_text(encoding="utf-8").splitlines()
+    ours = [line for line in exercise.solution.read_text(encoding="utf-8").splitlines()
+            if line.strip() not in ("# begin solution", "# end solution")]  # fmt: skip
+    return list(unified_diff(yours, ours, "yours", "solution", n=3, lineterm=""))
+
+
+@command
+def main() -> None:
+    choice = tyro.cli(Diff | Generate | Bank | Repeat, prog="python -m autograder")
+    if isinstance(choice, Diff):
+        lines = diff(choice.file)
+        print("\n".join(lines) if lines else "the same, to the letter")
+    elif isinstance(choice, Generate):
+        generate.main()
+    elif isinstance(choice, Bank):
+        bank.run_bank(list(choice.names), in_child=choice.isolated, show=choice.show)
+    else:
+        bank.repeat(choice.name, runs=choice.runs)
+
+
+if __name__ == "__main__":
+    main()

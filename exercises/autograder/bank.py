@@ -1,0 +1,143 @@
+"""The grader graded: banks of wrong answers that must lose points, of right ones that must not.
+
+A bank lies in `tests/exercises/bank/NN_name/`. `wrong.py` holds a dict WRONG: the name of a
+mistake, the edits of the solution that make it, each (what stands there once, what stands there
+then), and words of the message that names it, or None. `right_….py` holds functions written
+differently, which take the place of the solution's.
+"""
+
+import runpy
+import tempfile
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.points import ROOT, Exercise, present
+from autograder.runner import PASSED, Outcome, grade, grade_in_child
+from bert_run.errors import UserError
+
+BANK = ROOT / "tests" / "exercises" / "bank"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """An answer of the bank; a right one has no mistake to be named."""
+
+    exercise: Exercise
+    name: str
+    is_right: bool
+    text: str
+    says: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the grader made of a variant."""
+
+    variant: Variant
+    outcomes: list[Outcome]
+
+    @property
+    def is_full(self) -> bool:
+        return all(outcome.outcome == PASSED for outcome in self.outcomes)
+
+    @property
+    def is_named(self) -> bool:
+        says = self.variant.says
+        return bool(says) and any(says in outcome.message for outcome in self.outcomes)
+
+    @property
+    def messages(self) -> list[str]:
+        return [f"{o.id}: {o.message}" for o in self.outcomes if o.outcome != PASSED]
+
+
+def variants(exercise: Exercise) -> list[Variant]:
+    """The bank of an exercise; empty if it has none."""
+    folder = BANK / exercise.name
+    solution = exercise.solution.read_text(encoding="utf-8")
+    found = []
+    if (folder / "wrong.py").is_file():
+        for name, (edits, says) in runpy.run_path(str(folder / "wrong.py"))["WRONG"].items():
+            found.append(Variant(exercise, name, False, edited(solution, edits, name), says))
+    for path in sorted(folder.glob("right_*.py")):
+        text = f"{solution}\n\n{path.read_text(encoding='utf-8')}"  # the later function counts
+        found.append(Variant(exercise, path.stem.removeprefix("right_"), True, text))
+    return found
+
+
+def edited(text: str, edits: list[tuple[str, str]], name: str) -> str:
+    for old, new in edits:
+        if text.count(old) != 1:
+            raise UserError(f"{name}: {old!r} stands {text.count(old)} times in the solution, "
+                            "not once: make the edit longer")  # fmt: skip
+        text = text.replace(old, new)
+    return text
+
+
+def try_out(variant: Variant, grader: Callable[[Exercise, Path], list[Outcome]] = grade) -> Verdict:
+    """Hand in a variant as a student's file."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        path = Path(folder) / variant.exercise.file
+        path.write_text(variant.text, encoding="utf-8")
+        warnings.simplefilter("ignore")  # wrong answers overflow, and NumPy says so
+        return Verdict(variant, grader(variant.exercise, path))
+
+
+def rows(verdicts: list[Verdict]) -> list[str]:
+    """The table of kills, a row an exercise, as Markdown."""
+    lines = ["| exercise | wrong answers | lose points | named | right answers | full marks |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    for exercise in dict.fromkeys(v.variant.exercise for v in verdicts):
+        own = [v for v in verdicts if v.variant.exercise == exercise]
+        wrong, right = ([v for v in own if v.variant.is_right == is_] for is_ in (False, True))
+        lost, named = sum(not v.is_full for v in wrong), sum(v.is_named for v in wrong)
+        full = sum(v.is_full for v in right)
+        lines.append(f"| {exercise.name} | {len(wrong)} | {lost} | {named} | {len(right)} | "
+                     f"{full} |")  # fmt: skip
+    return lines
+
+
+def run_bank(names: list[str], *, in_child: bool = False, show: bool = False) -> None:
+    """Try all variants of the named exercises (all, if none is named) and print the table.
+
+    A wrong answer that keeps its points or goes unnamed, and a right one that loses some, is
+    printed with what the grader said; `show` prints the messages of all.
+    """
+    chosen = [e for e in present() if not names or e.name in names]
+    if not chosen:
+        raise UserError(f"no exercise is called {', '.join(names)}: they are called like "
+                        f"{present()[0].name}")  # fmt: skip
+    verdicts = []
+    for exercise in chosen:
+        for variant in variants(exercise):
+            verdict = try_out(variant, grade_in_child if in_child else grade)
+            verdicts.append(verdict)
+            as_wanted = verdict.is_full if variant.is_right else verdict.is_named
+            if show or not as_wanted:
+                kind = "right" if variant.is_right else "wrong"
+                print(f"{exercise.name}, {kind}: {variant.name} "
+                      f"({'full marks' if verdict.is_full else 'loses points'})")  # fmt: skip
+                print("".join(f"    {message}\n" for message in verdict.messages))
+    print("\n".join(rows(verdicts)))
+    lost = [v for v in verdicts if v.is_full != v.variant.is_right]
+    if lost:
+        raise UserError(f"{len(lost)} variants are graded wrongly: they stand above")
+
+
+def repeat(name: str, *, runs: int) -> None:
+    """Grade the solution and every right answer again and again, with other draws each time."""
+    exercise = next((e for e in present() if e.name == name), None)
+    if exercise is None:
+        raise UserError(f"no exercise is called {name}: they are called like {present()[0].name}")
+    solution = exercise.solution.read_text(encoding="utf-8")
+    right = [Variant(exercise, "solution", True, solution)]
+    right += [variant for variant in variants(exercise) if variant.is_right]
+    for variant in right:
+        failures = 0
+        for repetition in range(runs):
+            verdict = try_out(variant, lambda e, p, r=repetition: grade(e, p, repetition=r))
+            failures += not verdict.is_full
+            if not verdict.is_full:
+                print("\n".join(verdict.messages))
+        print(f"{variant.name}: {runs} runs, {failures} failures")

@@ -1,0 +1,263 @@
+"""Comparisons whose failures teach: what was expected, what came, and the likely mistake.
+
+All run in the trusted process, on values that have crossed the pipe. A table of mistakes says what
+common wrong answers would give: if the student's answer is one of them, the message names it.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from autograder.codec import is_tensor, pack
+from autograder.student import Function, describe_value
+
+# What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
+Mistakes = dict[str, Any | Callable[[Any], bool]]
+
+# Right answers written differently stay far within these; wrong ones far outside.
+TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
+FALSE_ALARM = 1e-7  # chance that a check of a share fails a right answer
+
+
+class CheckFailed(AssertionError):
+    """The student's answer is wrong; the message is for the student."""
+
+
+def fail(message: str, *, likely: str = "") -> None:
+    raise CheckFailed(message + (f"\n  likely mistake: {likely}" if likely else ""))
+
+
+def that(condition: bool, message: str, *, likely: str = "") -> None:
+    """Fail with the message unless the condition holds."""
+    if not condition:
+        fail(message, likely=likely)
+
+
+def same(
+    out: Any, expected: Any, *, of: str = "the result", mistakes: Mistakes | None = None,
+    tolerance: float | None = None,
+) -> None:  # fmt: skip
+    """`out` must be `expected`: of the same type, the same shape, the same type of number, and
+    the same values, but for rounding. Lists, tuples and dicts are compared item by item.
+
+    `tolerance` is absolute up to 1 and relative above; whole numbers and words must be equal.
+    `mistakes` maps the name of a mistake to the answer that it gives, or to a function of `out`
+    that tells whether it was made. The first that fits is named.
+    """
+    problem = difference(out, expected, of, tolerance)
+    if problem:
+        fail(problem, likely=_name(out, mistakes or {}, tolerance))
+
+
+def parts(out: Any, *names: str) -> tuple:
+    """`out`, which must be a tuple of as many values as there are names."""
+    listed = ", ".join(names)
+    if type(out) is not tuple:
+        fail(f"expected a tuple of {len(names)} values ({listed}), got {describe_value(out)}")
+    if len(out) != len(names):
+        fail(f"expected a tuple of {len(names)} values ({listed}), got {len(out)} values")
+    return out
+
+
+def share(
+    count: int, total: int, expected: float, *, of: str, mistakes: dict[str, float] | None = None
+) -> None:
+    """`count` of `total` must be an `expected` share, within what chance allows: a right answer
+    fails once in ten million times. `mistakes` maps the name of a mistake to its share.
+    """
+    low, high = central_range(total, expected)
+    if low <= count <= high:
+        return
+    likely = [name for name, wrong in (mistakes or {}).items()
+              if (r := central_range(total, wrong)) and r[0] <= count <= r[1]]  # fmt: skip
+    fail(f"{of}: expected a share of {expected:g} ({low} to {high} of {total}), got "
+         f"{count / max(total, 1):.4f} ({count})", likely=likely[0] if likely else "")  # fmt: skip
+
+
+def leaves_no_trace(function: Function, *args, **kwargs) -> None:
+    """A call must change neither its inputs nor anything global, nor read a global generator."""
+    first = function.trace(*args, global_seed=1, **kwargs)
+    second = function.trace(*args, global_seed=2, **kwargs)
+    name = function.name
+    if first.changed:
+        fail(f"{name} changed {' and '.join(first.changed)}",
+             likely="it uses or sets something global, which other code relies on")  # fmt: skip
+    labels = [*(f"argument {i + 1}" for i in range(len(args))), *kwargs]
+    after = [*first.inputs[0], *first.inputs[1].values()]
+    for label, before, now in zip(labels, [*args, *kwargs.values()], after, strict=False):
+        if now is not None and (problem := difference(now, before, label, 0.0)):
+            fail(f"{name} changed its input in place: {problem}",
+                 likely="an operation like x -= … or x[…] = … works on the caller's array: "
+                        "make a new one")  # fmt: skip
+    if pack(first.value) != pack(second.value):
+        fail(f"{name} gives another result when the global generators have another seed",
+             likely="a draw comes from np.random, random or torch's global generator, not from "
+                    "the generator that was handed in")  # fmt: skip
+
+
+def not_slower(
+    function: Function, *args, loop: Callable[[], Any], times: float = 1.0, **kwargs
+) -> None:
+    """The function must take no longer than `times` as long as `loop`, a plain Python loop that
+    does the same, on this machine, now."""
+    seconds = function.seconds(*args, **kwargs)
+    took = []
+    for _ in range(3):
+        start = time.perf_counter()
+        loop()
+        took.append(time.perf_counter() - start)
+    ratio = seconds / min(took)
+    that(ratio <= times,
+         f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as a plain loop: at "
+         f"most {times:g} times is allowed",
+         likely="a Python loop over single numbers: use whole arrays at once")  # fmt: skip
+
+
+def difference(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+    """What differs, in words; nothing if nothing does."""
+    if expected is None or type(expected) in (str, bool, bytes):
+        same_kind = type(out) is type(expected) or (
+            type(expected) is bool and isinstance(out, np.bool_)
+        )
+        return "" if same_kind and out == expected else _told(of, expected, out)
+    if type(expected) in (list, tuple):
+        return _difference_of_items(out, expected, of, tolerance)
+    if type(expected) is dict:
+        return _difference_of_dicts(out, expected, of, tolerance)
+    if type(expected) in (int, float) or isinstance(expected, np.generic):
+        return _difference_of_numbers(out, expected, of, tolerance)
+    return _difference_of_arrays(out, expected, of, tolerance)
+
+
+def _difference_of_items(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+    if type(out) is not type(expected):
+        return (f"{of}: expected a {type(expected).__name__} of {len(expected)}, "
+                f"got {describe_value(out)}")  # fmt: skip
+    for i, (left, right) in enumerate(zip(out, expected, strict=False)):
+        if problem := difference(left, right, f"{of}[{i}]", tolerance):
+            return problem
+    if len(out) != len(expected):
+        return f"{of}: expected {len(expected)} items, got {len(out)}: {describe_value(out)}"
+    return ""
+
+
+def _difference_of_dicts(out: Any, expected: dict, of: str, tolerance: float | None) -> str:
+    if type(out) is not dict:
+        return f"{of}: expected a dict, got {describe_value(out)}"
+    missing, extra = expected.keys() - out.keys(), out.keys() - expected.keys()
+    if missing or extra:
+        text = f"{of}: the keys differ"
+        text += f"; missing: {', '.join(sorted(map(str, missing))[:5])}" if missing else ""
+        return text + (f"; not expected: {', '.join(sorted(map(str, extra))[:5])}" if extra else "")
+    for name, right in expected.items():
+        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance):
+            return problem
+    return ""
+
+
+def _difference_of_numbers(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+    """A number may come as Python's, as NumPy's, or as an array or tensor without axes."""
+    if is_tensor(out) or type(out) is np.ndarray:
+        if out.ndim:
+            return f"{of}: expected a number, got {describe_value(out)}"
+        out = out.item()
+    if type(out) not in (int, float) and not isinstance(out, np.number):
+        return f"{of}: expected a number, got {describe_value(out)}"
+    if isinstance(expected, int | np.integer):
+        return "" if out == expected else _told(of, expected, out)
+    bound = (TOLERANCES["float64"] if tolerance is None else tolerance) * max(1, abs(expected))
+    close = out == expected or abs(out - expected) <= bound or (out != out and expected != expected)
+    return "" if close else _told(of, expected, out)
+
+
+def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+    if is_tensor(expected) != is_tensor(out) or (
+        not is_tensor(out) and type(out) not in (np.ndarray, type(expected))
+    ):
+        wanted = "a torch tensor" if is_tensor(expected) else "a NumPy array"
+        return f"{of}: expected {wanted}, got {describe_value(out)}"
+    if tuple(out.shape) != tuple(expected.shape):
+        return f"{of}: expected shape {tuple(expected.shape)}, got shape {tuple(out.shape)}"
+    dtype = str(expected.dtype).removeprefix("torch.")
+    if out.dtype != expected.dtype:
+        return (f"{of}: expected numbers of type {dtype}, got {out.dtype}: the right shape, but "
+                "the wrong type")  # fmt: skip
+    if tolerance is None:
+        tolerance = TOLERANCES.get(dtype, 0.0)
+    return _difference_of_values(_as_numpy(out), _as_numpy(expected), of, tolerance)
+
+
+def _difference_of_values(out: np.ndarray, expected: np.ndarray, of: str, tolerance: float) -> str:
+    with np.errstate(all="ignore"):
+        if expected.dtype.kind in "biu":
+            wrong = out != expected
+        else:
+            bound = tolerance * np.maximum(1, np.abs(expected))
+            equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
+            wrong = ~(equal | (np.abs(out - expected) <= bound))
+        if not wrong.any():
+            return ""
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        nans = int((np.isnan(out) & ~np.isnan(expected)).sum()) if out.dtype.kind == "f" else 0
+        gap = np.abs(out.astype(np.float64) - expected.astype(np.float64))
+        largest = "" if np.isnan(gap).all() else f", largest difference {np.nanmax(gap):.3g}"
+        return (
+            f"{of}: {int(wrong.sum())} of {out.size} numbers differ{largest}"
+            + (f"; {nans} are NaN" if nans else "")
+            + f"\n  at {list(place)}: expected {expected[place]!s}, got {out[place]!s}"
+            + _printed(out, expected)
+        )
+
+
+def _printed(out: np.ndarray, expected: np.ndarray) -> str:
+    """Small arrays are shown whole."""
+    if out.size > 24 or out.ndim > 2 or out.ndim == 0:
+        return ""
+    show = {"precision": 4, "suppress_small": True, "separator": ", ", "prefix": " " * 12}
+    return (f"\n  expected  {np.array2string(expected, **show)}"
+            f"\n  got       {np.array2string(out, **show)}")  # fmt: skip
+
+
+def _told(of: str, expected: Any, out: Any) -> str:
+    return f"{of}: expected {describe_value(expected)}, got {describe_value(out)}"
+
+
+def _as_numpy(values: Any) -> np.ndarray:
+    if not is_tensor(values):
+        return np.asarray(values)
+    values = values.detach()
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+
+
+def _name(out: Any, mistakes: Mistakes, tolerance: float | None) -> str:
+    """The first mistake that would have given this answer."""
+    with np.errstate(all="ignore"):
+        for name, wrong in mistakes.items():
+            try:
+                made = wrong(out) if callable(wrong) else not difference(out, wrong, "", tolerance)
+            except Exception:  # the question does not fit an answer of this shape
+                made = False
+            if made is True or made is np.True_:
+                return name
+    return ""
+
+
+@cache
+def central_range(n: int, p: float, *, error: float = FALSE_ALARM) -> tuple[int, int]:
+    """Counts that n tosses of probability p stay within, but for a chance of `error`.
+
+    Exact: the tails of the binomial distribution are summed, half of `error` at each end.
+    """
+    if p <= 0 or p >= 1 or n == 0:
+        return round(n * p), round(n * p)
+    counts = np.arange(n + 1)
+    log_factorial = np.concatenate([[0.0], np.log(np.arange(1, n + 1)).cumsum()])
+    log_ways = log_factorial[n] - log_factorial - log_factorial[::-1]
+    mass = np.exp(log_ways + counts * math.log(p) + (n - counts) * math.log1p(-p))
+    low = int(np.searchsorted(mass.cumsum(), error / 2))
+    high = n - int(np.searchsorted(mass[::-1].cumsum(), error / 2))
+    return low, high

@@ -1,0 +1,213 @@
+"""What crosses between a test and a student's code: arrays and plain values, never objects.
+
+A message is a JSON tree and the raw bytes of its arrays. Reading one can therefore run no code, and
+what arrives is of exactly one of these types, whatever the sender did: None, bool, int, float, str,
+bytes, list, tuple, dict, a NumPy array or number, a torch tensor. Types are compared with `is`: a
+subclass may override anything, so none crosses.
+
+This file and `worker.py` are all of the grader that a student's process sees: they import nothing
+else of the course, and torch only once a tensor is met.
+"""
+
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"}
+TORCH_DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16",
+                "float32", "float64"}  # fmt: skip
+NUMPY_ONLY = {"uint16", "uint32", "uint64"}
+LARGEST = 1 << 29  # bytes of a message: half a gigabyte
+
+
+class Uncrossable(TypeError):
+    """A value that is no array and no plain value, named with the place where it was found."""
+
+
+class BadMessage(ValueError):
+    """Bytes that are no message: the other side was cut off, or does not speak this language."""
+
+
+@dataclass(frozen=True)
+class Rng:
+    """Stands for a generator: the student's function receives `np.random.default_rng(seed)`."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class TorchRng:
+    """Stands for a generator: the function receives a `torch.Generator` with this seed."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Stands for a folder of files: the function receives the `Path` of a fresh copy."""
+
+    files: dict[str, bytes]
+
+
+def pack(value: Any) -> bytes:
+    """A message: the length of the tree, the tree, the arrays' bytes one after another."""
+    buffers: list[bytes] = []
+    tree = _describe(value, buffers, "the value")
+    header = json.dumps([tree, [len(b) for b in buffers]]).encode()
+    return b"".join([len(header).to_bytes(8, "big"), header, *buffers])
+
+
+def unpack(message: bytes, *, make: bool = False) -> Any:
+    """The value of a message. `make` also makes what `Rng`, `TorchRng` and `Folder` stand for:
+    only a student's process does that."""
+    try:
+        size = int.from_bytes(message[:8], "big")
+        tree, lengths = json.loads(message[8 : 8 + size])
+        if not all(type(length) is int and length >= 0 for length in lengths):
+            raise BadMessage("a buffer has no length")
+        ends = np.cumsum([8 + size, *lengths]).tolist()
+        if ends[-1] != len(message):
+            raise BadMessage(f"{len(message)} bytes came, {ends[-1]} were announced")
+        buffers = [message[a:b] for a, b in pairwise(ends)]
+        return _restore(tree, buffers, make)
+    except BadMessage:
+        raise
+    except Exception as error:  # whatever is wrong with it, it is no message
+        raise BadMessage(f"{type(error).__name__}: {error}") from None
+
+
+def is_tensor(value: Any) -> bool:
+    """Exactly a torch tensor; never imports torch, for what is not imported made no tensor."""
+    return "torch" in sys.modules and type(value) is sys.modules["torch"].Tensor
+
+
+def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind in (list, tuple):
+        items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
+        return {"kind": kind.__name__, "items": items}
+    if kind is dict:
+        pairs = [[_describe(k, buffers, f"a key of {place}"),
+                  _describe(v, buffers, f"{place}[{k!r}]")] for k, v in value.items()]  # fmt: skip
+        return {"kind": "dict", "items": pairs}
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return _describe_numpy(value, buffers, place)
+    if is_tensor(value):
+        return _describe_tensor(value, buffers, place)
+    if kind is bytes:
+        return {"kind": "bytes", "buffer": _add(buffers, value)}
+    if kind in (Rng, TorchRng):
+        return {"kind": kind.__name__, "seed": value.seed}
+    if kind is Folder:
+        files = [[name, _add(buffers, data)] for name, data in value.files.items()]
+        return {"kind": "Folder", "files": files}
+    raise Uncrossable(f"{place} is a {kind.__module__}.{kind.__qualname__}")
+
+
+def _add(buffers: list[bytes], data: bytes) -> int:
+    buffers.append(data)
+    return len(buffers) - 1
+
+
+def _describe_numpy(value: Any, buffers: list[bytes], place: str) -> Any:
+    if isinstance(value, np.str_):
+        return str(value)
+    dtype = value.dtype.name
+    if dtype not in DTYPES | NUMPY_ONLY:
+        raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
+    return {
+        "kind": "numpy" if type(value) is np.ndarray else "number",
+        "dtype": dtype,
+        "shape": list(value.shape),
+        "strided": type(value) is np.ndarray and not value.flags.c_contiguous,
+        "buffer": _add(buffers, np.asarray(value).astype(dtype, copy=False).tobytes()),
+    }
+
+
+def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
+    torch = sys.modules["torch"]
+    dtype = str(value.dtype).removeprefix("torch.")
+    if dtype not in TORCH_DTYPES or value.layout != torch.strided:
+        raise Uncrossable(f"{place} is a tensor of {value.dtype}, {value.layout}")
+    plain = value.detach().cpu().contiguous()
+    if dtype == "bfloat16":
+        plain = plain.view(torch.int16)  # NumPy has no bfloat16: the bits cross as they are
+    return {
+        "kind": "torch",
+        "dtype": dtype,
+        "shape": list(value.shape),
+        "strided": not value.is_contiguous(),
+        "buffer": _add(buffers, plain.numpy().tobytes()),
+    }
+
+
+def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
+    if type(tree) is str:
+        return tree.encode("utf-8", "replace").decode()  # halves of characters cannot be printed
+    if type(tree) is not dict:
+        if type(tree) is list:
+            raise BadMessage("a list has no kind")
+        return tree
+    kind = tree["kind"]
+    if kind in ("list", "tuple"):
+        items = [_restore(item, buffers, make) for item in tree["items"]]
+        return items if kind == "list" else tuple(items)
+    if kind == "dict":
+        return {_restore(k, buffers, make): _restore(v, buffers, make) for k, v in tree["items"]}
+    if kind in ("numpy", "number", "torch"):
+        return _restore_array(tree, buffers)
+    if kind == "bytes":
+        return buffers[tree["buffer"]]
+    if make:
+        return _make(tree, buffers)
+    raise BadMessage(f"{kind!r} is no kind of value")
+
+
+def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
+    kind, dtype, shape = tree["kind"], tree["dtype"], tuple(tree["shape"])
+    if dtype not in (TORCH_DTYPES if kind == "torch" else DTYPES | NUMPY_ONLY):
+        raise BadMessage(f"{dtype!r} is no type of number")
+    bits = np.dtype("int16" if dtype == "bfloat16" else dtype)
+    data = buffers[tree["buffer"]]
+    if bits == np.bool_ and set(data) - {0, 1}:
+        raise BadMessage("a truth value is neither 0 nor 1")
+    array = np.frombuffer(data, bits).reshape(shape).copy()
+    if tree["strided"]:
+        array = _with_gaps(array)
+    if kind == "torch":
+        import torch
+
+        tensor = torch.from_numpy(array)
+        return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
+    return array[()] if kind == "number" else array
+
+
+def _with_gaps(array: np.ndarray) -> np.ndarray:
+    """The same numbers, not side by side in memory: every second place holds something else."""
+    wide = np.full((*array.shape[:-1], 2 * array.shape[-1]), 77, array.dtype)
+    wide[..., ::2] = array
+    return wide[..., ::2]
+
+
+def _make(tree: dict, buffers: list[bytes]) -> Any:
+    kind = tree["kind"]
+    if kind == "Rng":
+        return np.random.default_rng(tree["seed"])
+    if kind == "TorchRng":
+        import torch
+
+        return torch.Generator().manual_seed(tree["seed"])
+    if kind == "Folder":
+        folder = Path(tempfile.mkdtemp())
+        for name, buffer in tree["files"]:
+            (folder / name).write_bytes(buffers[buffer])
+        return folder
+    raise BadMessage(f"{kind!r} is no kind of value")

@@ -1,0 +1,186 @@
+"""`pytest exercises/`: grades the exercises in this process, so that a debugger works.
+
+Each test gets `student`, whose functions are those of the student's file. At the end stands a
+table; the exit status is 0 only if every exercise that was run has full marks.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.points import EXERCISES, Check, Exercise, checks_of, find
+from autograder.report import (
+    gradescope,
+    is_full,
+    make_report,
+    sentence,
+    table,
+    write_report,
+)
+from autograder.runner import PASSED, TO_DO, Outcome, judge, obstacle, run
+from autograder.student import ChildTransport, LocalTransport, Student, child_command
+
+HINT = re.compile(r"<summary>(?P<title>.*?)</summary>(?P<text>.*?)</details>", re.DOTALL)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("exercises")
+    group.addoption("--solutions", action="store_true", help="grade the solutions")
+    group.addoption("--submission", metavar="DIR", type=Path, help="grade the files in DIR")
+    group.addoption("--report", metavar="FILE", type=Path, help="write what was scored, as JSON")
+    group.addoption("--gradescope", metavar="FILE", type=Path,
+                    help="write what was scored, as Gradescope's results.json")  # fmt: skip
+    group.addoption("--hints", metavar="N", type=int, default=0,
+                    help="show the first N hints of what is not yet right")  # fmt: skip
+    group.addoption("--isolated", action="store_true",
+                    help="run the student's code in a process of its own")  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "weight(n): what a check is worth beside the others")
+    folder = config.getoption("--submission")
+    if folder and config.getoption("--solutions"):
+        raise pytest.UsageError("--solutions and --submission name two things to grade: take one")
+    if folder and not folder.is_dir():
+        raise pytest.UsageError(f"--submission {folder}: there is no such folder")
+    config.pluginmanager.register(Grading(config), "grading")
+
+
+def exercise_of(item: pytest.Item) -> Exercise | None:
+    """The exercise that a test belongs to; None for a test of something else."""
+    exercise = find(item.path.parent.name)
+    return exercise if exercise and exercise.test.resolve() == item.path.resolve() else None
+
+
+class Grading:
+    """One run: which files are graded, and what became of each test."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.students: dict[str, Student] = {}
+        self.outcomes: dict[str, list[Outcome]] = {}
+
+    def file_of(self, exercise: Exercise) -> Path:
+        """The file to grade: in its folder, or where `--submission` has it."""
+        if self.config.getoption("--solutions"):
+            return exercise.solution
+        folder = self.config.getoption("--submission")
+        if not folder:
+            return exercise.starter
+        return submitted(exercise, folder.resolve())
+
+    @pytest.fixture
+    def student(self, request: pytest.FixtureRequest) -> Student:
+        """The functions of the file that is graded."""
+        exercise = exercise_of(request.node)
+        if exercise is None:
+            raise pytest.UsageError(f"{request.node.path} belongs to no exercise")
+        if exercise.name not in self.students:
+            path = self.file_of(exercise)
+            isolated = self.config.getoption("--isolated")
+            transport = ChildTransport(child_command(path)) if isolated else LocalTransport(path)
+            self.students[exercise.name] = Student(path, transport)
+        return self.students[exercise.name]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """Run the test, unless it is plain that there is nothing to run."""
+        exercise = exercise_of(pyfuncitem)
+        if exercise is None:
+            return None
+        reason = obstacle(exercise, self.file_of(exercise))
+        if reason:
+            raise Settled(reason)
+        if error := run(pyfuncitem.obj, pyfuncitem.funcargs["student"]):
+            raise error
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
+        report = yield
+        exercise = exercise_of(item)
+        if exercise is None or (report.when != "call" and not report.failed):
+            return report
+        outcome = self.outcome_of(exercise, item.name, call)
+        self.outcomes.setdefault(exercise.name, []).append(outcome)
+        report.graded = outcome.outcome
+        if outcome.outcome != PASSED:
+            report.outcome = "failed"
+            report.longrepr = told(report, outcome)
+        return report
+
+    def outcome_of(self, exercise: Exercise, name: str, call: pytest.CallInfo) -> Outcome:
+        check = next((c for c in checks_of(exercise) if c.id == name), Check(name, 0, ()))
+        error = call.excinfo.value if call.excinfo else None
+        if isinstance(error, Settled):
+            return Outcome(name, error.reason.outcome, error.reason.message)
+        return judge(check, error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report):
+        """What is to do is no failure to read about: one letter, and a line in the table."""
+        if getattr(report, "graded", None) == TO_DO:
+            return "to do", "t", "TO DO"
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        for student in self.students.values():
+            student._transport.close()
+        if self.config.getoption("--collect-only"):
+            return
+        report = make_report(self.outcomes)
+        if path := self.config.getoption("--report"):
+            write_report(path, report)
+        if path := self.config.getoption("--gradescope"):
+            write_report(path, gradescope(report))
+        if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            full = is_full(report, list(self.outcomes))
+            session.exitstatus = int(not full or exitstatus != pytest.ExitCode.OK)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self.outcomes:
+            return
+        report = make_report(self.outcomes)
+        terminalreporter.section("exercises")
+        for line in table(report, list(self.outcomes)):
+            terminalreporter.write_line(line)
+        for line in self.hints(self.config.getoption("--hints")):
+            terminalreporter.write_line(line)
+
+    def hints(self, number: int) -> list[str]:
+        """The first hints of every exercise that was begun or run and is not yet right."""
+        lines = []
+        for name, outcomes in self.outcomes.items():
+            if number > 0 and any(o.outcome != PASSED for o in outcomes):
+                text = (EXERCISES / name / "README.md").read_text(encoding="utf-8")
+                lines += ["", f"hints for {name}:"]
+                lines += [f"  {hint}" for hint in list_hints(text)[:number]]
+        return lines
+
+
+class Settled(Exception):
+    """There was nothing to run."""
+
+    def __init__(self, reason: Outcome) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
+
+
+def submitted(exercise: Exercise, folder: Path) -> Path:
+    """Where a handed-in folder has an exercise's file: as here, or beside the others."""
+    places = [folder / exercise.name / exercise.file,
+              folder / "exercises" / exercise.name / exercise.file,
+              folder / exercise.file]  # fmt: skip
+    return next((place for place in places if place.is_file()), places[0])
+
+
+def told(report: pytest.TestReport, outcome: Outcome) -> str:
+    """The message alone: the inside of the check is not what a student wants to read."""
+    return f"{sentence(outcome.id)}\n{outcome.message}"
+
+
+def list_hints(readme: str) -> list[str]:
+    return [f"{hint['title'].strip()}: {' '.join(hint['text'].split())}"
+            for hint in HINT.finditer(readme)]  # fmt: skip

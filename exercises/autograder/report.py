@@ -1,0 +1,116 @@
+"""What a run was worth: as a table to read, as `report.json`, as Gradescope's results."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.points import CATALOGUE, hundredths
+from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, settled
+from bert_run.files import write_atomically
+
+Report = dict[str, Any]
+
+
+def make_report(outcomes: dict[str, list[Outcome]]) -> Report:
+    """The report of a run, from the outcomes of each exercise that was run. Every exercise that
+    there is stands in it: one that was not run scores nothing."""
+    exercises = []
+    by_name = {exercise.name: exercise for exercise in CATALOGUE}
+    for name, worth in hundredths().items():
+        tests = [
+            {"id": o.id, "points": worth[o.id] / 100, "outcome": o.outcome, "message": o.message}
+            for o in settled(by_name[name], outcomes.get(name, []))
+        ]
+        exercises.append({
+            "name": name,
+            "score": sum(worth[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
+            "max_score": sum(worth.values()) / 100,
+            "status": status([t["outcome"] for t in tests]),
+            "tests": tests,
+        })  # fmt: skip
+    return {
+        "score": total(exercises, "score"),
+        "max_score": total(exercises, "max_score"),
+        "exercises": exercises,
+    }
+
+
+def total(exercises: list[Report], key: str) -> float:
+    """Added in hundredths, so that no rounding creeps in."""
+    return sum(round(100 * exercise[key]) for exercise in exercises) / 100
+
+
+def status(outcomes: list[str]) -> str:
+    """One word for an exercise."""
+    for word in (PASSED, TO_DO, NOT_RUN):
+        if outcomes and all(outcome == word for outcome in outcomes):
+            return word
+    return FAILED
+
+
+def table(report: Report, names: list[str]) -> list[str]:
+    """The lines to print after a run, for the exercises that were run."""
+    lines = []
+    shown = [e for e in report["exercises"] if e["name"] in names]
+    width = max((len(e["name"]) for e in shown), default=10)
+    for exercise in shown:
+        points = f"{exercise['score']:6.2f} of {exercise['max_score']:6.2f}"
+        lines.append(f"{exercise['name']:{width}}  {points}  {remark(exercise)}".rstrip())
+    score, best = total(shown, "score"), total(shown, "max_score")
+    lines.append(f"{'together':{width}}  {score:6.2f} of {best:6.2f}  points")
+    return lines
+
+
+def remark(exercise: Report) -> str:
+    """What is left in an exercise: to do, wrong, or waiting for something else."""
+    if exercise["status"] in (PASSED, NOT_RUN):
+        return exercise["status"]
+    found = {word: [t for t in exercise["tests"] if t["outcome"] == word]
+             for word in (TO_DO, FAILED, BLOCKED, NOT_RUN)}  # fmt: skip
+    words = []
+    if found[TO_DO]:
+        functions = {t["message"].removesuffix(" is to do") for t in found[TO_DO]
+                     if t["message"].endswith(" is to do")}  # fmt: skip
+        words.append("to do" + (f": {', '.join(sorted(functions))}" if functions else ""))
+    if found[FAILED]:
+        words.append(f"{len(found[FAILED])} of {len(exercise['tests'])} checks fail")
+    if found[BLOCKED]:
+        by = sorted({t["message"].split(":")[0].removeprefix("blocked by ")
+                     for t in found[BLOCKED]})  # fmt: skip
+        words.append(f"{len(found[BLOCKED])} blocked by {', '.join(by)}")
+    if found[NOT_RUN]:
+        words.append(f"{len(found[NOT_RUN])} not run")
+    return "; ".join(words)
+
+
+def is_full(report: Report, names: list[str]) -> bool:
+    """Whether every exercise that was run passed whole; nothing run is not full."""
+    shown = [e for e in report["exercises"] if e["name"] in names]
+    return bool(shown) and all(e["status"] == PASSED for e in shown)
+
+
+def gradescope(report: Report) -> Report:
+    """The same as the `results.json` that Gradescope reads."""
+    return {
+        "score": report["score"],
+        "output": f"{report['score']:g} of {report['max_score']:g} points",
+        "tests": [
+            {
+                "name": f"{exercise['name']}: {sentence(test['id'])}",
+                "score": test["points"] if test["outcome"] == PASSED else 0.0,
+                "max_score": test["points"],
+                "status": "passed" if test["outcome"] == PASSED else "failed",
+                "output": test["message"] or test["outcome"],
+            }
+            for exercise in report["exercises"]
+            for test in exercise["tests"]
+        ],
+    }
+
+
+def sentence(test_id: str) -> str:
+    return test_id.removeprefix("test_").replace("_", " ")
+
+
+def write_report(path: Path, report: Report) -> None:
+    write_atomically(path, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,147 @@
+"""Runs the tests of an exercise on one file of a student, and says what became of each.
+
+Trusted: which tests there are and what they are worth is read from our own tree. A test that was
+not run, or was reported twice, scores nothing.
+"""
+
+import ast
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from autograder.checks import CheckFailed
+from autograder.points import Check, Exercise, checks_of
+from autograder.student import (
+    ChildTransport,
+    LocalTransport,
+    Student,
+    StudentError,
+    Transport,
+    child_command,
+)
+
+PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
+ROOMS = {"bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
+         "bert_finetuning", "autograder", "solutions", "exercises", "tests"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one test: the message is for the student."""
+
+    id: str
+    outcome: str
+    message: str = ""
+
+
+def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
+    """Why no test of this file need be run; None if they may be."""
+    if not path.is_file():
+        return Outcome("", NOT_RUN, f"{path.name} is missing")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return Outcome("", FAILED, f"{path.name} cannot be read: {error}")
+    if exercise.starter.is_file() and text == starter_text(exercise):
+        return Outcome("", TO_DO, f"{path.name} is as it was handed out")
+    if borrowed := sorted(imported_rooms(text) - set(exercise.uses)):
+        return Outcome("", FAILED, f"{path.name} imports {', '.join(borrowed)}: write what the "
+                                   "exercise asks for yourself")  # fmt: skip
+    return None
+
+
+def starter_text(exercise: Exercise) -> str:
+    """The starter as it was handed out, which the student may be editing in its place."""
+    from autograder.generate import starter_of
+
+    if exercise.solution.is_file():
+        return starter_of(exercise.solution.read_text(encoding="utf-8"))
+    return exercise.starter.read_text(encoding="utf-8")
+
+
+def imported_rooms(text: str) -> set[str]:
+    """Packages of the course that a file imports; a file that is no Python imports none."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.split(".")[0] for name in names} & ROOMS
+
+
+def judge(check: Check, error: BaseException | None) -> Outcome:
+    """What an exception of a test, or none, says about the student's answer."""
+    if error is None:
+        return Outcome(check.id, PASSED)
+    if isinstance(error, StudentError):
+        if error.function in check.functions[:-1]:
+            return Outcome(check.id, BLOCKED, f"blocked by {error.function}: {error}")
+        return Outcome(check.id, TO_DO if error.to_do else FAILED, str(error))
+    if isinstance(error, CheckFailed):
+        return Outcome(check.id, FAILED, str(error))
+    return Outcome(check.id, FAILED, f"the answer could not be compared: {type(error).__name__}: "
+                                     f"{error}")  # fmt: skip
+
+
+def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
+    """One outcome for each test that there must be, in order, whatever was reported."""
+    found = []
+    for check in checks_of(exercise):
+        told = [outcome for outcome in outcomes if outcome.id == check.id]
+        if len(told) == 1:
+            found += told
+        elif told:
+            found.append(Outcome(check.id, FAILED, f"was reported {len(told)} times, not once"))
+        else:
+            found.append(Outcome(check.id, NOT_RUN, "was not run"))
+    return found
+
+
+def grade(
+    exercise: Exercise, path: Path, *, transport: Transport | None = None, repetition: int = 0,
+    only: Callable[[Check], bool] = lambda check: True,
+) -> list[Outcome]:  # fmt: skip
+    """Run the tests of an exercise on a file, in this process or through `transport`."""
+    if reason := obstacle(exercise, path):
+        return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
+    transport = transport or LocalTransport(path)
+    student = Student(path, transport, repetition=repetition)
+    tests = load_test(exercise)
+    outcomes = []
+    try:
+        for check in filter(only, checks_of(exercise)):
+            outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+    finally:
+        transport.close()
+    return settled(exercise, outcomes)
+
+
+def grade_in_child(exercise: Exercise, path: Path, **more) -> list[Outcome]:
+    """The same with the student's code in a plain process of its own."""
+    return grade(exercise, path, transport=ChildTransport(child_command(path)), **more)
+
+
+def run(test: Callable[[Student], None], student: Student) -> BaseException | None:
+    """What the test raises. Overflow and the like in our own wrong answers is meant: no noise."""
+    try:
+        with np.errstate(all="ignore"):
+            test(student)
+    except CheckFailed as error:
+        return CheckFailed(f"after {student._last_call}\n{error}")
+    except Exception as error:
+        return error
+    return None
+
+
+def load_test(exercise: Exercise) -> ModuleType:
+    """The module of an exercise's tests, under a name that nothing else has."""
+    name = f"test_of_{exercise.name}"
+    spec = importlib.util.spec_from_file_location(name, exercise.test)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

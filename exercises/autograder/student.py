@@ -1,0 +1,284 @@
+"""The student's functions, as a test calls them.
+
+`student.softmax_forward(x, axis=1)` sends `x` and `axis` to the student's code and gives back what
+it returned. Whether that code runs in this process (a debugger works) or alone in another one, the
+same bytes are sent and read: see `codec.py`.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from autograder.codec import BadMessage, Rng, TorchRng, is_tensor, pack, unpack
+from autograder.worker import Worker, describe, read_message, write_message
+
+CALL_SECONDS = 60.0  # the longest that one call of another process may take
+
+# What an error of Python's, NumPy's or torch's most often means.
+LIKELY = {
+    "could not be broadcast": "a sum, mean or maximum without keepdims=True?",
+    "must match the size of tensor": "a sum, mean or maximum without keepdim=True?",
+    "unexpected keyword argument": "was an argument of the starter renamed or left out?",
+    "positional arguments but": "was an argument of the starter left out?",
+    "read-only": "an input is changed in place: make a new array",
+    "a leaf Variable that requires grad": "an input is changed in place: make a new tensor",
+    "matmul: Input operand": "a matrix product whose inner axes differ: is one to be transposed?",
+    "mat1 and mat2 shapes": "a matrix product whose inner axes differ: is one to be transposed?",
+}
+
+
+class StudentError(Exception):
+    """The student's code raised, or gave nothing that can be compared; the message says it all."""
+
+    def __init__(self, message: str, *, function: str = "", to_do: bool = False) -> None:
+        super().__init__(message)
+        self.function = function
+        self.to_do = to_do
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A call, and what it left behind."""
+
+    value: Any
+    inputs: tuple[tuple, dict]  # the arguments as they are after the call
+    changed: list[str]  # global settings that are not as they were
+
+
+class Transport(Protocol):
+    """Carries one call to the student's code, and brings its answer."""
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
+
+
+class Student:
+    """Every attribute is a function of the student's file.
+
+    `repetition` changes what every `Rng` and `TorchRng` gives: the same checks on other draws.
+    """
+
+    def __init__(self, path: Path, transport: Transport, *, repetition: int = 0) -> None:
+        self._path, self._transport, self._repetition = path, transport, repetition
+        self._last_call = ""
+
+    def __getattr__(self, name: str) -> "Function":
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Function(self, name)
+
+
+class Function:
+    """A function of the student's file."""
+
+    def __init__(self, student: Student, name: str) -> None:
+        self.student, self.name = student, name
+
+    def __call__(self, *args, **kwargs) -> Any:
+        """What the student's function returns for these arguments."""
+        return self._ask(args, kwargs)["value"]
+
+    def trace(self, *args, global_seed: int | None = None, **kwargs) -> Trace:
+        """Call it, and look at what it did beside returning. `global_seed` seeds the global
+        generators of Python, NumPy and torch first."""
+        answer = self._ask(args, kwargs, inspect=True, global_seed=global_seed)
+        inputs = answer.get("inputs")
+        if type(inputs) is not tuple or len(inputs) != 2:
+            raise BadMessage("the inputs did not come back")
+        return Trace(answer["value"], inputs, [str(c) for c in answer.get("changed") or []])
+
+    def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
+        """Call it with tensors, and send `upstream` back through autograd.
+
+        Returns what the function returned, and for each argument named in `wrt` (a tensor, or a
+        list or dict of them) its gradient: None where nothing arrives. `upstream` has the form of
+        what the function returns, leaving out what is no tensor of floats.
+        """
+        answer = self._ask(args, kwargs, wrt=list(wrt), upstream=upstream)
+        gradients = answer.get("gradients")
+        if type(gradients) is not dict or gradients.keys() != set(wrt):
+            raise BadMessage("the gradients did not come back")
+        return answer["value"], gradients
+
+    def seconds(self, *args, repeats: int = 3, **kwargs) -> float:
+        """The shortest time that a call took, measured beside it."""
+        return min(float(self._ask(args, kwargs)["seconds"]) for _ in range(repeats))
+
+    def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
+        student = self.student
+        student._last_call = f"{self.name}({describe_arguments(args, kwargs)})"
+        request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
+                   "global_seed": None, "wrt": [], "upstream": None, **more}  # fmt: skip
+        request = _repeated(request, student._repetition)
+        try:
+            answer = student._transport.ask(request)
+        except LocalError as error:  # its traceback ends in the student's line: a debugger's place
+            told = error_message(error.args[0], self.name, student)
+            raise told.with_traceback(error.__traceback__) from None
+        except BadMessage as error:
+            raise StudentError(
+                f"{self.name} sent an answer that cannot be read: {error}", function=self.name
+            ) from None
+        if type(answer) is not dict or "value" not in answer:
+            told = answer.get("error") if type(answer) is dict else None
+            raise error_message(told, self.name, student)
+        return answer
+
+
+class LocalTransport:
+    """The student's code in this process: a debugger stops in it, `print` is seen."""
+
+    def __init__(self, path: Path) -> None:
+        self.worker = Worker(path)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        received = unpack(pack(request), make=True)
+        try:
+            answer = pack(self.worker.call(received))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit and pytest.skip() too are answers
+            told = describe(error, self.worker.path)
+            raise LocalError(told).with_traceback(error.__traceback__) from None
+        return unpack(answer)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class LocalError(Exception):
+    """Carries the traceback of what the student's code raised to whoever asked."""
+
+
+class ChildTransport:
+    """The student's code in a process of its own, which is ended when a call takes too long.
+
+    `command` starts a `worker.py` for the file: a plain child here; the sandbox gives another one.
+    """
+
+    def __init__(self, command: list[str], *, seconds: float = CALL_SECONDS, **popen) -> None:
+        self.command, self.seconds, self.popen = command, seconds, popen
+        self.process: subprocess.Popen | None = None
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.process is None or self.process.poll() is not None:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                            start_new_session=True, **self.popen)  # fmt: skip
+        late = threading.Event()
+        clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
+        clock.start()
+        message = b""
+        try:
+            write_message(self.process.stdin, pack(request))
+            message = read_message(self.process.stdout)
+        except OSError:
+            pass  # it ended while we wrote: below it is told as such
+        except BadMessage:
+            self.close()
+            raise
+        finally:
+            clock.cancel()
+        if message:
+            return unpack(message)
+        status = self.close()
+        name = request["function"]
+        if late.is_set():
+            raise StudentError(f"{name} timed out: it was ended after {self.seconds:g} seconds",
+                               function=name)  # fmt: skip
+        raise StudentError(f"{name} ended the whole program (exit status {status}): does it call "
+                           "exit, or take all the memory?", function=name)  # fmt: skip
+
+    def _kill(self) -> None:
+        process = self.process
+        if process is None:
+            return
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+    def close(self) -> int | None:
+        """End the process and all that it started in its session; its exit status, if it had one
+        of its own."""
+        process, self.process = self.process, None
+        if process is None:
+            return None
+        deadline = time.monotonic() + 0.2
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self.process = process
+        self._kill()
+        self.process = None
+        return process.wait()
+
+
+def child_command(path: Path) -> list[str]:
+    """A worker without a sandbox: it sees what this process sees."""
+    return [sys.executable, "-I", "-m", "autograder.worker", str(path)]
+
+
+def error_message(error: Any, function: str, student: Student) -> StudentError:
+    """An error of the student's code, told in words."""
+    if type(error) is not dict:
+        return StudentError(f"{function} sent no answer", function=function)
+    kind, text, where = (error.get(key) for key in ("type", "text", "where"))
+    if error.get("to_do") is True:
+        return StudentError(f"{function} is to do", function=function, to_do=True)
+    if error.get("uncrossable") is True:
+        return StudentError(
+            f"{student._last_call} returned something that cannot be compared: {text}. Return "
+            "NumPy arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these",
+            function=function,
+        )
+    place = ""
+    if type(where) is dict:
+        place = f" ({student._path.name}, line {where.get('line')}: {where.get('code')})"
+    likely = next((f"\n  likely mistake: {means}" for part, means in LIKELY.items()
+                   if part in str(text)), "")  # fmt: skip
+    return StudentError(
+        f"{student._last_call} raised {kind}: {text}{place}{likely}", function=function
+    )
+
+
+def describe_arguments(args: tuple, kwargs: dict) -> str:
+    shown = [describe_value(value) for value in args]
+    return ", ".join(shown + [f"{name}={describe_value(value)}" for name, value in kwargs.items()])
+
+
+def describe_value(value: Any) -> str:
+    """An argument in a few characters."""
+    if is_tensor(value) or (type(value) is np.ndarray):
+        kind = "tensor" if is_tensor(value) else "array"
+        return f"{kind} {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if type(value) in (list, tuple, dict) and len(repr(value)) > 60:
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _repeated(tree: Any, repetition: int) -> Any:
+    """The same request with other seeds; unchanged at repetition 0."""
+    if repetition == 0:
+        return tree
+    if type(tree) in (list, tuple):
+        return type(tree)(_repeated(item, repetition) for item in tree)
+    if type(tree) is dict:
+        return {name: _repeated(item, repetition) for name, item in tree.items()}
+    if type(tree) in (Rng, TorchRng):
+        return replace(tree, seed=tree.seed + 1_000_003 * repetition)
+    return tree

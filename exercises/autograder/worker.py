@@ -1,0 +1,207 @@
+"""The side of the student's code: load the file, answer calls.
+
+`python -m autograder.worker FILE` reads messages from its standard input and answers on its
+standard output, until the input ends. What the student's code prints goes to standard error.
+Whoever asks must trust nothing in an answer: a student's code can make it say anything.
+"""
+
+import contextlib
+import importlib.util
+import inspect
+import io
+import os
+import random
+import shutil
+import sys
+import time
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from autograder.codec import LARGEST, BadMessage, Uncrossable, is_tensor, pack, unpack
+
+GENERATORS = (np.random.Generator,)
+
+
+class Worker:
+    """A student's file, loaded at the first call."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.module: ModuleType | None = None
+
+    def call(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer one call, or raise what the student's code raises."""
+        if self.module is None:
+            self.module = load(self.path)
+        function = getattr(self.module, request["function"], None)
+        if not callable(function):
+            raise LookupError(f"there is no function {request['function']} in {self.path.name}")
+        try:
+            # The test that asks may have silenced NumPy: the student's code shall not notice.
+            with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+                return _run(function, request)
+        finally:
+            for path in [*request["args"], *request["kwargs"].values()]:
+                if isinstance(path, Path):
+                    shutil.rmtree(path, ignore_errors=True)
+
+    def answer(self, message: bytes) -> bytes:
+        """The answer to a message, packed; what the student's code raises is part of it."""
+        try:
+            return pack(self.call(unpack(message, make=True)))
+        except BaseException as error:
+            return pack({"error": describe(error, self.path)})
+
+
+def _run(function, request: dict[str, Any]) -> dict[str, Any]:
+    if request["wrt"]:
+        return _run_for_gradients(function, request)
+    args, kwargs = request["args"], request["kwargs"]
+    if request["global_seed"] is not None:
+        _seed_everything(request["global_seed"])
+    before = _global_state() if request["inspect"] else {}
+    start = time.perf_counter()
+    value = function(*args, **kwargs)
+    answer = {"value": value, "seconds": time.perf_counter() - start}
+    if request["inspect"]:
+        after = _global_state()
+        answer["changed"] = [name for name in before if before[name] != after.get(name)]
+        answer["inputs"] = _plain((args, kwargs))
+    return answer
+
+
+def load(path: Path) -> ModuleType:
+    """The file as a module of its own name, which nothing else imports."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    # No __pycache__ beside the student's file: two edits within a second would share it.
+    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+    return module
+
+
+def describe(error: BaseException, path: Path) -> dict[str, Any]:
+    """What was raised, and at which line of the student's file."""
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    where = {"line": lines[-1].lineno, "code": lines[-1].line, "in": lines[-1].name} if lines else (
+        {"line": error.lineno, "code": (error.text or "").strip(), "in": ""}
+        if isinstance(error, SyntaxError)
+        else None
+    )  # fmt: skip
+    with contextlib.suppress(BaseException):  # even str(error) is the student's code
+        return {"type": type(error).__name__, "text": str(error)[:2000], "where": where,
+                "uncrossable": type(error) is Uncrossable,
+                "to_do": type(error) is NotImplementedError}  # fmt: skip
+    return {"type": type(error).__name__, "text": "", "where": where,
+            "uncrossable": False, "to_do": False}  # fmt: skip
+
+
+def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:
+    """Run forward, then autograd backward from `upstream` to the arguments named in `wrt`."""
+    import torch
+
+    names = inspect.signature(function).bind_partial(*request["args"], **request["kwargs"])
+    wanted = [names.arguments[name] for name in request["wrt"]]
+    leaves = [leaf for tree in wanted for leaf in _float_tensors(tree)]
+    for leaf in leaves:
+        leaf.requires_grad_()
+    value = function(*request["args"], **request["kwargs"])
+    outs, upstream = _float_tensors(value), _float_tensors(request["upstream"])
+    pairs = [(o, u) for o, u in zip(outs, upstream, strict=False) if o.requires_grad]
+    gradients: list = [None] * len(leaves)
+    if pairs:
+        gradients = list(torch.autograd.grad([o for o, _ in pairs], leaves,
+                                             [u for _, u in pairs], allow_unused=True))  # fmt: skip
+    rest = iter(gradients)
+    trees = {name: _refill(names.arguments[name], rest) for name in request["wrt"]}
+    return {"value": value, "seconds": 0.0, "gradients": trees}
+
+
+def _float_tensors(tree: Any) -> list:
+    """The tensors of floats in a tree of values, in order."""
+    if type(tree) in (list, tuple):
+        return [leaf for item in tree for leaf in _float_tensors(item)]
+    if type(tree) is dict:
+        return [leaf for item in tree.values() for leaf in _float_tensors(item)]
+    return [tree] if is_tensor(tree) and tree.is_floating_point() else []
+
+
+def _refill(tree: Any, leaves) -> Any:
+    """The same tree, with a gradient for every tensor of floats and None for all else."""
+    if type(tree) in (list, tuple):
+        return type(tree)(_refill(item, leaves) for item in tree)
+    if type(tree) is dict:
+        return {name: _refill(item, leaves) for name, item in tree.items()}
+    return next(leaves) if _float_tensors(tree) else None
+
+
+def _plain(tree: Any) -> Any:
+    """The inputs as they are after the call; generators and folders are meant to change."""
+    if type(tree) in (list, tuple):
+        return type(tree)(_plain(item) for item in tree)
+    if type(tree) is dict:
+        return {name: _plain(item) for name, item in tree.items()}
+    is_generator = isinstance(tree, GENERATORS) or type(tree).__name__ == "Generator"
+    return None if is_generator or isinstance(tree, Path) else tree
+
+
+def _seed_everything(seed: int) -> None:
+    random.seed(seed)
+    np.random.seed(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+def _global_state() -> dict[str, Any]:
+    """What a function must leave as it found it."""
+    state = np.random.get_state()
+    found = {
+        "Python's global generator (random)": random.getstate(),
+        "NumPy's global generator (np.random)": (state[1].tobytes(), *state[2:]),
+        "NumPy's handling of errors (np.seterr)": np.geterr(),
+        "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
+    }
+    if torch := sys.modules.get("torch"):
+        found |= {
+            "torch's global generator (torch.manual_seed)": torch.get_rng_state().numpy().tobytes(),
+            "torch's default type (torch.set_default_dtype)": str(torch.get_default_dtype()),
+            "whether torch records gradients": torch.is_grad_enabled(),
+            "torch's number of threads": torch.get_num_threads(),
+            "torch's deterministic mode": torch.are_deterministic_algorithms_enabled(),
+        }
+    return found
+
+
+def read_message(stream: BinaryIO, *, limit: int = LARGEST) -> bytes:
+    """The next message; empty at the end of the stream."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return b""
+    size = int.from_bytes(head, "big")
+    if size > limit:
+        raise BadMessage(f"a message of {size} bytes: {limit} are allowed")
+    return stream.read(size)
+
+
+def write_message(stream: BinaryIO, message: bytes) -> None:
+    stream.write(len(message).to_bytes(8, "big") + message)
+    stream.flush()
+
+
+def main() -> None:
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() finds nothing, print() disturbs nothing
+    os.dup2(2, 1)
+    sys.stdin = io.StringIO()
+    worker = Worker(Path(sys.argv[1]))
+    while message := read_message(requests):
+        write_message(answers, worker.answer(message))
+
+
+if __name__ == "__main__":
+    main()

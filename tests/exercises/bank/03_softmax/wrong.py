@@ -1,0 +1,56 @@
+"""Wrong answers to 03_softmax, as edits of the solution, and the words that name each."""
+
+LARGEST = "x.max(axis=axis, keepdims=True)"
+SUM = "exponentials.sum(axis=axis, keepdims=True)"
+AVERAGE = "average = (dout * probs).sum(axis=axis, keepdims=True)"
+BACK = "return probs * (dout - average)"
+
+WRONG = {
+    "no largest taken off": ([(f"x - {LARGEST}", "x")], "exp overflows"),
+    "largest of the whole array": ([(LARGEST, "x.max()")], "the largest of the whole array"),
+    "smallest taken off": (
+        [(LARGEST, "x.min(axis=axis, keepdims=True)")], "the smallest score was taken off"),
+    "mean taken off": ([(LARGEST, "x.mean(axis=axis, keepdims=True)")], "the mean was taken off"),
+    "largest along the last axis": (
+        [(LARGEST, "x.max(axis=-1, keepdims=True)")], "along another axis than the sum"),
+    "always the last axis": (
+        [(LARGEST, "x.max(axis=-1, keepdims=True)"),
+         (SUM, "exponentials.sum(axis=-1, keepdims=True)")],
+        "always runs over the last axis"),
+    "always the first axis": (
+        [(LARGEST, "x.max(axis=0, keepdims=True)"),
+         (SUM, "exponentials.sum(axis=0, keepdims=True)")],
+        "over the first axis"),
+    "sum along the last axis": (
+        [(SUM, "exponentials.sum(axis=-1, keepdims=True)")], "your sum runs over the last axis"),
+    "sum over everything": ([(SUM, "exponentials.sum()")], "the sum needs axis=axis"),
+    "no keepdims": ([(SUM, "exponentials.sum(axis=axis)")], "without keepdims=True"),
+    "something added to the sum": ([(SUM, f"({SUM} + 1e-8)")], "something is added to the sum"),
+    "in place": (
+        [(f"shifted = x - {LARGEST}", f"shifted = x\n    shifted -= {LARGEST}")],
+        "changed its input in place"),
+    "always float64": (
+        [(f"x - {LARGEST}", f"x.astype(np.float64) - {LARGEST}")], "the result is always float64"),
+    "a loop over single numbers": (
+        [("np.exp(shifted)",
+          "np.array([np.exp(v) for v in shifted.ravel()], x.dtype).reshape(x.shape)")],
+        "a Python loop over single numbers"),
+    "noisy for other code": (
+        [(f"shifted = x - {LARGEST}", f"np.seterr(all='ignore')\n    shifted = x - {LARGEST}")],
+        "something global"),
+    "diagonal of the Jacobian": (
+        [(BACK, "return probs * (1 - probs) * dout")], "only the diagonal"),
+    "first half of the backward": ([(BACK, "return probs * dout")], "is only the first half"),
+    "sum of dout alone": (
+        [("(dout * probs).sum", "dout.sum")], "not over dout alone"),
+    "mean for sum": ([("(dout * probs).sum", "(dout * probs).mean")], "the mean of dout * probs"),
+    "no probs in front": ([(BACK, "return dout - average")], "the factor probs in front"),
+    "sign of the sum": ([("(dout - average)", "(dout + average)")], "the sign of the sum"),
+    "backward always on the last axis": (
+        [(AVERAGE, "average = (dout * probs).sum(axis=-1, keepdims=True)")],
+        "your sum always runs over the last axis"),
+    "backward sums over everything": (
+        [(AVERAGE, "average = (dout * probs).sum()")], "the sum runs over the whole array"),
+    "backward changes dout": (
+        [(BACK, "dout -= average\n    return probs * dout")], "changed its input in place"),
+}  # fmt: skip

@@ -20,7 +20,7 @@ from bert_finetuning.metrics import answer_f1
 from bert_finetuning.windows import TokenSpan, Window, characters_of
 
 TokenLogits = Float[ndarray, "tokens"]
-WindowLogits = Float[ndarray, "2 seq"]  # start and end
+WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
 
 
 class Candidate(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bert_corpus import storyworld as town
 from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.kinds.extracts import EXTRACT_LABELS, EXTRACT_METRICS
 from bert_finetuning.storyworld_tellings import ending, likeness, summary
 from bert_run.errors import UserError
 
@@ -26,6 +27,8 @@ class StoryworldSet:
     labels: tuple[str, ...]
     metrics: tuple[str, ...]
     format: str = "texts"
+    train: int = 2_000
+    heldout: int = 500
 
 
 def sentiment(index: int, seed: int, split: str) -> TextExample:
@@ -54,16 +57,16 @@ NAME_TAGS = ("O", "B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER")
 STORYWORLD = {
     "sentiment": StoryworldSet(sentiment, ("negative", "positive"), ("accuracy",)),
     "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
-    "likeness": StoryworldSet(likeness, ("score",), ("spearman", "pearson"), "numbers"),
     "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), "tags"),
     "questions": StoryworldSet(question, (), ("f1", "exact"), "questions"),
+    "likeness": StoryworldSet(likeness, ("score",), ("spearman", "pearson"), "numbers"),
     "endings": StoryworldSet(ending, (), ("accuracy",), "choices"),
-    "summary": StoryworldSet(summary, (), ("f1",), "extracts"),
+    "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, "extracts", 500, 200),
 }
 
 
 def storyworld(kind: str, split: str, count: int, *, seed: int = 0) -> list[Example]:
-    """The first `count` examples of a kind: sentiment, pairs, likeness, names, …"""
+    """The first `count` examples of a kind: sentiment, pairs, names, questions, …"""
     if kind not in STORYWORLD:
         raise UserError(f"StoryWorld has no set {kind!r}: choose {', '.join(STORYWORLD)}")
     if split not in ("train", "heldout"):

@@ -201,16 +201,18 @@ def check_alike(
                 raise UserError(f"{source}: document {number:,} ({shown}) selects no sentence")
 
 
-def parse_columns(text: str | None) -> Columns:
-    """`TEXT,LABEL` or `TEXT,PAIR,LABEL`: names of columns, or their numbers from 1."""
+def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
+    """`TEXT,LABEL` or `TEXT,PAIR,LABEL`, without labels `TEXT` or `TEXT,PAIR`: names of columns, or
+    their numbers from 1."""
     if text is None:
         return USUAL
-    names = text.split(",")
-    if len(names) not in (2, 3) or not all(names):
-        raise UserError(f"--columns {text}: write TEXT,LABEL or TEXT,PAIR,LABEL")
-    if len({name.isdecimal() for name in names}) > 1:
+    *names, label = text.split(",") if labelled else [*text.split(","), None]
+    if len(names) not in (1, 2) or not all(names) or label == "":
+        forms = "TEXT,LABEL or TEXT,PAIR,LABEL" if labelled else "TEXT or TEXT,PAIR"
+        raise UserError(f"--columns {text}: write {forms}")
+    if len({name.isdecimal() for name in (*names, label) if name}) > 1:
         raise UserError(f"--columns {text}: name all of them, or give the numbers of all")
-    return Columns(names[0], names[1] if len(names) == 3 else None, names[-1])
+    return Columns(names[0], names[1] if len(names) == 2 else None, label)
 
 
 def finished(data: TaskData, asked: Asked) -> TaskData:

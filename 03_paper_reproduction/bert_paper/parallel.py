@@ -27,14 +27,14 @@ from torch.distributed.checkpoint.hf_storage import (
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
-from bert_paper.model import BertForPreTraining
 from bert_paper.ranks import Ranks
 
 Parallel = Literal["ddp", "fsdp"]
 
 
-def spread(model: BertForPreTraining, parallel: Parallel, ranks: Ranks) -> nn.Module:
-    """The model as a training step calls it, on all ranks; alone it is the model itself.
+def spread(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+    """A model with an encoder as a training step calls it, on all ranks; alone it is the model
+    itself.
 
     With FSDP the model's own parameters become parts: make the optimiser after this.
     """

@@ -188,11 +188,11 @@ def by_label(right: Sequence[str], said: Sequence[str], name: str) -> list[str]:
         np.array([number[label] for label in right]),
         np.array([number[label] for label in said]),
         num_labels=len(labels),
-    )
+    ).tolist()
     rows = []
     for place, label in enumerate(labels):
-        found, there, guessed = counts[place, place], counts[place].sum(), counts[:, place].sum()
-        rows.append((label, there, guessed, *scores_of(found, there, guessed)))
+        there, guessed = sum(counts[place]), sum(row[place] for row in counts)
+        rows.append((label, there, guessed, *scores_of(counts[place][place], there, guessed)))
     return [*table((name, "right", "said", "precision", "recall", "F1"), rows), ""]
 
 

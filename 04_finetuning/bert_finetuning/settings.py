@@ -145,6 +145,11 @@ class FinetuneSettings:
                 f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or a number of "
                 "layers"
             )
+        if self.grid and self.learning_rate is not None:
+            raise UserError(
+                "--grid chooses the learning rate, the batch size and the epochs: leave out "
+                "--learning-rate"
+            )
         if self.seed < 0:
             raise UserError(f"--seed is {self.seed}: it must be 0 or more")
 

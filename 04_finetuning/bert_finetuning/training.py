@@ -103,8 +103,8 @@ def training_step(
     part of the batch's loss, still on the device.
     """
     device = next(model.parameters()).device
-    total = torch.tensor(float(sum(piece.count for piece in pieces)), device=device)
-    answers = ranks.sum(total).clamp(min=1)
+    mine = sum(piece.count for piece in pieces)
+    answers = ranks.sum(torch.tensor(mine, dtype=torch.float64, device=device)).clamp(min=1)
     loss = torch.zeros((), device=device)
     for number, piece in enumerate(pieces, start=1):
         with nullcontext() if number == len(pieces) else without_exchange(stepping):
@@ -142,7 +142,7 @@ def train(
     epoch = lesson.batches.steps_per_epoch
     warmup = round(settings.warmup * total)
     peak = settings.rate(model.config.hidden_size)
-    log_every = max(1, min(50, total // 50))
+    log_every = max(1, min(50, total // 40))
     window = Window(next(model.parameters()).device)
     bar = progress_bar(total, title, unit="step", initial=start, disable=not ranks.leads)
     shown: dict[str, str] = {}

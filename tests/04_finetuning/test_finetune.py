@@ -1,0 +1,309 @@
+"""`bert-finetune` as a user calls it: seeds, resuming, ranks, what it leaves in its folder."""
+
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.numpy import load_file
+
+from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_finetuning.finetune import finetune
+from bert_finetuning.folders import open_finetuned
+from bert_finetuning.settings import FinetuneSettings
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.metrics import read_metrics
+from bert_run.parameters import initial_weights
+from bert_run.weights import save_weights
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = ["good", "bad", "the", "soup", "was", "very", "film", "song", "and", "a", "long", "short"]
+LETTERS = [f"{mark}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz" for mark in ("", "##")]
+CONFIG = BertConfig(
+    vocab_size=len({*SPECIAL, *WORDS, *LETTERS}), hidden_size=16, num_hidden_layers=2,
+    num_attention_heads=2, intermediate_size=32, max_position_embeddings=32,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory) -> Path:
+    """A checkpoint of a few thousand numbers, and two files of reviews: good ones say "good"."""
+    folder = tmp_path_factory.mktemp("finetune")
+    checkpoint = folder / "checkpoint"
+    checkpoint.mkdir()
+    CONFIG.save(checkpoint)
+    save_weights(initial_weights(CONFIG, seed=7), checkpoint / "model.safetensors")
+    entries = dict.fromkeys([*SPECIAL, *WORDS, *LETTERS])
+    save_tokenizer(bert_tokenizer(entries), checkpoint, model_max_length=32)
+    for name, count, seed in (("train.csv", 90, 0), ("dev.csv", 41, 1)):
+        generator = np.random.default_rng(seed)
+        rows = ["text,label"]
+        for _ in range(count):
+            label = str(generator.choice(["praise", "blame"], p=[0.6, 0.4]))
+            words = generator.choice(WORDS[2:], generator.integers(2, 14)).tolist()
+            words.insert(
+                int(generator.integers(len(words))), dict(praise="good", blame="bad")[label]
+            )
+            rows.append(f"{' '.join(words)},{label}")
+        (folder / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def settings(files, tmp_path) -> FinetuneSettings:
+    return FinetuneSettings(
+        train=str(files / "train.csv"), dev=str(files / "dev.csv"),
+        checkpoint=str(files / "checkpoint"), out=tmp_path / "out", epochs=2.0, batch_size=16,
+        learning_rate=5e-3, device="cpu", precision="fp32",
+    )  # fmt: skip
+
+
+def arguments(settings: FinetuneSettings) -> list[str]:
+    """Settings as a command line."""
+    defaults = {name: getattr(FinetuneSettings, name) for name in asdict(settings)}
+    changed = {name: value for name, value in asdict(settings).items() if value != defaults[name]}
+    return [part for name, value in changed.items()
+            for part in (f"--{name.replace('_', '-')}", str(value))]  # fmt: skip
+
+
+def start(settings: FinetuneSettings, ranks: int = 1) -> subprocess.Popen:
+    launcher = [sys.executable, "-m"]
+    if ranks > 1:
+        launcher += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m"]
+    return subprocess.Popen(
+        [*launcher, "bert_finetuning.finetune", *arguments(settings)], start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def finish(process: subprocess.Popen) -> str:
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode == 0, output
+    return output
+
+
+def measured(folder: Path) -> list[dict]:
+    """What a run wrote down, but for its speed."""
+    records = read_metrics(folder / "metrics.jsonl")
+    return [{k: v for k, v in each.items() if k != "examples_per_second"} for each in records]
+
+
+def same_weights(one: Path, other: Path, *, within: float = 0.0) -> bool:
+    a, b = (load_file(folder / "model.safetensors") for folder in (one, other))
+    return a.keys() == b.keys() and all(np.abs(a[n] - b[n]).max() <= within for n in a)
+
+
+# What comes out.
+
+
+def test_the_folder_opens_in_transformers_class_and_answers_alike(settings):
+    outcome = finetune(settings)
+    theirs = transformers.BertForSequenceClassification.from_pretrained(settings.out).eval()
+    ours = open_finetuned(settings.out).model
+    ids = torch.tensor([[2, 7, 8, 9, 5, 3]])
+    zeros, ones = torch.zeros_like(ids), torch.ones_like(ids)
+    with torch.no_grad():
+        assert (theirs(ids).logits - ours(ids, zeros, ones)).abs().max() < 1e-5
+    assert theirs.config.id2label == {0: "blame", 1: "praise"}
+    lines = (settings.out / "predictions.jsonl").read_text("utf-8").splitlines()
+    shown = [json.loads(line) for line in lines]
+    right = np.mean([each["label"] == each["right"] for each in shown])
+    assert len(shown) == 41 and right == pytest.approx(outcome.best.best["accuracy"])
+    for name in ("README.md", "errors.md", "curve.png", "confusion.png"):
+        assert (settings.out / name).stat().st_size > 500, name
+    assert not list(settings.out.rglob("checkpoints")), "only an unfinished run needs them"
+    assert not list(settings.out.rglob("*.part"))
+
+
+def test_seeds_differ_and_their_median_spread_and_majority_are_written(settings, capsys):
+    outcome = finetune(replace(settings, seeds=3))
+    written = json.loads((settings.out / "metrics.json").read_text("utf-8"))
+    scores = [each["best"]["accuracy"] for each in written["seeds"]]
+    assert written["median"]["accuracy"] == statistics.median(scores) == outcome.median
+    assert (written["lowest"]["accuracy"], written["highest"]["accuracy"]) == (
+        min(scores),
+        max(scores),
+    )
+    labels = [line.split(",")[1] for line in Path(settings.dev).read_text().splitlines()[1:]]
+    assert written["majority"]["accuracy"] == labels.count("praise") / len(labels)
+    assert same_weights(settings.out, outcome.folder / "best")
+    assert outcome.folder.name == f"seed-{written['best_seed']}"
+    losses = [measured(settings.out / f"seed-{n}")[0]["train_loss"] for n in range(3)]
+    assert len(set(losses)) == 3
+    printed = capsys.readouterr().out
+    for words in ("seed 2", "median of 3", "majority", "bert-predict", str(settings.out)):
+        assert words in printed
+
+
+def test_the_best_model_on_dev_is_kept_and_the_last_one_too(settings):
+    settings = replace(settings, eval_every=2)
+    outcome = finetune(settings)
+    entries = [e for e in measured(settings.out / "seed-0") if "dev_accuracy" in e]
+    scores = [entry["dev_accuracy"] for entry in entries]
+    assert outcome.best.best["accuracy"] == max(scores)
+    assert outcome.best.best["step"] == entries[scores.index(max(scores))]["step"]
+    assert outcome.best.last["accuracy"] == scores[-1]
+    assert outcome.best.best["step"] < outcome.best.last["step"], "choose other data for this test"
+    assert not same_weights(settings.out / "seed-0", settings.out / "seed-0" / "best")
+
+
+def test_pretrained_or_not_is_one_option(settings, files):
+    nothing = replace(settings, checkpoint="none", model=str(files / "checkpoint"), epochs=1.0)
+    assert "from nothing" in finetune(nothing).start
+    own = replace(nothing, model="tiny", out=nothing.out.with_name("own"), batch_size=64)
+    finetune(own)
+    vocabulary = (own.out / "vocab.txt").read_text("utf-8").split()
+    assert "praise" not in vocabulary and {"good", "soup", "film"} <= set(vocabulary)
+
+
+def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings):
+    outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
+    assert outcome.examples[0] == 8
+    assert outcome.best.last["step"] == 4, "two epochs of two steps"
+
+
+def test_the_grid_runs_all_combinations_and_keeps_the_best(settings, monkeypatch):
+    monkeypatch.setattr("bert_finetuning.finetune.EPOCHS", (1.0,))
+    monkeypatch.setattr("bert_finetuning.finetune.RATES", (1e-4, 1e-9))
+    settings = replace(settings, grid=True, learning_rate=None)
+    outcome = finetune(settings)
+    assert len(outcome.grid) == 4
+    medians = {name: statistics.median(each["best"]["accuracy"] for each in entry["seeds"])
+               for name, entry in written_grid(settings.out).items()}  # fmt: skip
+    assert medians[outcome.chosen] == max(medians.values())
+    models = {path.parents[2].name for path in settings.out.rglob("best/model.safetensors")}
+    assert models == {outcome.chosen}
+    assert same_weights(settings.out, outcome.folder / "best")
+
+
+def written_grid(out: Path) -> dict:
+    return json.loads((out / "metrics.json").read_text("utf-8"))["grid"]
+
+
+# Runs that stop, and runs on many ranks.
+
+
+def test_a_killed_run_goes_on_to_identical_metrics_and_weights(settings, capsys):
+    """SIGKILL in the second seed, with dropout on. All compute in one thread: to the bit."""
+    torch.set_num_threads(1)
+    settings = replace(settings, epochs=5.0, batch_size=4, seeds=2, save_every=23, eval_every=40)
+    whole = replace(settings, out=settings.out.with_name("whole"))
+    finetune(whole)
+    process = start(settings)
+    second = settings.out / "seed-1"
+    while not list(second.glob("checkpoints/step-*")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (second / "result.json").exists(), "it was over before it was killed"
+    first = (settings.out / "seed-0" / "result.json").stat().st_mtime_ns
+    finetune(settings)
+    assert "seed-1: going on from step" in capsys.readouterr().err
+    assert (settings.out / "seed-0" / "result.json").stat().st_mtime_ns == first, "not repeated"
+    for seed in ("seed-0", "seed-1"):
+        assert measured(settings.out / seed) == measured(whole.out / seed)
+        assert same_weights(settings.out / seed, whole.out / seed)
+        assert same_weights(settings.out / seed / "best", whole.out / seed / "best")
+    mine, theirs = (
+        json.loads((out / "metrics.json").read_text()) for out in (settings.out, whole.out)
+    )
+    assert mine["seeds"] == theirs["seeds"]
+
+
+def test_the_same_command_again_repeats_nothing_and_more_seeds_are_added(settings):
+    one = finetune(settings)
+    before = measured(settings.out / "seed-0")
+    again = finetune(replace(settings, seeds=2))
+    assert measured(settings.out / "seed-0") == before
+    assert again.results[0] == one.results[0] and len(again.results) == 2
+
+
+def test_two_ranks_end_with_the_weights_of_one(settings):
+    """Ninety examples in sevens: the last batch has six, and two when cut; one rank may idle."""
+    settings = replace(settings, hidden_dropout=0.0, attention_dropout=0.0, batch_size=89)
+    both = replace(settings, out=settings.out.with_name("both"), micro_batch_size=20)
+    finetune(settings)
+    output = finish(start(both, ranks=2))
+    assert output.count("majority") == 1, "one rank speaks"
+    assert same_weights(settings.out / "seed-0", both.out / "seed-0", within=1e-6)
+    for mine, theirs in zip(*(measured(s.out / "seed-0") for s in (settings, both)), strict=True):
+        assert mine == pytest.approx(theirs, abs=1e-5)
+
+
+# Warnings and mistakes.
+
+
+def test_a_collapsed_run_is_told_early_with_what_to_try(settings, capsys):
+    settings = replace(settings, learning_rate=1e-9, optimizer="bert-adam", epochs=4.0)
+    outcome = finetune(settings)
+    assert outcome.best.collapsed
+    told = capsys.readouterr()
+    (line,) = [line for line in told.err.splitlines() if line.startswith("warning:")]
+    for words in ("seed 0, step 6", "says the same of every example", "another --seed",
+                  "a lower --learning-rate", "a longer --warmup", "--optimizer adamw"):  # fmt: skip
+        assert words in line
+    assert "collapsed" in told.out
+
+
+MISTAKES = [
+    ({"train": None, "dev": None}, "name a --task, or give --train FILE --dev FILE"),
+    ({"dev": None}, "--train is given and --dev is not"),
+    ({"task": "sentiment"}, "--task sentiment and --train exclude each other"),
+    ({"checkpoint": None}, "where to start: give --checkpoint"),
+    ({"checkpoint": "none", "model": "huge"}, "--model is 'huge': choose tiny"),
+    ({"tokenizer": Path("x")}, "--tokenizer is for --checkpoint none"),
+    ({"batch_size": 0}, "--batch-size is 0: it must be 1 or more"),
+    ({"epochs": 0.0}, "--epochs is 0.0: it must be above 0"),
+    ({"warmup": 1.5}, r"--warmup is 1.5: it must lie in \[0, 1\]"),
+    ({"classifier_dropout": 1.0}, r"--classifier-dropout is 1.0: it must lie in \[0, 1\)"),
+    ({"layer_rate_decay": 0.0}, "--layer-rate-decay is 0.0"),
+    ({"freeze": "top"}, "--freeze is 'top': choose nothing, embeddings, encoder"),
+    ({"seed": -1}, "--seed is -1"),
+    ({"grid": True}, "--grid chooses the learning rate"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), MISTAKES)
+def test_a_wrong_setting_is_told_in_one_line(settings, changes, words):
+    with pytest.raises(UserError, match=words) as error:
+        replace(settings, **changes)
+    assert "\n" not in str(error.value)
+
+
+LATER_MISTAKES = [
+    ({"freeze": "3"}, "--freeze 3: the model has 2 layers"),
+    ({"max_length": 33}, "--max-length 33: the model reads 32 tokens at most"),
+    ({"checkpoint": "/nowhere"}, "there is no checkpoint folder /nowhere"),
+]
+
+
+@pytest.mark.parametrize(("changes", "words"), LATER_MISTAKES)
+def test_a_mistake_that_shows_later_leaves_no_folder(settings, changes, words):
+    with pytest.raises(UserError, match=words):
+        finetune(replace(settings, **changes))
+    assert not settings.out.exists()
+
+
+def test_another_run_in_the_same_folder_is_refused(settings):
+    finetune(settings)
+    with pytest.raises(UserError, match=r"holds a run with epochs 2\.0, now it is 3\.0"):
+        finetune(replace(settings, epochs=3.0))
+
+
+def test_the_command_prints_one_line_and_exits_with_2(settings):
+    process = start(replace(settings, dev=str(settings.out / "no.csv")))
+    output, _ = process.communicate(timeout=100)
+    assert process.returncode == 2
+    assert len(output.splitlines()) == 1 and output.startswith("error:") and "no.csv" in output

@@ -46,7 +46,8 @@ def run(path: Path, *, limit: float) -> tuple[nbformat.NotebookNode, float]:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     resources = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(book, timeout=limit, kernel_name="python3", resources=resources)
+    client = NotebookClient(book, timeout=limit, kernel_name="python3", resources=resources,
+                            extra_arguments=["--log-level=ERROR"])  # fmt: skip
     start = time.perf_counter()
     client.execute(env={**os.environ, **ENVIRONMENT})
     return book, time.perf_counter() - start

@@ -1,0 +1,85 @@
+"""Wrong answers to 08_embeddings, as edits of the solution, and the words that name each."""
+
+FORWARD = "return layer_norm_forward(summed(input_ids, token_type_ids, weights), weights, eps)"
+SUM = "return words + weights[POSITIONS][: input_ids.shape[1]] + segments"
+ADD = "np.add.at(dtable, ids, dout)"
+ZEROS = "np.zeros((entries, dout.shape[-1]), dout.dtype)"
+LN_BACK = "dx, dscale, dshift = layer_norm_backward(dout, x, weights, eps)"
+SEGMENT_ROWS = "weights[SEGMENTS][token_type_ids]"
+PAD = "dwords[pad_id] = 0"
+POSITIONS_BACK = "dpositions[: dx.shape[1]] = dx.sum(axis=0)"
+
+WRONG = {
+    "no layer norm": (
+        [(FORWARD, "return summed(input_ids, token_type_ids, weights)")],
+        "the layer norm is missing"),
+    "layer norm of the words alone": (
+        [(FORWARD, "words = layer_norm_forward(weights[WORDS][input_ids], weights, eps)\n"
+                   "    return words + summed(input_ids, token_type_ids, weights | "
+                   "{WORDS: 0 * weights[WORDS]})")],
+        "only the words are normalised"),
+    "no positions": ([(SUM, "return words + segments")], "the positions are left out"),
+    "positions from 1": (
+        [(SUM, "return words + weights[POSITIONS][1 : input_ids.shape[1] + 1] + segments")],
+        "the first token has position 0"),
+    "no segments": (
+        [(SUM, "return words + weights[POSITIONS][: input_ids.shape[1]]")],
+        "the segments are left out"),
+    "segment always 0": (
+        [(SEGMENT_ROWS, "weights[SEGMENTS][0 * token_type_ids]")],
+        "every token gets segment 0"),
+    "two segments at most": (
+        [(SEGMENT_ROWS, "weights[SEGMENTS][np.minimum(token_type_ids, 1)]")],
+        "there may be more segments"),
+    "words scaled as in the Transformer": (
+        [(SUM, SUM.replace("words", "words * words.shape[-1] ** 0.5"))],
+        "scaled by the root of the hidden size"),
+    "the row of padding set to zero in the caller's table": (
+        [(FORWARD, "weights[WORDS][0] = 0\n    " + FORWARD)], "changed its input in place"),
+    "eps written in": (
+        [(FORWARD, FORWARD.replace(", eps)", ", 1e-12)"))], "eps is not used"),
+    "eps of the way back written in": (
+        [(LN_BACK, LN_BACK.replace(", eps)", ", 1e-12)"))], "eps is not used on the way back"),
+    "dtable[ids] += dout": ([(ADD, "dtable[ids] += dout")], "repeated ids do not add up"),
+    "dtable[ids] = dout": ([(ADD, "dtable[ids] = dout")], "repeated ids do not add up"),
+    "repeated ids of the segments alone": (
+        [("dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))",
+          "dsegments = np.zeros_like(weights[SEGMENTS])\n"
+          "    dsegments[token_type_ids] += dx")],
+        "repeated ids do not add up"),
+    "mean for sum": (
+        [(ADD, "np.add.at(dtable, ids, dout)\n    dtable /= np.maximum(1, "
+               "np.bincount(ids.ravel(), minlength=entries))[:, None]")],
+        "the mean of a row's gradients"),
+    "table ends at the largest id": (
+        [(ZEROS, ZEROS.replace("entries", "ids.max() + 1"))],
+        "not as many as the largest id"),
+    "rows of this batch alone": (
+        [(ADD, ADD + "\n    dtable = dtable[np.unique(ids)]")], "only the words of this batch"),
+    "always float64": (
+        [(ZEROS, "np.zeros((entries, dout.shape[-1]))")], "the result is always float64"),
+    "padding learns": ([(PAD, "dwords[pad_id] += 0")], "the row of pad_id got a gradient"),
+    "pad_id written in": ([(PAD, "dwords[0] = 0")], "pad_id is ignored"),
+    "padding struck out everywhere": (
+        [(LN_BACK, LN_BACK + "\n    dx = dx * (input_ids != pad_id)[..., None]")],
+        "struck out of all tables"),
+    "past the layer norm": (
+        [(LN_BACK, LN_BACK + "\n    dx = dout")], "dout goes through the layer norm"),
+    "scale alone on the way back": (
+        [(LN_BACK, LN_BACK + "\n    dx = dout * weights[SCALE]")],
+        "is not yet the layer norm's backward"),
+    "one row for the positions": (
+        [(POSITIONS_BACK, POSITIONS_BACK.replace("dx.sum(axis=0)", "dx[0]"))],
+        "only one row of the batch"),
+    "mean over the batch for the positions": (
+        [(POSITIONS_BACK, POSITIONS_BACK.replace("sum", "mean"))],
+        "the mean over the batch was taken for the positions"),
+    "positions cut at seq": (
+        [(POSITIONS_BACK, "dpositions = dx.sum(axis=0)")], "the positions beyond seq are missing"),
+    "scale and shift exchanged": (
+        [("SCALE: dscale, SHIFT: dshift", "SCALE: dshift, SHIFT: dscale")], "are exchanged"),
+    "a gradient left out": ([("SCALE: dscale, SHIFT: dshift", "SCALE: dscale")], "missing: Layer"),
+    "dout of padding set to zero in place": (
+        [(LN_BACK, "dout[input_ids == pad_id] = 0\n    " + LN_BACK)],
+        "changed its input in place"),
+}  # fmt: skip

@@ -134,6 +134,12 @@ def draw_tokens(
     return picture
 
 
+def kinds_of(tokens: Sequence[str], segments: Sequence[int]) -> list[str]:
+    """What each token of a pair is, for its colour: special, A, B, masked or padding."""
+    special = {"[PAD]": "padding", "[CLS]": "special", "[SEP]": "special", "[MASK]": "masked"}
+    return [special.get(t, "AB"[s]) for t, s in zip(tokens, segments, strict=True)]
+
+
 def broken_lines(widths: Sequence[float], room: float) -> list[list[int]]:
     """Which tokens stand in each line."""
     lines, filled = [[]], 0.0

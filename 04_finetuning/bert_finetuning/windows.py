@@ -86,8 +86,8 @@ def first_tokens(tokens: int, *, room: int, stride: int) -> list[int]:
 def best_windows(tokens: int, firsts: Sequence[int], *, room: int) -> Int[ndarray, "tokens"]:
     """For each token, the number of the window in which it has most context on its poorer side.
 
-    Equals are told apart by the length of the window, then the first wins, as in the released code
-    (`_check_is_max_context`): a token at the border of a window is better read in another.
+    A hundred tokens more in a window count for one of context, and of equals the first wins, as in
+    the released code (`_check_is_max_context`).
     """
     first = np.array(firsts)[:, None]  # (windows, 1)
     size = np.minimum(tokens - first, room)

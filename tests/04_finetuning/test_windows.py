@@ -135,7 +135,7 @@ def max_context_of_the_released_code(tokens, firsts, room):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(1, 120), st.integers(1, 40), st.integers(1, 40))
+@given(st.integers(1, 900), st.integers(40, 400), st.integers(20, 200))
 def test_the_best_window_is_that_of_the_released_code(tokens, room, stride):
     firsts = first_tokens(tokens, room=room, stride=stride)
     theirs = max_context_of_the_released_code(tokens, firsts, room)

@@ -35,11 +35,13 @@ class PredictSettings:
     """Answer for new text with a model that bert-finetune or transformers has fine-tuned.
 
     bert-predict "The food was wonderful." --checkpoint runs/sentiment
+
     bert-predict --question "Who came?" --context "Anna came on Monday." --checkpoint runs/questions
+
     cat reviews.txt | bert-predict --checkpoint runs/sentiment --json
     """
 
-    text: Positional[tuple[str, ...]] = ()
+    text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()
     """one or more texts; of a pair its two, of a choice the beginning and the endings, of an
     extract a document or all its sentences"""
     checkpoint: Path = Path("runs/finetune")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bert_corpus import storyworld as town
 from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
 from bert_finetuning.kinds.extracts import EXTRACT_LABELS, EXTRACT_METRICS
-from bert_finetuning.storyworld_tellings import ending, likeness, summary
+from bert_finetuning.storyworld_tellings import ending, stars, summary
 from bert_run.errors import UserError
 
 Example = TextExample | TaggedSentence | Question | Choice | Extract
@@ -59,7 +59,7 @@ STORYWORLD = {
     "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
     "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), "tags"),
     "questions": StoryworldSet(question, (), ("f1", "exact"), "questions"),
-    "likeness": StoryworldSet(likeness, ("score",), ("spearman", "pearson"), "numbers"),
+    "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), "numbers"),
     "endings": StoryworldSet(ending, (), ("accuracy",), "choices"),
     "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, "extracts", 500, 200),
 }

@@ -1,4 +1,4 @@
-"""Three more sets from the facts of StoryWorld: how alike, how does it go on, what matters.
+"""Three more sets from the facts of StoryWorld: how many stars, how does it go on, what matters.
 
 As in `bert_corpus.storyworld.labelled`, an example is a pure function of (index, seed, split), and
 what it is about is reserved for one split.
@@ -7,9 +7,9 @@ what it is about is reserved for one split.
 import re
 
 from bert_corpus.storyworld import Sentence, Story, story
-from bert_corpus.storyworld.table import DISHES
-from bert_corpus.storyworld.telling import Dice, draw, is_reserved
-from bert_corpus.storyworld.world import COLOURS, DAYS, NUMBERS, PEOPLE
+from bert_corpus.storyworld.table import BAD_FOOD, BAD_SERVICE, DISHES, GOOD_FOOD, GOOD_SERVICE
+from bert_corpus.storyworld.telling import Dice, draw
+from bert_corpus.storyworld.world import COLOURS, DAYS, PEOPLE
 from bert_finetuning.examples import Choice, Extract, TextExample
 
 THINGS = ("suitcase", "bicycle", "coat", "scarf", "lantern", "boat", "trumpet", "telescope")
@@ -17,40 +17,44 @@ PLACES = ("market", "harbour", "station", "library", "museum", "park", "school",
 STORIES = 1 << 31  # far more than anybody reads
 
 
-# How alike are two texts? Each tells five facts; the score is how many of them are the same.
+# How many stars? A guest judges five things; each that is praised gives one.
 
-FACTS = (PEOPLE, COLOURS, DAYS, NUMBERS, PLACES)
-
-
-def likeness(index: int, seed: int, split: str) -> TextExample:
-    """Two outings: the same person, colour, day, number, place? From 0.0, nothing, to 5.0, all."""
-    say = Dice("likeness", seed, split, index)
-    same = say(*range(len(FACTS) + 1))
-    while True:
-        first, _ = draw(say, FACTS, "likeness", split)
-        changed = say.shuffled(*range(len(FACTS)))[same:]
-        second = [
-            say.several(table, 1, but=(fact,))[0] if place in changed else fact
-            for place, (table, fact) in enumerate(zip(FACTS, first, strict=True))
-        ]
-        reserved = is_reserved("likeness", tuple(map(str, second)))
-        if reserved == (split == "heldout"):  # the second text belongs to the split, as the first
-            break
-    one, other = say.shuffled(*_OUTINGS)[:2]
-    thing = say.pick(THINGS)  # of both: it tells nothing
-    return TextExample(
-        _capital(one.format(*first, thing=thing)),
-        _capital(other.format(*second, thing=thing)),
-        float(same),
-    )
-
-
-_OUTINGS = (
-    "on {2} {0} came to the {4} with a {1} {thing} and {3} friends.",
-    "with {3} friends and a {1} {thing} {0} came to the {4} on {2}.",
-    "{0} and {3} friends were at the {4} on {2} and had a {1} {thing}.",
-    "at the {4} {0} lost a {1} {thing} on {2}, said {3} friends.",
+_GOOD = ("good", "great", "splendid", "superb", "wonderful", "excellent")
+_BAD = ("bad", "poor", "dreadful", "awful", "terrible", "horrible")
+_JUDGED = (
+    ("food", tuple(GOOD_FOOD), tuple(BAD_FOOD)),
+    ("service", tuple(GOOD_SERVICE), tuple(BAD_SERVICE)),
+    ("bed", _GOOD, _BAD),
+    ("music", _GOOD, _BAD),
+    ("garden", _GOOD, _BAD),
 )
+
+
+def stars(index: int, seed: int, split: str) -> TextExample:
+    """The review of an inn, from 0.0 to 5.0 stars. "Not bad" is praise, and "not good" is none."""
+    say = Dice("stars", seed, split, index)
+    (guest, dish, day), _ = draw(say, (PEOPLE, DISHES, DAYS), "stars", split)
+    opening = say(
+        f"On {day} {guest} {guest.family} came to the inn and ordered {dish}.",
+        f"A page of the guest book, written by {guest} on {day} over a plate of {dish}.",
+        f"{guest} came on {day}, slept at the inn and had {dish} for breakfast.",
+    )
+    things = say.shuffled(*_JUDGED)
+    count = say(*range(len(_JUDGED) + 1))
+    praised = say.shuffled(*(place < count for place in range(len(_JUDGED))))
+    one, two, three, four, five = (
+        _judgement(say, thing, good) for thing, good in zip(things, praised, strict=True)
+    )
+    first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
+    told = (f"{one}, {first} {two}.", f"{three}, {second} {four}.", f"{five}.")
+    return TextExample(" ".join((opening, *map(_capital, told))), label=float(count))
+
+
+def _judgement(say: Dice, judged: tuple, good: bool) -> str:
+    thing, praise, blame = judged
+    if say.chance(0.25):
+        return f"the {thing} was not {say.pick(blame if good else praise)}"
+    return f"the {thing} was {say.pick(praise if good else blame)}"
 
 
 # How does the story go on? The right sentence takes up words that were told; the others speak of

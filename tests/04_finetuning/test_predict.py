@@ -1,0 +1,293 @@
+"""`bert-predict`: new text from everywhere, answers for people and for programs."""
+
+import io
+import json
+import sys
+
+import pytest
+
+from bert_corpus.wordpiece import bert_tokenizer
+from bert_finetuning import predict, showing
+from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.folders import save_finetuned, start_from_nothing
+from bert_finetuning.head_config import HeadConfig
+from bert_finetuning.kinds.choices import Choices
+from bert_finetuning.kinds.extracts import EXTRACT_LABELS, EXTRACT_METRICS, Extracts
+from bert_finetuning.kinds.numbers import Numbers
+from bert_finetuning.kinds.spans import Spans
+from bert_finetuning.kinds.tags import Tags, TagsPrediction
+from bert_finetuning.kinds.texts import Texts
+from bert_finetuning.new_text import Asked, from_arguments, from_source, split_words
+from bert_finetuning.opening import TaskData, write_task
+from bert_finetuning.showing import Style, mark, sentence_around, shown_as_json, shown_as_text
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+
+WORDS = ["anna", "sat", "in", "paris", "the", "cat", ".", ",", "who", "?", "good", "bad"]
+TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS])
+CONFIG = BertConfig(
+    vocab_size=5 + len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=24, max_position_embeddings=40,
+)  # fmt: skip
+NAMES = Tags(HeadConfig(("O", "B-PER", "I-PER", "B-LOC")), ("entity_f1",))
+KINDS = {
+    "texts": (Texts(HeadConfig(("bad", "good")), ("accuracy",)), TextExample("a")),
+    "pairs": (Texts(HeadConfig(("no", "yes")), ("accuracy",)), TextExample("a", "b")),
+    "numbers": (Numbers(HeadConfig(("stars",)), ("pearson",)), TextExample("a")),
+    "tags": (NAMES, TaggedSentence(("a",))),
+    "pos": (Tags(HeadConfig(("NOUN", "VERB")), ("accuracy",)), TaggedSentence(("a",))),
+    "questions": (Spans(HeadConfig(), has_null=False), Question("1", "a", "b")),
+    "choices": (Choices(HeadConfig(), ("accuracy",)), Choice("a", ("b", "c"))),
+    "extracts": (
+        Extracts(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS, usual=2),
+        Extract(("a",)),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """A fine-tuned folder of each kind."""
+    base = tmp_path_factory.mktemp("finetuned")
+    for name, (kind, example) in KINDS.items():
+        start = start_from_nothing(CONFIG, TOKENIZER, kind.model, head=kind.head, seed=1)
+        save_finetuned(start.model, TOKENIZER, base / name)
+        write_task(base / name, TaskData(name, kind, [example], []), max_length=32)
+    return base
+
+
+@pytest.fixture
+def call(folders, monkeypatch, capsys):
+    """`call("texts", "a text", "--json")`: what the command prints, or its error."""
+
+    def run(kind: str, *arguments: str, stdin: str = "", error: bool = False) -> str:
+        argv = ["bert-predict", *arguments, "--checkpoint", str(folders / kind), "--device", "cpu"]
+        monkeypatch.setattr(sys, "argv", argv)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        if not error:
+            predict.main()
+            return capsys.readouterr().out
+        with pytest.raises(SystemExit) as stopped:
+            predict.main()
+        told = capsys.readouterr()
+        assert stopped.value.code == 2 and told.out == ""
+        assert told.err.startswith("error: ") and told.err.count("\n") == 1
+        return told.err
+
+    return run
+
+
+def error_of(function, *args, **kwargs) -> str:
+    with pytest.raises(UserError) as caught:
+        list(function(*args, **kwargs))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# Every kind, from arguments.
+
+ARGUMENTS = {
+    "texts": (["anna sat"], {"text": "anna sat"}),
+    "pairs": (["anna sat", "--pair", "the cat"], {"text": "anna sat", "pair": "the cat"}),
+    "numbers": (["anna sat"], {"text": "anna sat"}),
+    "tags": (["Anna sat."], {"text": "Anna sat.", "words": ["Anna", "sat", "."]}),
+    "pos": (["Anna sat."], {"words": ["Anna", "sat", "."], "places": [[0, 4], [5, 8], [8, 9]]}),
+    "questions": (["--question", "Who?", "--context", "Anna sat in Paris."], {"question": "Who?"}),
+    "choices": (["Anna sat", "in Paris", "the cat", "bad"], {"context": "Anna sat"}),
+    "extracts": (["Anna sat. The cat sat. Bad."],
+                 {"sentences": ["Anna sat.", "The cat sat.", "Bad."]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_each_kind_answers_for_the_words_of_a_command_line(kind, call):
+    arguments, expected = ARGUMENTS[kind]
+    (answer,) = map(json.loads, call(kind, *arguments, "--json").splitlines())
+    assert answer.items() >= expected.items() and "right" not in answer
+    told = call(kind, *arguments)
+    assert told.strip() and "\033" not in told
+
+
+def test_labels_are_shown_with_their_probabilities_the_likeliest_first(call):
+    *text, first, second = call("texts", "anna sat", "the cat").split("\n\n")[1].splitlines()
+    assert text == ["the cat"]
+    shares = [float(line.split()[1].rstrip("%")) for line in (first, second)]
+    assert shares == sorted(shares, reverse=True) and sum(shares) == pytest.approx(100, abs=0.2)
+    assert len(call("texts", "anna", "--top", "1").splitlines()) == 2
+
+
+def test_an_answer_is_cut_out_of_its_context_with_its_place(call):
+    context = "Anna sat. Who? The cat sat in Paris."
+    answer = json.loads(call("questions", "Who sat", context, "--json"))
+    assert context[answer["start"] :].startswith(answer["answer"]) and answer["answer"]
+    told = call("questions", "Who sat", context)
+    assert f"characters {answer['start']} to" in told and f"[{answer['answer']}]" in told
+
+
+def test_an_extract_marks_the_usual_number_of_sentences(call):
+    told = call("extracts", "Anna sat.", "The cat sat.", "Bad.")
+    assert [line[0] for line in told.splitlines()].count("▶") == 2
+    assert len(told.splitlines()) == 3
+
+
+# Files and standard input.
+
+
+@pytest.mark.parametrize(
+    "kind, name, content, count",
+    [
+        ("texts", "a.txt", "anna sat\n\nthe cat\n", 2),
+        ("texts", "a.csv", "text,label\nanna,good\n", 1),
+        ("texts", "a.tsv", "index\tsentence\n0\tanna\n1\tcat\n", 2),
+        ("pairs", "a.txt", "anna\tcat\n", 1),
+        ("pairs", "a.jsonl", '{"premise": "anna", "hypothesis": "cat"}\n', 1),
+        ("pairs", "a.jsonl", '{"text": "anna", "pair": "cat"}\n', 1),
+        ("tags", "a.txt", "Anna sat in Paris.\n", 1),
+        ("tags", "a.conll", "Anna B-PER\nsat O\n\nthe O\n", 2),
+        ("tags", "a.bio", "Anna\nsat\n", 1),
+        ("tags", "a.jsonl", '{"words": ["Anna", "sat"]}\n{"text": "Anna sat."}\n', 2),
+        ("questions", "a.txt", "Who?\tAnna sat.\n", 1),
+        ("questions", "a.jsonl", '{"question": "Who?", "context": "Anna sat."}\n', 1),
+        ("questions", "a.json", json.dumps({"data": [{"paragraphs": [{"context": "Anna", "qas": [
+            {"id": "1", "question": "Who?"}]}]}]}), 1),
+        ("choices", "a.txt", "anna\tsat\tcat\nanna\tsat\tcat\tin\n", 2),
+        ("choices", "a.csv", "sent1,ending0,ending1\nanna,sat,cat\n", 1),
+        ("extracts", "a.txt", "Anna sat. The cat sat. Bad.\n", 1),
+        ("extracts", "a.jsonl", '{"sentences": ["Anna sat.", "Bad."]}\n', 1),
+    ],
+)  # fmt: skip
+def test_a_file_is_read_in_the_formats_of_training_without_labels(
+    kind, name, content, count, call, tmp_path
+):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    assert len(call(kind, "--input", str(path), "--json").splitlines()) == count
+    assert len(call(kind, "--input", str(path)).splitlines()) == count
+
+
+def test_standard_input_holds_lines_of_text_or_of_json(call):
+    plain = call("texts", stdin="anna sat\nthe cat\n")
+    assert [line.split("\t")[2] for line in plain.splitlines()] == ["anna sat", "the cat"]
+    asked = '{"text": "anna sat"}\n\n{"text": "the cat"}\n'
+    assert call("texts", "--input", "-", stdin=asked) == plain
+    assert "there is no example" in call("texts", stdin="", error=True)
+    message = call("texts", stdin='{"text": "anna"}\n{oh\n', error=True)
+    assert "standard input: line 2 is not JSON" in message
+
+
+def test_answers_come_in_the_order_of_the_questions_whatever_their_length(call, monkeypatch):
+    texts = ["anna " * (1 + n * 7 % 11) for n in range(25)]
+    given = "".join(text.strip() + "\n" for text in texts)
+    together = call("texts", "--json", stdin=given)
+    assert [json.loads(line)["text"] for line in together.splitlines()] == [
+        text.strip() for text in texts
+    ]
+    monkeypatch.setattr(predict, "AT_ONCE", 4)
+    each = [json.loads(line)["probabilities"]["good"] for line in together.splitlines()]
+    again = call("texts", "--json", stdin=given).splitlines()
+    assert [json.loads(line)["probabilities"]["good"] for line in again] == pytest.approx(each)
+
+
+def test_columns_of_a_table_can_be_named_and_numbered(call, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1,anna\n2,cat\n")
+    told = call("texts", "--input", str(path), "--columns", "2")
+    assert [line.split("\t")[2] for line in told.splitlines()] == ["anna", "cat"]
+
+
+# What cannot be answered.
+
+
+@pytest.mark.parametrize(
+    "kind, arguments, expected",
+    [
+        ("pairs", ["anna"], "has learnt from pairs"),
+        ("texts", ["anna", "--pair", "cat"], "has learnt from single texts"),
+        ("texts", ["anna", "cat", "--pair", "cat"], "--pair belongs to one text"),
+        ("texts", ["--question", "Who?"], "this model does texts"),
+        ("questions", ["--question", "Who?"], "give --question QUESTION --context TEXT"),
+        ("questions", ["Who?", "Anna", "sat"], "a question needs one text"),
+        ("choices", ["anna", "sat"], "two endings or more: 2 texts are given"),
+        ("texts", ["anna", "--input", "a.txt"], "exclude each other"),
+        ("texts", ["anna", "--top", "0"], "--top is 0"),
+        ("texts", ["anna", "--max-length", "99"], "reads 40 tokens at most"),
+        ("texts", ["--input", "nowhere.txt"], "nowhere.txt: there is no such file"),
+        ("nowhere", ["anna"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_answered_is_told_in_one_line(kind, arguments, expected, call):
+    assert expected in call(kind, *arguments, error=True)
+
+
+def test_lines_with_too_many_or_too_few_parts_are_told_with_their_place(tmp_path):
+    path = tmp_path / "a.txt"
+    for format, line, expected in (
+        ("texts", "a\tb\tc", "has 2 tabs"),
+        ("questions", "a", "write a question and its text"),
+        ("choices", "a\tb", "write a beginning and its endings"),
+    ):
+        path.write_text(f"\n{line}\n")
+        message = error_of(from_source, str(path), format)
+        assert "a.txt: line 2" in message and expected in message
+
+
+# Words and marks.
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("Anna sat in Paris, alone.", "Anna|sat|in|Paris|,|alone|."),
+        ("The U.S. paid 3,000.50 dollars.", "The|U.S.|paid|3,000.50|dollars|."),
+        ("Anna's well-known O'Neil don't", "Anna|'s|well-known|O'Neil|don't"),
+        ("“Oui”, said Zoë – naïve…", "“|Oui|”|,|said|Zoë|–|naïve|…"),
+        ("Cafe\u0301 #fun @anna 😀😀 https://a.b/c?d=1 x", "Cafe\u0301|#fun|@anna|😀|😀|https://a.b/c?d=1|x"),
+        ("  ", ""),
+    ],
+)  # fmt: skip
+def test_a_text_is_split_into_words_and_punctuation_each_with_its_place(text, words):
+    asked = split_words(text)
+    assert "|".join(asked.example.words) == words
+    assert [text[start:end] for start, end in asked.places] == list(asked.example.words)
+
+
+TAGGED = TagsPrediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 1.0))
+
+
+def test_entities_are_marked_in_the_sentence_as_it_was_given():
+    asked = split_words("Anna  Hill likes Paris.")
+    told = shown_as_text(NAMES, "tags", asked, TAGGED, Style())
+    assert told == "[Anna  Hill PER] likes [Paris LOC]."
+    first, second = shown_as_json(NAMES, asked, TAGGED)["entities"]
+    assert (first["text"], first["start"], first["end"]) == ("Anna  Hill", 0, 10)
+    assert (second["type"], second["start"], second["end"]) == ("LOC", 17, 22)
+    words = Asked(TaggedSentence(asked.example.words))
+    told = shown_as_text(NAMES, "tags", words, TAGGED, Style())
+    assert told == "[Anna Hill PER] likes [Paris LOC] ."
+
+
+def test_on_a_terminal_names_are_in_colour_and_brackets_are_gone(monkeypatch):
+    told = shown_as_text(NAMES, "tags", split_words("Anna Hill likes Paris."), TAGGED,
+                         Style(colour=True))  # fmt: skip
+    assert (
+        "\033[1;33mAnna Hill\033[0m" in told and "\033[1;36mParis" in told and "[Anna" not in told
+    )
+    monkeypatch.setattr(showing.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert showing.has_colours()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not showing.has_colours()
+
+
+def test_the_sentence_around_an_answer_is_found():
+    text = "Anna sat in Paris. The cat sat in Rome. Bad."
+    start = text.index("Rome")
+    begin, sentence = sentence_around(text, start, start + 4)
+    assert sentence == "The cat sat in Rome." and text[begin:].startswith(sentence)
+    assert sentence_around(text, 5, 30) == (0, text)  # no sentence holds it all
+    assert mark("a b c", [(2, 3, "X")], Style()) == "a [b X] c"
+
+
+def test_arguments_that_are_no_text_at_all_do_not_stop_the_model():
+    (asked,) = from_arguments("texts", ["caf\udce9"])
+    assert asked.example.text == "caf\ufffd"

@@ -60,8 +60,8 @@ STORYWORLD = {
     "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), "tags"),
     "questions": StoryworldSet(question, (), ("f1", "exact"), "questions"),
     "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), "numbers"),
-    "endings": StoryworldSet(ending, (), ("accuracy",), "choices"),
-    "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, "extracts", 500, 200),
+    "endings": StoryworldSet(ending, (), ("accuracy",), "choices", 1_000, 300),
+    "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, "extracts", 500, 150),
 }
 
 

@@ -61,16 +61,18 @@ def _judgement(say: Dice, judged: tuple, good: bool) -> str:
 # people and things that nobody has mentioned.
 
 ENDINGS = 4
+BEFORE = 3  # sentences of the story that are told, at most
 
 
 def ending(index: int, seed: int, split: str) -> Choice:
-    """The beginning of a story, its next sentence, and one of each of three other stories, the
+    """A piece of a story, its next sentence, and one sentence of each of three other stories, the
     first of which is a story of the same kind."""
     say = Dice("endings", seed, split, index)
     while True:
         told = _any_story(say, seed, split)
         place = say(*range(2, len(told.sentences)))
-        context = " ".join(sentence.text for sentence in told.sentences[:place])
+        before = told.sentences[max(0, place - BEFORE) : place]
+        context = " ".join(sentence.text for sentence in before)
         if _takes_up(told.sentences[place], context) == "all":
             break
     wrong = [_stranger(say, context, seed, split, kind=told.kind)]

@@ -11,7 +11,7 @@ import transformers
 from bert_corpus.storyworld.table import GOOD_FOOD, GOOD_SERVICE
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import opening
-from bert_finetuning.examples import Question, TaggedSentence, TextExample
+from bert_finetuning.examples import Choice, Question, TaggedSentence, TextExample
 from bert_finetuning.folders import open_finetuned, save_finetuned, start_from_nothing
 from bert_finetuning.guessing import guess_format
 from bert_finetuning.head_config import HeadConfig
@@ -335,7 +335,20 @@ def test_the_right_ending_stands_anywhere_and_no_ending_twice():
     examples = storyworld("endings", "train", 200)
     assert {example.label for example in examples} == {0, 1, 2, 3}
     assert all(len(set(example.endings)) == 4 for example in examples)
-    assert all(e.endings[e.label] not in e.context for e in examples)
+    for example in examples:
+        right = example.endings[example.label]
+        assert right not in example.context
+        # Of three sentences at most: somewhere it takes up a word that was told.
+        assert len(re.findall(r"\w+", example.context)) < 70
+    overlap = [max(range(4), key=lambda n, e=e: shared(e, n)) == e.label for e in examples]
+    assert sum(overlap) > 0.7 * len(overlap)  # what it shares with the context gives it away
+
+
+def shared(example: Choice, place: int) -> int:
+    """Words of an ending, longer than three letters, that stand in the context too."""
+    context, ending = (set(re.findall(r"\w{4,}", text.lower()))
+                       for text in (example.context, example.endings[place]))  # fmt: skip
+    return len(context & ending)
 
 
 def test_a_summary_is_what_the_report_says_it_is_about():

@@ -5,7 +5,7 @@ that it has never seen, a pattern that it has fallen for.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -34,17 +34,11 @@ def errors_page(kind: Kind, examples: Sequence, predictions: Sequence, *, title:
         if (found := mistake(example, prediction, kind)) is not None:
             mistakes.append(Mistake(found.sureness, (str(number), *found.cells)))
     mistakes.sort(key=lambda each: -each.sureness)
-    lines = [
-        f"# {title}: what is wrong",
-        "",
-        f"{len(mistakes):,} of {len(examples):,} examples are answered wrongly"
-        + (" in some part." if isinstance(examples[0], TaggedSentence | Extract) else "."),
-        "",
-        *summary(kind, examples, said),
-    ]
+    lines = [f"# {title}: what is wrong", "", *summary(kind, examples, said, len(mistakes))]
     if mistakes:
+        order = "surest" if not isinstance(said[0], float) else "furthest off"
         shown = f", the first {MOST} of them" if len(mistakes) > MOST else ""
-        lines += [f"## The wrong ones, the surest first{shown}", ""]
+        lines += [f"## The wrong ones, the {order} first{shown}", ""]
         lines += table(("example", *names), [each.cells for each in mistakes[:MOST]])
     return "\n".join(lines).rstrip() + "\n"
 
@@ -85,7 +79,7 @@ def _(example: TextExample, prediction: Any, kind: Kind) -> Mistake | None:
     text = example.text if example.pair is None else f"{example.text} ‖ {example.pair}"
     if isinstance(said, float):
         off = abs(said - example.label)
-        return Mistake(off, (text, f"{said:.2f}", f"off by {off:.2f}", f"{example.label:.2f}"))
+        return Mistake(off, (text, f"{said:.2f}", f"{off:.2f}", f"{example.label:.2f}"))
     if said == example.label:
         return None
     sure = max(prediction.probabilities)
@@ -94,7 +88,7 @@ def _(example: TextExample, prediction: Any, kind: Kind) -> Mistake | None:
 
 @columns.register
 def _(example: TextExample) -> tuple[str, ...]:
-    return "text", "said", "probability" if isinstance(example.label, str) else "", "right"
+    return "text", "said", "off by" if isinstance(example.label, float) else "probability", "right"
 
 
 @mistake.register
@@ -165,10 +159,20 @@ def _(example: Extract) -> tuple[str, ...]:
 # --- All answers of a kind -----------------------------------------------------------------------
 
 
-def summary(kind: Kind, examples: Sequence, said: Sequence) -> list[str]:
-    """A table over all examples: by label, by type of name, by length of the answer."""
+def summary(kind: Kind, examples: Sequence, said: Sequence, wrong: int) -> list[str]:
+    """How much is wrong, and where: by label, by type of name, by length of the answer."""
     first = examples[0]
-    if isinstance(first, TextExample) and isinstance(first.label, str):
+    if isinstance(said[0], float):
+        off = np.median([abs(e.label - each) for e, each in zip(examples, said, strict=True)])
+        return [f"Of {len(examples):,} numbers half are off by more than {off:.2f}.", ""]
+    parts = " in some part" if isinstance(first, TaggedSentence | Extract) else ""
+    count = f"{wrong:,} of {len(examples):,} examples are answered wrongly{parts}."
+    return [count, "", *by_kind(kind, examples, said)]
+
+
+def by_kind(kind: Kind, examples: Sequence, said: Sequence) -> list[str]:
+    first = examples[0]
+    if isinstance(first, TextExample):
         return by_label([example.label for example in examples], said, "label")
     if isinstance(first, TaggedSentence):
         if "entity_f1" in kind.metrics:
@@ -176,7 +180,7 @@ def summary(kind: Kind, examples: Sequence, said: Sequence) -> list[str]:
         right = [tag for example in examples for tag in example.tags]
         return by_label(right, [tag for tags in said for tag in tags], "tag")
     if isinstance(first, Question):
-        return [*by_length(examples, said)]
+        return by_length(examples, said)
     return []
 
 
@@ -213,7 +217,7 @@ def by_type(examples: Sequence[TaggedSentence], said: Sequence[Sequence[str]]) -
     return [*table(("type", "right", "precision", "recall", "F1"), rows), ""]
 
 
-def by_length(examples: Sequence[Question], said: Sequence[str]) -> Iterator[str]:
+def by_length(examples: Sequence[Question], said: Sequence[str]) -> list[str]:
     """Exact match and F1 by the number of words in the first right answer."""
     groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
     group: Callable[[int], str] = lambda n: "5 and more" if n >= 5 else str(n)  # noqa: E731
@@ -225,5 +229,4 @@ def by_length(examples: Sequence[Question], said: Sequence[str]) -> Iterator[str
         (name, len(groups[name]), *map(share, np.mean(groups[name], axis=0)))
         for name in sorted(groups)
     ]
-    yield from table(("words in the answer", "questions", "exact", "F1"), rows)
-    yield ""
+    return [*table(("words in the answer", "questions", "exact", "F1"), rows), ""]

@@ -28,7 +28,7 @@ from bert_finetuning.recipe import freeze
 from bert_finetuning.report import fields_of, prediction_line, write_report
 from bert_finetuning.seed_run import Exam, SeedResult, SeedRun, say
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, wider
-from bert_finetuning.starting import Beginning, reading_length
+from bert_finetuning.starting import Beginning, reading_length, texts_in
 from bert_finetuning.training import Lesson
 from bert_paper.device import choose_precision
 from bert_paper.ranks import Ranks, join
@@ -177,7 +177,7 @@ class Work:
         few = settings.few_shot
         learnt = f"{len(data.train):,}" if few is None else f"{few:,} of {len(data.train):,}"
         labels = self.kind.head.labels
-        said = f"; {len(labels)} labels: {', '.join(labels[:6])}" if labels else ""
+        said = f"; {len(labels)} labels: {', '.join(labels[:6])}" if len(labels) > 1 else ""
         say(f"task        {data.name}: {learnt} examples to learn from, {len(data.dev):,} to "
             f"measure on{said}{' …' if len(labels) > 6 else ''}")  # fmt: skip
         say(f"model       {self.note}")
@@ -194,11 +194,14 @@ class Work:
         best = open_finetuned(outcome.folder / "best", self.kind.model, device=self.device)
         logits = logits_of(best.model, self.kind, self.exam.readings, precision=self.precision)
         kind, predictions = self.exam.decided(logits)
-        write_report(outcome, kind, self.data.dev, predictions, self.settings)
+        shortest = min(self.data.dev, key=lambda example: sum(map(len, texts_in(example))))
+        write_report(
+            outcome, kind, self.data.dev, predictions, settings=self.settings, example=shortest
+        )
         out = self.settings.out
         print(f"\n{outcome.table()}\n")
         print(f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}")
-        print(f"try:      {prediction_line(str(out), self.data.dev[0])}")
+        print(f"try:      {prediction_line(str(out), shortest)}")
 
 
 def check_pooling(kind: Kind, settings: FinetuneSettings) -> None:

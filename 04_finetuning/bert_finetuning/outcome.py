@@ -76,7 +76,9 @@ class Outcome:
         if len(self.results) > 1:
             spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"
             rows.append((f"median of {len(self.results)}", percent(self.median), spread))
-        rows.append(("majority", percent(self.majority[self.metric]), "what says the same of all"))
+        rows.append(
+            ("majority", percent(self.majority[self.metric]), "the most common, said unread")
+        )
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
         return "\n".join(
             f"{name:<{widths[0]}}  {score:>{widths[1]}}  {note}".rstrip()

@@ -39,9 +39,11 @@ def write_report(
     kind: Kind,
     examples: Sequence,
     predictions: Sequence,
+    *,
     settings: FinetuneSettings,
+    example: Any,
 ) -> None:
-    """All of the folder, from what the best model says of dev."""
+    """All of the folder, from what the best model says of dev; `example` is one to try."""
     out = settings.out
     for path in sorted((outcome.folder / "best").iterdir()):
         publish(path, out / path.name)
@@ -53,7 +55,7 @@ def write_report(
     page = errors_page(kind, examples, predictions, title=outcome.task)
     write_atomically(out / "errors.md", page)
     draw(outcome, kind, examples, predictions, out)
-    write_atomically(out / "README.md", card(outcome, kind, settings, examples[0]))
+    write_atomically(out / "README.md", card(outcome, kind, settings, example))
 
 
 def fields_of(settings: FinetuneSettings) -> dict[str, Any]:
@@ -150,7 +152,7 @@ def arguments(example: Any) -> list[str]:
     if isinstance(example, TaggedSentence):
         return [" ".join(example.words)]
     if isinstance(example, Question):
-        return [example.question, example.context]
+        return ["--question", example.question, "--context", example.context]
     if isinstance(example, Choice):
         return [example.context, *example.endings]
     if isinstance(example, Extract):

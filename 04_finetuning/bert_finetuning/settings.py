@@ -20,24 +20,26 @@ BASE_WIDTH = 768  # the paper's rates are for this width and more
 class FinetuneSettings:
     """Fine-tune BERT on a task: a head on a pretrained encoder, all of it trained together.
 
-    The task goes by its name (StoryWorld's sentiment, pairs, names, questions; or one of GLUE) or
-    by your files. --out becomes a transformers folder with the best model of all seeds; beside it
-    lie metrics.json, the predictions, a table of errors and the curves. The same command called
-    again goes on where it stopped. Under torchrun all processes share the work:
-    torchrun --nproc-per-node 2 -m bert_finetuning.finetune.
+    The task goes by its name or by your files. --out becomes a transformers folder with the best
+    model of all seeds; beside it lie metrics.json, the predictions, a table of errors and the
+    curves. The same command called again goes on where it stopped. Under torchrun all processes
+    share the work: torchrun --nproc-per-node 2 -m bert_finetuning.finetune.
     """
 
     # --- Task ---
     task: str | None = None
-    """sentiment, pairs, names, questions; or of GLUE: cola, sst-2, mrpc, sts-b, mnli, rte …"""
+    """of StoryWorld: sentiment, pairs, names, questions, stars, endings, summary; of GLUE: cola,
+    sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2, conll2003, wnut17, pos,
+    swag"""
     data: Path | None = None
-    """the folder with the files of a GLUE task; without it they come from the Hub"""
+    """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None
     """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
     dev: str | None = None
     """another FILE, to measure on"""
     format: str | None = None
-    """what the files hold; without it their names and first lines decide"""
+    """what the files hold: texts, numbers, tags, questions, choices or extracts; without it their
+    names and first lines decide"""
     columns: str | None = None
     """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL"""
     few_shot: int | None = None

@@ -1,5 +1,6 @@
 """`bert-finetune` as a user calls it: seeds, resuming, ranks, what it leaves in its folder."""
 
+import inspect
 import json
 import os
 import signal
@@ -19,7 +20,10 @@ from safetensors.numpy import load_file
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.finetune import finetune
 from bert_finetuning.folders import open_finetuned
+from bert_finetuning.known_tasks import KNOWN
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_finetuning.tasks import GLUE
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.metrics import read_metrics
@@ -307,3 +311,9 @@ def test_the_command_prints_one_line_and_exits_with_2(settings):
     output, _ = process.communicate(timeout=100)
     assert process.returncode == 2
     assert len(output.splitlines()) == 1 and output.startswith("error:") and "no.csv" in output
+
+
+def test_the_help_names_every_task():
+    text = inspect.getsource(inspect.getmodule(FinetuneSettings))
+    for name in (*STORYWORLD, *GLUE, *KNOWN):
+        assert name in text, name

@@ -37,6 +37,7 @@ KINDS = {
     "random": "#cc79a7",
     "kept": "#009e73",
 }
+SETTLED_BY = {"left": BLUE, "right": ORANGE, "both": GREEN, "other": PINK}  # marks of StoryWorld
 ON_DARK = {"masked", "kept"}  # fills that want white letters
 
 PAGE = 8.0  # inches: the width of a page
@@ -156,7 +157,8 @@ def fills(kinds: Sequence[str]) -> dict[str, str]:
     """The colour of each kind that occurs: the known ones first, others as they come."""
     present = dict.fromkeys(kind for kind in kinds if kind)
     known = {kind: KINDS[kind] for kind in KINDS if kind in present}
-    others = [kind for kind in present if kind not in KINDS]
+    known |= {kind: paler(SETTLED_BY[kind]) for kind in SETTLED_BY if kind in present}
+    others = [kind for kind in present if kind not in known]
     return known | {kind: paler(COLOURS[i % len(COLOURS)]) for i, kind in enumerate(others)}
 
 

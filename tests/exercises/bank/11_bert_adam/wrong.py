@@ -1,0 +1,118 @@
+"""Wrong answers to 11_bert_adam, as edits of the solution, and the words that name each."""
+
+WARM = "return peak * (step + 1) / warmup_steps"
+FALL = "return peak * (total_steps - step) / (total_steps - warmup_steps)"
+NORM = "norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))"
+SCALE = "scale = max_norm / norm if norm > max_norm else 1.0"
+CLIPPED = "return {name: g * scale for name, g in gradients.items()}, norm"
+START = 'return {kind: {n: np.zeros_like(w) for n, w in weights.items()} for kind in ("m", "v")}'
+M = 'm[name] = beta1 * state["m"][name] + (1 - beta1) * g'
+V = 'v[name] = beta2 * state["v"][name] + (1 - beta2) * g * g'
+UPDATE = "update = m[name] / (np.sqrt(v[name]) + eps)"
+DECAYS = "update = update + weight_decay * w"
+MOVE = "moved[name] = w - learning_rate * update"
+IS_DECAYED = 'return not name.endswith("bias") and "LayerNorm" not in name'
+FIRST = "moved, m, v = {}, {}, {}"
+LAST = 'return moved, {"m": m, "v": v}'
+
+WRONG = {
+    "bias correction, by a count in the state": (
+        [(FIRST, FIRST + '\n    t = state.get("t", 0) + 1'),
+         (UPDATE, "update = m[name] / (1 - beta1**t)\n"
+                  "        update = update / (np.sqrt(v[name] / (1 - beta2**t)) + eps)"),
+         (LAST, 'return moved, {"m": m, "v": v, "t": t}')],
+        "bias correction"),
+    "eps inside the root": (
+        [(UPDATE, "update = m[name] / np.sqrt(v[name] + eps)")], "eps stands inside the root"),
+    "no eps": ([(UPDATE, "update = m[name] / np.sqrt(v[name])")], "eps is left out"),
+    "no root": ([(UPDATE, "update = m[name] / (v[name] + eps)")], "the root of v is missing"),
+    "L2": (
+        [("g = gradients[name]", "g = gradients[name] + weight_decay * w * is_decayed(name)"),
+         (DECAYS, "pass")],
+        "the decay is added to the gradient (L2)"),
+    "decay without the rate": (
+        [(DECAYS, "w = w - weight_decay * w")],
+        "the decay is not multiplied by the learning rate"),
+    "no decay": ([(DECAYS, "pass")], "there is no weight decay"),
+    "decay away from zero": (
+        [(DECAYS, DECAYS.replace("update +", "update -"))], "the sign of the decay"),
+    "all are decayed": ([(IS_DECAYED, "return True")], "biases and layer norms are decayed too"),
+    "biases decayed": (
+        [(IS_DECAYED, 'return "LayerNorm" not in name')], "biases are decayed too"),
+    "layer norms by a name that never matches": (
+        [(IS_DECAYED, 'return not name.endswith("bias") and "layer_norm" not in name')],
+        "a name that is looked for never matches"),
+    "embeddings not decayed": (
+        [(IS_DECAYED, IS_DECAYED + ' and "embeddings" not in name')],
+        "the embeddings are not decayed"),
+    "beta1 written in": ([(M, M.replace("beta1", "0.9"))], "beta1 is not used"),
+    "beta2 written in": ([(V, V.replace("beta2", "0.999"))], "beta2 is not used"),
+    "eps written in": ([(UPDATE, UPDATE.replace("eps", "1e-6"))], "eps is not used"),
+    "decay written in": (
+        [(DECAYS, DECAYS.replace("weight_decay", "0.01"))], "weight_decay is not used"),
+    "betas exchanged": (
+        [(M, M.replace("beta1", "beta2")), (V, V.replace("beta2", "beta1"))],
+        "the betas are exchanged"),
+    "v of m": ([(V, V.replace("g * g", "m[name] ** 2"))], "the square of m"),
+    "v without the square": ([(V, V.replace("g * g", "abs(g)"))], "not its square"),
+    "state forgotten": (
+        [(FIRST, f"{FIRST}\n    state = start_adam(weights)")],
+        "the state of the step before is not used"),
+    "uphill": ([(MOVE, "moved[name] = w + learning_rate * update")], "uphill"),
+    "one state for all weights of a shape": (
+        [(M, 'key = w.shape\n        previous = next(m[n] for n in m if m[n].shape == key) '
+             'if any(a.shape == key for a in m.values()) else state["m"][name]\n'
+             "        m[name] = beta1 * previous + (1 - beta1) * g")],
+        "weights of the same shape share a state"),
+    "weights moved in place": (
+        [(MOVE, "w -= learning_rate * update\n        moved[name] = w")],
+        "changed its input in place"),
+    "moments moved in place": (
+        [(M, 'm[name] = state["m"][name]\n        m[name] *= beta1\n'
+             "        m[name] += (1 - beta1) * g")],
+        "changed its input in place"),
+    "always float64": (
+        [(START, START.replace("np.zeros_like(w)", "np.zeros(w.shape)"))],
+        "the result is always float64"),
+    "moments start at one": ([(START, START.replace("zeros", "ones"))], None),
+    "each parameter clipped by itself": (
+        [(CLIPPED, "return {n: g * min(1, max_norm / max(1e-300, np.sqrt((g * g).sum()))) "
+                   "for n, g in gradients.items()}, norm")],
+        "each parameter is clipped by itself"),
+    "each number clipped": (
+        [(CLIPPED, "return {n: g.clip(-max_norm, max_norm) for n, g in gradients.items()}, norm")],
+        "each number is clipped"),
+    "norms added up": (
+        [(NORM, "norm = sum(math.sqrt((g * g).sum()) for g in gradients.values())")],
+        "the norms of the parameters are added up"),
+    "no root of the norm": (
+        [(NORM, "norm = sum(float((g * g).sum()) for g in gradients.values())")],
+        "the root of the norm is missing"),
+    "clipped to 1": (
+        [(SCALE, "scale = 1 / norm if norm > 1 else 1.0")], "max_norm is not used"),
+    "torch's small number": (
+        [(SCALE, "scale = min(1.0, max_norm / (norm + 1e-6))")],
+        "something is added to the norm"),
+    "always scaled": (
+        [(SCALE, "scale = max_norm / (norm + 1e-12)")], "gradients are always scaled"),
+    "0 / 0": ([(CLIPPED, "return {n: g / norm * min(norm, max_norm) for n, g in gradients.items()},"
+                         " norm")],
+              "0 / 0: gradients of norm 0"),
+    "norm after clipping": (
+        [(CLIPPED, CLIPPED.replace(", norm", ", min(norm, max_norm)"))],
+        "the norm after clipping was returned"),
+    "gradients clipped in place": (
+        [(CLIPPED, "for g in gradients.values():\n        g *= scale\n"
+                   "    return gradients, norm")],
+        "changed its input in place"),
+    "warm-up from 0": ([(WARM, WARM.replace("(step + 1)", "step"))],
+                       "the rate of the first step is 0"),
+    "fall counted from step 0": (
+        [(FALL, "return peak * (total_steps - step) / total_steps")],
+        "the fall is counted from step 0"),
+    "no fall": ([(FALL, "return peak")], "there is no fall"),
+    "no warm-up": (
+        [(WARM, "return peak * (total_steps - step) / total_steps")], "there is no warm-up"),
+    "fall a step early": (
+        [(FALL, FALL.replace("- step)", "- step - 1)"))], "a step late or early"),
+}  # fmt: skip

@@ -25,7 +25,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from notebook_rules import NUMBER, ROOT, all_notebooks, fingerprint, text_of
+from notebook_parts import NUMBER, ROOT, all_notebooks, fingerprint, text_of
 
 LIMIT = 120  # seconds a notebook may take
 TINY = 1e-6  # below this, a difference of rounding; no two machines agree on it

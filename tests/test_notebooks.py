@@ -1,6 +1,5 @@
 """Notebooks: each keeps every rule, and each rule catches a notebook that breaks it."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -8,17 +7,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 
-def load(name: str):
-    """A module that lies beside this file; tests are not a package."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-rules = load("notebook_rules")
-runner = load("run_notebooks")
+import notebook_rules as rules
+import run_notebooks as runner
 
 RULES = {rule.__name__: rule for rule in rules.RULES}
 

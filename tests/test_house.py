@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.points import CATALOGUE, Exercise
+
 ROOT = Path(__file__).parents[1]
 
 FOUNDATIONS = {"bert_corpus", "bert_run"}
@@ -19,6 +21,7 @@ MAY_IMPORT = {
     "bert_lowlevel": FOUNDATIONS,
     "bert_paper": FOUNDATIONS,
     "bert_finetuning": FOUNDATIONS | {"bert_paper"},
+    "autograder": {"bert_run"},
 }
 # Not installed, but within reach of a program that starts at the root of the repository.
 UNREACHED = {"tests", "benchmarks"}
@@ -132,13 +135,45 @@ def test_the_check_of_imports_lets_pass(module, source):
     assert forbidden(source, module) == set()
 
 
-def test_exercises_and_solutions_import_chapters_and_nothing_beside_them():
-    for path in python_files("exercises", "solutions"):
-        if path.name.startswith(("test_", "conftest")) or "autograder" in path.parts:
-            continue
-        found = imports(path.read_text(encoding="utf-8"), path.stem) & ROOMS
-        found -= MAY_IMPORT.keys()
+# Packages of each chapter: an exercise of chapter 2 may know those of 0, 1 and 2.
+CHAPTERS = (FOUNDATIONS, {"bert_numpy"}, {"bert_lowlevel"}, {"bert_paper"}, {"bert_finetuning"})
+
+
+def up_to(chapter: int) -> set[str]:
+    return set().union(*CHAPTERS[: chapter + 1])
+
+
+@pytest.mark.parametrize("exercise", CATALOGUE, ids=lambda exercise: exercise.name)
+def test_an_exercise_imports_only_chapters_up_to_its_own(exercise: Exercise):
+    assert set(exercise.uses) <= up_to(exercise.chapter)
+    allowed = {
+        exercise.starter: set(exercise.uses),
+        exercise.solution: set(exercise.uses),
+        exercise.test: up_to(exercise.chapter) | {"autograder"},
+    }
+    for path, rooms in allowed.items():
+        if path.is_file():
+            found = imports(path.read_text(encoding="utf-8"), path.stem) & ROOMS
+            assert found <= rooms, f"{path.relative_to(ROOT)} imports {sorted(found - rooms)}"
+
+
+def test_every_python_file_of_the_exercises_belongs_to_one_of_the_catalogue():
+    known = {path for e in CATALOGUE for path in (e.starter, e.solution, e.test)}
+    others = [path.relative_to(ROOT) for path in python_files("exercises", "solutions")
+              if path not in known and "autograder" not in path.parts]  # fmt: skip
+    assert others == [Path("exercises/conftest.py")]
+
+
+def test_the_grader_imports_the_foundations_and_a_students_process_nothing_of_the_course():
+    for path in python_files("exercises/autograder"):
+        module = f"autograder.{path.stem}"
+        found = forbidden(path.read_text(encoding="utf-8"), module)
         assert not found, f"{path.relative_to(ROOT)} imports {', '.join(sorted(found))}"
+    for name in ("codec", "worker"):
+        text = (ROOT / "exercises" / "autograder" / f"{name}.py").read_text(encoding="utf-8")
+        assert imports(text, f"autograder.{name}") & ROOMS <= {"autograder"}
+        own = re.findall(r"from autograder\.(\w+) import|import autograder", text)
+        assert set(own) <= {"codec"}, f"{name}.py imports {own}: see codec.py"
 
 
 def test_nothing_imports_tests_or_benchmarks():
@@ -181,7 +216,7 @@ def canonical(name: str) -> str:
 def test_the_dependencies_are_found():
     found = declared(with_extras=True)
     assert {"numpy", "torch", "tokenizers", "safetensors", "pytest", "beartype"} <= found.keys()
-    assert "pytest" not in declared(with_extras=False)
+    assert "beartype" not in declared(with_extras=False)
 
 
 def test_every_dependency_has_a_reason_beside_it():
@@ -304,7 +339,10 @@ def test_the_check_for_machine_paths_catches(line):
 
 
 def test_a_file_of_a_package_is_one_subject_of_about_300_lines_at_most_330():
-    long = {str(path.relative_to(ROOT)): lines for files in packages().values() for path in files
+    files = [path for files in packages().values() for path in files]
+    files += [path for path in python_files("exercises", "solutions")
+              if not path.name.startswith("test_")]  # fmt: skip
+    long = {str(path.relative_to(ROOT)): lines for path in files
             if (lines := path.read_text(encoding="utf-8").count("\n")) > 330}  # fmt: skip
     assert not long, f"split by subject: {long}"
 

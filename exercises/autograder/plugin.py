@@ -24,21 +24,7 @@ from autograder.student import ChildTransport, LocalTransport, Student, child_co
 HINT = re.compile(r"<summary>(?P<title>.*?)</summary>(?P<text>.*?)</details>", re.DOTALL)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("exercises")
-    group.addoption("--solutions", action="store_true", help="grade the solutions")
-    group.addoption("--submission", metavar="DIR", type=Path, help="grade the files in DIR")
-    group.addoption("--report", metavar="FILE", type=Path, help="write what was scored, as JSON")
-    group.addoption("--gradescope", metavar="FILE", type=Path,
-                    help="write what was scored, as Gradescope's results.json")  # fmt: skip
-    group.addoption("--hints", metavar="N", type=int, default=0,
-                    help="show the first N hints of what is not yet right")  # fmt: skip
-    group.addoption("--isolated", action="store_true",
-                    help="run the student's code in a process of its own")  # fmt: skip
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "weight(n): what a check is worth beside the others")
     folder = config.getoption("--submission")
     if folder and config.getoption("--solutions"):
         raise pytest.UsageError("--solutions and --submission name two things to grade: take one")

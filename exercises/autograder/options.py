@@ -1,0 +1,21 @@
+"""The options of `pytest exercises/`, in a file that imports nothing.
+
+pytest must know them before it looks at the paths of a call: else it takes the DIR of
+`--submission DIR` for one, and runs the conftest.py that a submission may hold. So the course is
+installed with this file as a plugin; the grading itself is loaded by exercises/conftest.py.
+"""
+
+from pathlib import Path
+
+
+def pytest_addoption(parser) -> None:
+    group = parser.getgroup("exercises", "exercises of the course (pytest exercises/)")
+    group.addoption("--solutions", action="store_true", help="grade the solutions")
+    group.addoption("--submission", metavar="DIR", type=Path, help="grade the files in DIR")
+    group.addoption("--report", metavar="FILE", type=Path, help="write what was scored, as JSON")
+    group.addoption("--gradescope", metavar="FILE", type=Path,
+                    help="write what was scored, as Gradescope's results.json")  # fmt: skip
+    group.addoption("--hints", metavar="N", type=int, default=0,
+                    help="show the first N hints of what is not yet right")  # fmt: skip
+    group.addoption("--isolated", action="store_true",
+                    help="run the student's code in a process of its own")  # fmt: skip

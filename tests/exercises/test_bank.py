@@ -1,0 +1,58 @@
+"""The banks: every wrong answer loses points, most are named; every right answer scores full."""
+
+import os
+from collections import Counter
+
+import pytest
+
+from autograder import bank
+from autograder.bank import Variant, try_out
+from autograder.points import present
+from autograder.runner import grade_in_child
+
+EXERCISES = present()
+EVERY = [variant for exercise in EXERCISES for variant in bank.variants(exercise)]
+NAMES = [f"{v.exercise.name}-{'right' if v.is_right else 'wrong'}-{v.name}" for v in EVERY]
+
+
+def per_exercise(values=EXERCISES):
+    return pytest.mark.parametrize("exercise", values, ids=[e.name for e in values])
+
+
+@pytest.mark.parametrize("variant", EVERY, ids=NAMES)
+def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
+    verdict = try_out(variant)
+    told = "\n".join(verdict.messages)
+    if variant.is_right:
+        assert verdict.is_full, told
+    else:
+        assert not verdict.is_full, "it has full marks"
+        assert variant.says is None or verdict.is_named, (
+            f"no message says {variant.says!r}:\n{told}"
+        )
+
+
+@per_exercise()
+def test_a_bank_has_8_wrong_answers_4_of_5_named_and_3_right_ones(exercise):
+    own = bank.variants(exercise)
+    wrong, right = [v for v in own if not v.is_right], [v for v in own if v.is_right]
+    assert len(wrong) >= 8 and len(right) >= 3
+    assert sum(v.says is not None for v in wrong) >= 0.8 * len(wrong)
+    assert max(Counter(v.text for v in own).values()) == 1, "two variants are one"
+
+
+@per_exercise()
+def test_in_a_process_of_its_own_the_verdict_is_the_same(exercise):
+    """One wrong and one right answer of each; all of them with BANK=all."""
+    own = bank.variants(exercise)
+    few = [v for v in own if not v.is_right][:1] + [v for v in own if v.is_right][:1]
+    for variant in own if os.environ.get("BANK") == "all" else few:
+        here, there = try_out(variant), try_out(variant, grade_in_child)
+        assert [o.outcome for o in here.outcomes] == [o.outcome for o in there.outcomes], (
+            f"{variant.name}\n{here.messages}\n{there.messages}"
+        )
+
+
+def test_an_edit_that_does_not_fit_the_solution_is_told():
+    with pytest.raises(bank.UserError, match="'absent' stands 0 times in the solution"):
+        bank.edited("x = 1", [("absent", "y")], "a mistake")

@@ -1,0 +1,174 @@
+"""`pytest exercises/`: what is graded, the table, the exit status, the reports."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.points import ROOT, find, present
+from autograder.report import make_report, status
+from autograder.runner import FAILED, PASSED, Outcome, settled
+
+SOFTMAX = find("03_softmax")
+
+
+def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    """Without the plugins of other packages, which take longer to start than the exercise."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "pytest_timeout",
+               "-p", "autograder.options", *map(str, arguments)]  # fmt: skip
+    settings = {"OMP_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=200,
+                          env={**os.environ, **settings})  # fmt: skip
+
+
+def hand_in(folder: Path, text: str) -> Path:
+    """A submission that holds one file."""
+    (folder / SOFTMAX.name).mkdir()
+    (folder / SOFTMAX.name / SOFTMAX.file).write_text(text, encoding="utf-8")
+    return folder
+
+
+def solution() -> str:
+    return SOFTMAX.solution.read_text("utf-8")
+
+
+def test_a_solution_has_full_marks_and_the_report_says_so(tmp_path):
+    done = run(SOFTMAX.folder, "--solutions", "--report", tmp_path / "report.json",
+               "--gradescope", tmp_path / "results.json")  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["max_score"] == 100 and len(report["exercises"]) == len(present())
+    own = next(e for e in report["exercises"] if e["name"] == SOFTMAX.name)
+    assert own["score"] == own["max_score"] == report["score"] and own["status"] == "passed"
+    assert sum(t["points"] for t in own["tests"]) == pytest.approx(own["max_score"])
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["score"] == report["score"]
+    assert sum(t["max_score"] for t in results["tests"]) == pytest.approx(100)
+
+
+def test_an_untouched_stub_is_to_do_scores_0_and_fails_the_run(tmp_path):
+    starter = SOFTMAX.starter.read_text("utf-8")
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, starter), "--hints", "2")
+    assert done.returncode == 1
+    assert "0.00 of" in done.stdout and "to do" in done.stdout and "Traceback" not in done.stdout
+    assert "Hint 2" in done.stdout and "Hint 3" not in done.stdout
+
+
+def test_half_of_an_answer_scores_its_part_and_the_rest_is_to_do(tmp_path):
+    head, _, _ = solution().partition("    average =")
+    text = head + '    raise NotImplementedError("write softmax_backward")\n'
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text), "--report",
+               tmp_path / "report.json")  # fmt: skip
+    assert done.returncode == 1 and "to do: softmax_backward" in done.stdout
+    own = next(e for e in json.loads((tmp_path / "report.json").read_text())["exercises"]
+               if e["name"] == SOFTMAX.name)  # fmt: skip
+    assert 0 < own["score"] < own["max_score"]
+    for test in own["tests"]:
+        assert (test["outcome"] == "to do") == (test["message"] == "softmax_backward is to do")
+
+
+def test_a_wrong_answer_is_told_what_was_expected_what_came_and_the_likely_mistake(tmp_path):
+    text = solution().replace("(axis=axis, keepdims=True)", "(axis=-1, keepdims=True)")
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text))
+    assert done.returncode == 1
+    for words in ("after softmax_forward(array float64[4, 4], axis=0)", "expected", "got",
+                  "likely mistake: the axis argument is ignored"):  # fmt: skip
+        assert words in done.stdout
+    assert "checks.py" not in done.stdout
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import pytest; pytest.exit('done', returncode=0)", "raised Exit"),
+        ("import pytest; pytest.skip('no', allow_module_level=True)", "raised Skipped"),
+        ("raise SystemExit(0)", "raised SystemExit"),
+        ("from bert_numpy.operations import *", "imports bert_numpy: write"),
+        ("def softmax_forward(:", "SyntaxError"),
+    ],
+)
+def test_ways_around_the_work_score_nothing(tmp_path, text, says, isolated):
+    more = ["--isolated"] if isolated else []
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text), "--report",
+               tmp_path / "report.json", *more)  # fmt: skip
+    assert done.returncode == 1 and says in done.stdout, done.stdout
+    assert json.loads((tmp_path / "report.json").read_text())["score"] == 0
+
+
+def test_the_options_are_installed_and_a_conftest_of_a_submission_is_not_run(tmp_path):
+    """pytest must not take the DIR of --submission for a folder of tests."""
+    hand_in(tmp_path, solution())
+    (tmp_path / "conftest.py").write_text("raise SystemExit('run!')\n")
+    command = [sys.executable, "-m", "pytest", "-q", SOFTMAX.folder, "--submission", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0 and "run!" not in done.stdout + done.stderr, done.stdout
+
+
+def test_a_file_that_is_missing_is_told(tmp_path):
+    done = run(SOFTMAX.folder, "--submission", tmp_path)
+    assert done.returncode == 1 and "softmax.py is missing" in done.stdout
+
+
+def test_a_run_that_collects_nothing_fails(tmp_path):
+    assert run(SOFTMAX.folder, "-k", "nothing_is_called_this").returncode != 0
+
+
+def test_a_part_of_the_tests_is_not_full_marks():
+    done = run(SOFTMAX.folder, "--solutions", "-k", "nothing_is_left_behind")
+    assert done.returncode == 1 and "not run" in done.stdout
+
+
+def test_it_runs_from_the_folder_of_the_exercise_too():
+    done = run("--solutions", cwd=SOFTMAX.folder)
+    assert done.returncode == 0 and SOFTMAX.name in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--solutions", "--submission", "."], "take one"),
+        (["--submission", "nowhere"], "there is no such folder"),
+    ],
+)
+def test_options_that_make_no_sense_are_told_in_a_line(options, says):
+    done = run(SOFTMAX.folder, *options)
+    assert done.returncode == 4 and says in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_test_that_was_reported_twice_or_never_scores_nothing():
+    tests = [o.id for o in settled(SOFTMAX, [])]
+    outcomes = [Outcome(test, PASSED) for test in tests[1:]] + [Outcome(tests[-1], PASSED)]
+    outcomes.append(Outcome("test_that_is_forged", PASSED))
+    report = make_report({SOFTMAX.name: outcomes})
+    own = next(e for e in report["exercises"] if e["name"] == SOFTMAX.name)
+    assert [t["id"] for t in own["tests"]] == tests
+    assert own["tests"][0]["outcome"] == "not run"
+    assert own["tests"][-1]["outcome"] == FAILED and "2 times" in own["tests"][-1]["message"]
+    assert own["score"] == pytest.approx(sum(t["points"] for t in own["tests"][1:-1]))
+
+
+def test_an_exercise_without_outcomes_has_not_passed():
+    assert status([]) != PASSED
+
+
+def diff(path: Path) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "autograder", "diff", path],
+                          capture_output=True, text=True)  # fmt: skip
+
+
+def test_diff_shows_the_solution_beside_ones_own_file_with_its_explanation(tmp_path):
+    mine = shutil.copy(SOFTMAX.starter, tmp_path)
+    shown = diff(mine).stdout
+    assert '-    raise NotImplementedError("write softmax_backward")' in shown
+    assert "+    # ∂pᵢ/∂xⱼ" in shown and "+# Wrong answers that are common:" in shown
+    assert "begin solution" not in shown
+
+
+def test_diff_of_a_file_of_no_exercise_is_told_in_a_line(tmp_path):
+    done = diff(tmp_path / "other.py")
+    assert done.returncode == 2 and "no exercise has a file 'other.py'" in done.stderr

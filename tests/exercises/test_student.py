@@ -1,0 +1,235 @@
+"""A test's view of the student's code is the same in this process and in another."""
+
+import textwrap
+
+import numpy as np
+import pytest
+import torch
+
+from autograder import checks
+from autograder.checks import CheckFailed
+from autograder.codec import Folder, Rng
+from autograder.student import (
+    ChildTransport,
+    LocalTransport,
+    Student,
+    StudentError,
+    child_command,
+)
+
+FILE = """
+import os, random, sys, time
+import numpy as np
+import torch
+
+STATE = []
+
+def double(x, times=2): return x * times
+def in_place(x): x *= 2; return x
+def append(items): items.append(1); return 0
+def draw(rng): return rng.random(3)
+def draw_globally(): return np.random.rand(2)
+def draw_with_torch(): return torch.rand(2)
+def seed(): random.seed(0)
+def set_type(): torch.set_default_dtype(torch.float64); torch.set_default_dtype(torch.float32)
+def keep_type(): torch.set_default_dtype(torch.float64)
+def linear(x, weights): return x @ weights["w"] + weights["b"], 3
+def detached(x): return x.detach() * 2
+def read(folder): return (folder / "words.txt").read_text()
+def remember(): STATE.append(1); return len(STATE)
+def to_do(): raise NotImplementedError("write it")
+def wrong(): return 1 / 0
+def leave(): sys.exit(0)
+def leave_at_once(): os._exit(0)
+def skip():
+    import pytest
+    pytest.skip("skip me")
+def sets(): return {1}
+def sleep(): time.sleep(60)
+def shout(): print("hello"); os.write(1, b"hello"); return 1
+def ask(): return sys.stdin.read()
+class Raises:
+    def __str__(self): raise SystemExit
+def raise_odd():
+    class Odd(Exception):
+        def __str__(self): raise SystemExit(0)
+    raise Odd
+"""
+
+
+@pytest.fixture(params=["local", "child"], scope="module")
+def student(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("student") / "answer.py"
+    path.write_text(FILE)
+    transport = (
+        LocalTransport(path) if request.param == "local" else ChildTransport(child_command(path))
+    )
+    yield Student(path, transport)
+    transport.close()
+
+
+def test_arrays_go_out_and_come_back(student):
+    assert np.array_equal(student.double(np.arange(3), times=3), [0, 3, 6])
+    assert torch.equal(student.double(torch.ones(2)), torch.full((2,), 2.0))
+
+
+def test_the_callers_arrays_are_safe_and_the_change_is_seen(student):
+    x = np.ones(3)
+    assert np.array_equal(student.in_place(x), [2, 2, 2])
+    assert np.array_equal(x, [1, 1, 1])
+    for function, value in [(student.in_place, x), (student.append, [1])]:
+        with pytest.raises(CheckFailed, match="changed its input in place: argument 1"):
+            checks.leaves_no_trace(function, value)
+    checks.leaves_no_trace(student.double, x)
+
+
+def test_generators_are_made_from_their_seed(student):
+    expected = np.random.default_rng(7).random(3)
+    assert np.array_equal(student.draw(Rng(7)), expected)
+    assert np.array_equal(student.draw(Rng(7)), expected)
+    checks.leaves_no_trace(student.draw, Rng(7))
+
+
+def test_another_repetition_draws_otherwise(student):
+    again = Student(student._path, student._transport, repetition=1)
+    assert not np.array_equal(again.draw(Rng(7)), student.draw(Rng(7)))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("draw_globally", "NumPy's global generator"),
+        ("draw_with_torch", "torch's global generator"),
+        ("seed", "Python's global generator"),
+    ],
+)
+def test_what_is_global_and_changes_is_named(student, name, says):
+    with pytest.raises(CheckFailed, match=says):
+        checks.leaves_no_trace(getattr(student, name))
+
+
+def test_a_setting_that_is_put_back_is_no_change(student):
+    checks.leaves_no_trace(student.set_type)
+
+
+def test_a_setting_that_stays_is_named(student):
+    with pytest.raises(CheckFailed, match="torch's default type"):
+        checks.leaves_no_trace(student.keep_type)
+    student.set_type()
+
+
+def test_gradients_come_back_in_the_form_of_the_arguments(student):
+    x, w, b = (torch.randn(s, dtype=torch.float64) for s in [(4, 3), (3, 2), (2,)])
+    u = torch.randn(4, 2, dtype=torch.float64)
+    out, grads = student.linear.grad(x, {"w": w, "b": b}, wrt=("x", "weights"), upstream=u)
+    checks.same(out, (x @ w + b, 3))
+    checks.same(grads, {"x": u @ w.T, "weights": {"w": x.T @ u, "b": u.sum(0)}})
+
+
+def test_a_gradient_that_does_not_arrive_is_none(student):
+    _, grads = student.detached.grad(torch.ones(2), wrt=("x",), upstream=torch.ones(2))
+    assert grads == {"x": None}
+
+
+def test_a_folder_is_handed_out_as_a_path(student):
+    assert student.read(Folder({"words.txt": b"cat"})) == "cat"
+
+
+def test_one_module_answers_all_calls(student):
+    assert student.remember() + 1 == student.remember()
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("wrong", r"wrong\(\) raised ZeroDivisionError: division by zero .*line \d+: def wrong"),
+        ("leave", "raised SystemExit"),
+        ("skip", "raised Skipped: skip me"),
+        ("sets", "cannot be compared: the value.* is a builtins.set"),
+        ("raise_odd", "raised Odd"),
+        ("absent", "there is no function absent"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_words(student, name, says):
+    with pytest.raises(StudentError, match=says) as caught:
+        getattr(student, name)()
+    assert caught.value.function == name and not caught.value.to_do
+
+
+def test_an_argument_too_many_is_told(student):
+    with pytest.raises(StudentError, match=r"double\(array float64\[2\], speed=1\) raised TypeErr"):
+        student.double(np.ones(2), speed=1)
+
+
+def test_what_is_not_written_is_to_do(student):
+    with pytest.raises(StudentError, match="to_do is to do") as caught:
+        student.to_do()
+    assert caught.value.to_do
+
+
+FORGES = """
+import os
+for descriptor in range(3, 20):
+    try:
+        os.write(descriptor, b"x" * 99)
+    except OSError:
+        pass
+"""
+
+
+def in_child(tmp_path, text, **more):
+    path = tmp_path / "answer.py"
+    path.write_text(textwrap.dedent(text))
+    return Student(path, ChildTransport(child_command(path), **more))
+
+
+def test_what_is_printed_does_not_disturb_the_answers(tmp_path):
+    student = in_child(tmp_path, FILE)
+    assert student.shout() == 1 and student.ask() == ""
+    student._transport.close()
+
+
+def test_a_call_that_takes_too_long_is_ended_and_the_next_is_answered(tmp_path):
+    student = in_child(tmp_path, FILE, seconds=60)
+    assert student.remember() == 1
+    student._transport.seconds = 0.3
+    with pytest.raises(StudentError, match=r"sleep timed out: it was ended after 0\.3 seconds"):
+        student.sleep()
+    student._transport.seconds = 30
+    assert student.remember() == 1
+    student._transport.close()
+
+
+def test_a_process_that_ends_itself_is_told_and_the_next_call_is_answered(tmp_path):
+    student = in_child(tmp_path, FILE)
+    with pytest.raises(
+        StudentError, match=r"leave_at_once ended the whole program \(exit stat.* 0\)"
+    ):
+        student.leave_at_once()
+    assert student.remember() == 1
+    student._transport.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("import os; os._exit(0)", "ended the whole program"),
+        ("raise SystemExit(0)", r"raised SystemExit: 0 \(answer.py, line 1: raise SystemExit"),
+        ("def f(:", r"raised SyntaxError: .*answer.py, line 1: def f\(:"),
+        ("f = 3", "there is no function f"),
+        (FORGES, "f sent an answer that cannot be read"),
+    ],
+)
+def test_a_file_that_does_not_load_is_told_in_words(tmp_path, text, says):
+    student = in_child(tmp_path, text, seconds=20)
+    with pytest.raises(StudentError, match=says):
+        student.f()
+    student._transport.close()
+
+
+def test_a_debugger_would_stand_in_the_students_line(tmp_path):
+    path = tmp_path / "answer.py"
+    path.write_text(FILE)
+    with pytest.raises(StudentError) as caught:
+        Student(path, LocalTransport(path)).wrong()
+    assert caught.traceback[-1].path == path

@@ -1,0 +1,51 @@
+"""Looks as lines of a terminal: words on a coloured ground, or with their numbers where there is
+no colour."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bert_finetuning.inside.colours import Colour, colours_of, shares_of
+from bert_finetuning.inside.looks import Look, WordValues
+from bert_finetuning.inside.words import Word
+
+END = "\033[0m"
+BLACK_ON = "\033[38;2;0;0;0;48;2;{};{};{}m"
+TOLD_FROM = 0.25  # of the strongest word: without colour, weaker ones have no number
+
+
+def look_as_text(look: Look, *, colour: bool) -> str:
+    case = look.case
+    right = "" if case.right is None else f"   right: {case.right}"
+    rows = {"mattered": (look.mattered, True), "attention": (look.attended, False),
+            "one head": (look.attended_most, False)}  # fmt: skip
+    lines = [printable(f"{case.example + 1:>6}  {case.asked}   said: {case.said}{right}")]
+    for name, (values, signed) in rows.items():
+        words = row(case.words, values, signed=signed, colour=colour)
+        lines.append(f"        {name:<10}{words}")
+    return "\n".join(lines)
+
+
+def row(words: Sequence[Word], values: WordValues, *, signed: bool, colour: bool) -> str:
+    if colour:
+        grounds = colours_of(words, values, signed=signed)
+        return " ".join(painted(printable(w.text), c) for w, c in zip(words, grounds, strict=True))
+    shares = shares_of(words, values)
+    texts = [printable(word.text) for word in words]
+    return " ".join(
+        numbered(text, value, signed=signed) if abs(share) >= TOLD_FROM else text
+        for text, value, share in zip(texts, values, shares, strict=True)
+    )
+
+
+def painted(text: str, colour: Colour) -> str:
+    return f"{BLACK_ON.format(*colour)}{text}{END}"
+
+
+def numbered(text: str, value: float | np.floating, *, signed: bool) -> str:
+    return f"{text}({value:+.2g})" if signed else f"{text}({value:.0%})"
+
+
+def printable(text: str) -> str:
+    """Without characters that a terminal would obey."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)

@@ -118,6 +118,13 @@ def answers_of(predictor: Predictor, examples: list[Any]) -> list[Case]:
     return cases_of(kind, examples, readings, predictions, opened.tokenizer)
 
 
+class Chosen(NamedTuple):
+    """Cases to be shown, and in words which they are."""
+
+    cases: list[Case]
+    what: str
+
+
 def chosen_cases(cases: list[Case], settings: LookingSettings, kind: Kind) -> Chosen:
     """The errors, the surest first; where there is none, or nobody knows, answers as they come."""
     known = [case for case in cases if case.right is not None]
@@ -131,13 +138,6 @@ def chosen_cases(cases: list[Case], settings: LookingSettings, kind: Kind) -> Ch
         return Chosen(shown, f"Of {len(known):,} answers those are shown that are furthest off.")
     told = f"{len(wrong):,} of {len(known):,} answers are wrong"
     return Chosen(shown, f"{told}; those that the model is surest of come first.")
-
-
-class Chosen(NamedTuple):
-    """Cases to be shown, and in words which they are."""
-
-    cases: list[Case]
-    what: str
 
 
 def note_of(hidden: Hidden | None) -> str:

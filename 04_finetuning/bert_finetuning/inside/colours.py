@@ -32,7 +32,7 @@ def colours_of(words: Sequence[Word], values: WordValues, *, signed: bool) -> li
     """`signed`: contributions for and against; else shares of attention."""
     return [
         between(WHITE, (FOR if share >= 0 else AGAINST) if signed else LOOKED_AT, abs(share))
-        for share in shares_of(words, values)
+        for share in shares_of(words, values).tolist()
     ]
 
 

@@ -66,7 +66,7 @@ def row(name: str, words: Sequence[Word], values: WordValues, *, signed: bool) -
     spans = [
         f'<span {ground(colour)}{special(word)} title="{number(value, signed=signed)}">'
         f"{escape(word.text)}</span>"
-        for word, value, colour in zip(words, values, colours, strict=True)
+        for word, value, colour in zip(words, values.tolist(), colours, strict=True)
     ]
     return f'<p class="row"><b>{name}</b>{" ".join(spans)}</p>'
 

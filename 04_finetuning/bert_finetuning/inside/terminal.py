@@ -3,15 +3,13 @@ no colour."""
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from bert_finetuning.inside.colours import Colour, colours_of, shares_of
 from bert_finetuning.inside.looks import Look, WordValues
 from bert_finetuning.inside.words import Word
 
 END = "\033[0m"
 BLACK_ON = "\033[38;2;0;0;0;48;2;{};{};{}m"
-TOLD_FROM = 0.25  # of the strongest word: without colour, weaker ones have no number
+PAINTED_FROM, TOLD_FROM = 0.08, 0.25  # of the strongest word; weaker ones stay as they are
 
 
 def look_as_text(look: Look, *, colour: bool) -> str:
@@ -27,14 +25,16 @@ def look_as_text(look: Look, *, colour: bool) -> str:
 
 
 def row(words: Sequence[Word], values: WordValues, *, signed: bool, colour: bool) -> str:
+    texts, shares = [printable(word.text) for word in words], shares_of(words, values).tolist()
     if colour:
         grounds = colours_of(words, values, signed=signed)
-        return " ".join(painted(printable(w.text), c) for w, c in zip(words, grounds, strict=True))
-    shares = shares_of(words, values)
-    texts = [printable(word.text) for word in words]
+        return " ".join(
+            painted(text, ground) if abs(share) >= PAINTED_FROM else text
+            for text, ground, share in zip(texts, grounds, shares, strict=True)
+        )
     return " ".join(
         numbered(text, value, signed=signed) if abs(share) >= TOLD_FROM else text
-        for text, value, share in zip(texts, values, shares, strict=True)
+        for text, value, share in zip(texts, values.tolist(), shares, strict=True)
     )
 
 
@@ -42,7 +42,7 @@ def painted(text: str, colour: Colour) -> str:
     return f"{BLACK_ON.format(*colour)}{text}{END}"
 
 
-def numbered(text: str, value: float | np.floating, *, signed: bool) -> str:
+def numbered(text: str, value: float, *, signed: bool) -> str:
     return f"{text}({value:+.2g})" if signed else f"{text}({value:.0%})"
 
 

@@ -1,0 +1,299 @@
+"""Causal or bidirectional: who may look at whom, attention under both, and how far words reach."""
+
+import math
+
+import pytest
+import torch
+
+from autograder import checks
+from bert_lowlevel import attention as chapter
+
+PADDED = [
+    [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 1, 0, 1, 1]],  # padding at the end, none, anywhere
+    [[1, 1, 1, 1, 0, 0, 0]],  # batch 1
+    [[1, 0], [1, 1]],  # as many rows as tokens
+    [[0, 0, 0], [1, 1, 1]],  # a row that is all padding
+    [[1]],
+]
+
+
+def expected_visible(attention_mask, causal):
+    seq = attention_mask.shape[1]
+    return chapter.visible_keys(attention_mask.long(), causal=causal)[:, 0].expand(-1, seq, seq)
+
+
+def mask_mistakes(attention_mask, causal):
+    seq = attention_mask.shape[1]
+    keys = attention_mask.bool()[:, None, :].expand(-1, seq, seq)
+    queries = keys.transpose(1, 2)
+    lower = torch.ones(seq, seq, dtype=torch.bool).tril()
+    right = expected_visible(attention_mask, causal)
+    everything = torch.ones_like(right)
+    wrong = {
+        "True and False are exchanged: True is where a token may look": ~right,
+        "the mask is laid over the queries: nobody looks at padding, so it belongs to the keys, "
+        "the columns": queries & (lower if causal else everything),
+        "queries that are padding are hidden too: only keys are": (
+            keys & queries & (lower if causal else everything)),
+        "padding is in sight: attention_mask is not used": (
+            lower.expand_as(right) if causal else everything),
+        "the mask of the first example is used for all": right[:1].expand_as(right),
+    }  # fmt: skip
+    if not causal:
+        return wrong | {"the triangle is there although causal is False": keys & lower}
+    return {
+        "causal is not used: every token looks to its right": keys,
+        "the triangle is upside down: a token may look to its left, where columns have smaller "
+        "numbers": keys & lower.T,
+        "the diagonal is missing: every token may look at itself": keys & lower.tril(-1),
+        "the triangle reaches one token too far to the right": (
+            keys & torch.ones(seq, seq, dtype=torch.bool).tril(1)
+        ),
+        "one of the two conditions is enough (|): both must hold (&)": keys | lower,
+        **wrong,
+    }
+
+
+@pytest.mark.weight(3)
+def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student):
+    for causal in (False, True):
+        for rows in PADDED:
+            for dtype in (torch.int64, torch.int32, torch.bool):
+                attention_mask = torch.tensor(rows, dtype=dtype)
+                checks.same(
+                    student.visible_keys(attention_mask, causal=causal),
+                    expected_visible(attention_mask, causal),
+                    of=f"visible, causal={causal}",
+                    mistakes={
+                        "numbers to be added to the scores: asked for are truth values": (
+                            lambda out: out.is_floating_point()
+                        ),
+                        "(batch, 1, 1, seq) or the like is right for broadcasting; asked for is "
+                        "the whole table, (batch, seq, seq)": (
+                            lambda out, size=attention_mask.shape: (
+                                out.shape != (*size, size[1]) and out.numel() <= size.numel() ** 2
+                            )
+                        ),
+                        **mask_mistakes(attention_mask, causal),
+                    },
+                )
+
+
+def test_without_causal_it_is_bert(student):
+    attention_mask = torch.tensor(PADDED[0])
+    checks.same(
+        student.visible_keys(attention_mask),
+        expected_visible(attention_mask, False),
+        of="visible",
+        mistakes=mask_mistakes(attention_mask, False),
+    )
+
+
+def test_the_picture_has_x_where_a_token_may_look(student):
+    tables = [expected_visible(torch.tensor(rows), causal)[0]
+              for rows in PADDED[:2] for causal in (False, True)]  # fmt: skip
+    for visible in tables:
+        lines = ["".join("OX"[may] for may in row) for row in visible.long().tolist()]
+        turned = ["".join(column) for column in zip(*lines, strict=True)]
+        checks.same(
+            student.picture(visible),
+            lines,
+            of="the picture",
+            mistakes={
+                "X and O are exchanged": [line.translate({88: 79, 79: 88}) for line in lines],
+                "rows and columns are exchanged: a string is a query": turned,
+                "one string for all: asked for is a list with a string for each query": (
+                    lambda out: type(out) is str
+                ),
+                "there is something between the letters": (
+                    lambda out, lines=lines: (
+                        ["".join(c for c in x if c in "XO") for x in out] == lines
+                    )
+                ),
+            },
+        )
+
+
+def case(batch, heads, seq, head_dim, *, seed=5, dtype=torch.float64, scale=1.0):
+    """Query, key, value; and a table of truth values of no special form."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (batch, heads, seq, head_dim)
+    q, k, v = (torch.randn(shape, generator=generator, dtype=dtype) for _ in range(3))
+    visible = torch.rand(batch, seq, seq, generator=generator) < 0.6
+    visible = visible | torch.eye(seq, dtype=torch.bool)
+    return q * scale, k, v, visible
+
+
+def right_attention(q, k, v, visible):
+    mask = visible[:, None]
+    return chapter.attention_by_hand(q, k, v, mask), chapter.attention_shares(q, k, mask)
+
+
+def attention_mistakes(q, k, v, visible):
+    mask = visible[:, None]
+    raw = q @ k.transpose(-1, -2)
+
+    def of(shares):
+        return shares @ v, shares
+
+    def hidden(scores, fill=-math.inf, dim=-1):
+        return scores.masked_fill(~mask, fill).softmax(dim).nan_to_num()
+
+    root = math.sqrt(q.shape[-1])
+    found = {
+        "the mask is not used": of((raw / root).softmax(-1)),
+        "the mask is laid on after the softmax: the shares of a query no longer add up to 1": (
+            of((raw / root).softmax(-1) * mask)),
+        "True and False are exchanged: True is where a token may look": (
+            of((raw / root).masked_fill(mask, -math.inf).softmax(-1).nan_to_num())),
+        "visible was turned: its rows are the queries": (
+            of((raw / root).masked_fill(~mask.transpose(-1, -2), -math.inf).softmax(-1))),
+        "the scores are not divided by √head_dim": of(hidden(raw)),
+        "the scores are divided by head_dim, not by its root": of(hidden(raw / q.shape[-1])),
+        "divided by the root of the whole hidden size: each head has head_dim numbers": (
+            of(hidden(raw / math.sqrt(q.shape[-1] * q.shape[1])))),
+        "the softmax runs over the queries, not over the keys": of(hidden(raw / root, dim=-2)),
+        "hidden scores are set to 0: exp(0) is 1, not 0": of(hidden(raw / root, fill=0.0)),
+    }  # fmt: skip
+    if q.shape[0] == q.shape[1]:  # only then does it fit
+        crossed = of((raw / root).masked_fill(~visible, -math.inf).softmax(-1))
+        found["visible has no axis for the heads: its example b was laid on every head b"] = crossed
+    return found
+
+
+@pytest.mark.weight(3)
+def test_attention_takes_from_visible_keys_alone(student):
+    for sizes in [(2, 3, 5, 4), (1, 1, 4, 2), (3, 2, 1, 5), (2, 2, 4, 3), (2, 4, 3, 8)]:
+        inputs = case(*sizes)
+        named = attention_mistakes(*inputs)
+        context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+        right = right_attention(*inputs)
+        checks.same(shares, right[1], of="the shares",
+                    mistakes={name: wrong[1] for name, wrong in named.items()})  # fmt: skip
+        checks.same(context, right[0], of="the context", mistakes={
+            "the context is that of another mask than the shares": lambda out: True})  # fmt: skip
+
+
+def test_a_query_that_sees_nothing_takes_nothing(student):
+    q, k, v, visible = case(3, 2, 4, 3, seed=6)
+    visible[0] = False  # all padding
+    visible[1, 2] = False
+    context, shares = checks.parts(student.attention(q, k, v, visible), "context", "shares")
+    right = right_attention(q, k, v, visible)
+    named = {
+        "softmax of nothing but -inf is NaN": lambda out: bool(out.isnan().any()),
+        "a large negative number in place of -inf: where all scores have it, all shares are "
+        "equal": lambda out: not torch.any(out[0] == 0).item(),
+    }
+    checks.same(shares, right[1], of="the shares", mistakes=named)
+    checks.same(context, right[0], of="the context", mistakes=named)
+
+
+def test_hidden_keys_stay_hidden_whatever_their_scores(student):
+    for scale in (1e6, 1e-6):
+        inputs = case(2, 3, 5, 4, scale=scale, seed=7)
+        context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+        right = right_attention(*inputs)
+        named = {
+            "-10,000 or the like in place of -inf: a large score gets through": (
+                lambda out, hidden=~inputs[3][:, None]: bool(((out > 0) & hidden).any())),
+            "exp overflows: use torch's softmax": lambda out: bool(out.isnan().any()),
+        }  # fmt: skip
+        checks.same(shares, right[1], of=f"the shares, scores times {scale:g}", mistakes=named)
+        checks.same(context, right[0], of="the context")
+
+
+@pytest.mark.weight(2)
+def test_gradient_reaches_query_key_and_value(student):
+    q, k, v, visible = case(2, 3, 5, 4, seed=8)
+    visible[1, 3] = False
+    visible[0, :, 2] = False  # nobody looks at token 2 of the first example
+    generator = torch.Generator().manual_seed(9)
+    upstream = tuple(torch.randn(x.shape, generator=generator, dtype=x.dtype)
+                     for x in right_attention(q, k, v, visible))  # fmt: skip
+    wanted = {"query": q, "key": k, "value": v}
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+    found = torch.autograd.grad(right_attention(*leaves, visible), leaves, upstream)
+    _, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
+    for name, right in zip(wanted, found, strict=True):
+        checks.same(
+            gradients[name],
+            right,
+            of=f"the gradient of {name}",
+            mistakes={
+                "the way back is cut: detach, no_grad or .data on the way": lambda out: out is None,
+                "NaN comes back from a query that sees nothing": (
+                    lambda out: bool(out.isnan().any())
+                ),
+                "part of the way back is cut: detach, no_grad or .data?": lambda out: True,
+            },
+        )
+
+
+@pytest.mark.weight(3)
+def test_words_travel_from_layer_to_layer(student):
+    generator = torch.Generator().manual_seed(10)
+    window = torch.ones(6, 6).tril(1).triu(-1).bool()[None]
+    but_next = ~torch.ones(6, 6).triu(1).tril(1).bool()[None]
+    sparse = torch.rand(3, 7, 7, generator=generator) < 0.2
+    causal = expected_visible(torch.tensor(PADDED[0]), True)
+    both_sides = expected_visible(torch.ones(2, 8, dtype=torch.int64), False)
+    for visible in (window, but_next, sparse, causal, both_sides):
+        for layers in (3, 0, 1, 2, 100):
+            right = reach(visible, layers)
+            eye = torch.eye(visible.shape[-1], dtype=torch.bool).expand_as(visible)
+            powers = torch.linalg.matrix_power(visible.double(), layers) > 0
+            checks.same(
+                student.reached(visible, layers),
+                right,
+                of=f"reached after {layers} layers",
+                mistakes={
+                    "the residual connection is left out: a state keeps what it had": powers,
+                    "the residual connection is left out of the layers after the first": (
+                        powers | eye if layers else None
+                    ),
+                    "the number of layers is not used: this is one layer": reach(visible, 1),
+                    "a layer too many": reach(visible, layers + 1),
+                    "a layer too few": reach(visible, max(0, layers - 1)),
+                    "rows and columns are exchanged: the row is reached by the column": (
+                        right.transpose(1, 2)
+                    ),
+                    "the numbers of paths have outgrown their type: after each layer, ask only "
+                    "whether there is one": (
+                        lambda out, many=layers == 100: many and bool((out != right).any())  # noqa: B023
+                    ),
+                },
+            )
+
+
+def reach(visible, layers):
+    """The same by following every word, one layer after another."""
+    batch, seq, _ = visible.shape
+    found = torch.zeros_like(visible)
+    for b in range(batch):
+        looks = [{i} | set(visible[b, i].nonzero().flatten().tolist()) for i in range(seq)]
+        sources = [{i} for i in range(seq)]
+        for _ in range(min(layers, seq)):  # a longer way than all tokens leads nowhere new
+            sources = [set().union(*(sources[k] for k in looks[i])) for i in range(seq)]
+        for i, reached in enumerate(sources):
+            found[b, i, list(reached)] = True
+    return found
+
+
+def test_types_stay_and_gaps_in_memory_do_no_harm(student):
+    for dtype in (torch.float32, torch.float64):
+        q, k, v, visible = case(2, 2, 6, 8, dtype=dtype, seed=11)
+        for inputs in ((q, k, v, visible), (q[..., ::2], k[..., ::2], v[..., ::2], visible)):
+            context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+            right = right_attention(*inputs)
+            checks.same(shares, right[1], of="the shares")
+            checks.same(context, right[0], of="the context")
+
+
+def test_nothing_is_left_behind(student):
+    q, k, v, visible = case(2, 3, 5, 4)
+    visible[0, 1] = False
+    checks.leaves_no_trace(student.visible_keys, torch.tensor(PADDED[0]), causal=True)
+    checks.leaves_no_trace(student.picture, visible[0])
+    checks.leaves_no_trace(student.attention, q, k, v, visible)
+    checks.leaves_no_trace(student.reached, visible, 2)

@@ -1,0 +1,153 @@
+"""Wrong answers to 02_sentence_pairs, as edits of the solution, and the words that name each."""
+
+END = "end = end_of_stretch(sentences, start, target)"
+MIDDLE = "middle = int(rng.integers(start + 1, end)) if end - start > 1 else end"
+IF = "if end - start == 1 or rng.random() < random_next:"
+OTHER = "other = int(rng.integers(len(documents) - 1))"
+STEP = "other += other >= index"
+FIRST = "first = int(rng.integers(len(documents[other])))"
+LAST = "last = end_of_stretch(documents[other], first, target - len(a))"
+RANDOM = "pairs.append((a, joined(documents[other][first:last]), IS_RANDOM))"
+NEXT = "pairs.append((a, joined(sentences[middle:end]), IS_NEXT))"
+BACK = "start = middle  # B was not used: its sentences go back"
+COPIES = "a, b = list(a), list(b)"
+FITS = "while len(a) + len(b) > room:"
+LONGER = "longer = a if len(a) > len(b) else b"
+COIN = "del longer[0 if rng.random() < 0.5 else -1]"
+TOKENS = "tokens = [cls_id, *a, sep_id, *b, sep_id]"
+TYPES = "types = [0] * (len(a) + 2) + [1] * (len(b) + 1) + padding"
+MASK = "mask = [1] * len(tokens) + padding"
+IDS = "ids = tokens + [pad_id] * len(padding)"
+RETURN = "return tuple(np.array(row, np.int64) for row in (ids, types, mask))"
+
+WRONG = {
+    "labels reversed": ([("IS_NEXT, IS_RANDOM = 0, 1", "IS_NEXT, IS_RANDOM = 1, 0")],
+                        "the labels are reversed"),
+    "sentence order": (
+        [(RANDOM, "pairs.append((joined(sentences[middle:end]) or a, a, IS_RANDOM))")],
+        "wrong order are another task"),
+    "random B from the same document": (
+        [(STEP, "other = index")], "may be the document itself"),
+    "random document may be the same": (
+        [(OTHER, "other = int(rng.integers(len(documents)))"), (STEP, "")],
+        "may be the document itself"),
+    "last document never drawn": (
+        [(OTHER, "other = int(rng.integers(len(documents) - 2)) if len(documents) > 2 else 0")],
+        "the draw ends too early"),
+    "always the next document": (
+        [(OTHER, "other = (index + 1) % len(documents)"), (STEP, "")],
+        "not drawn at all"),
+    "the next document in place of the same": (
+        [(OTHER, "other = int(rng.integers(len(documents)))"),
+         (STEP, "other = (other + 1) % len(documents) if other == index else other")],
+        "the document behind is drawn in place of the document itself"),
+    "documents by their length": (
+        [(OTHER, "sizes = np.array([len(d) * (i != index) for i, d in enumerate(documents)])\n"
+                 "            other = int(rng.choice(len(documents), p=sizes / sizes.sum()))"),
+         (STEP, "")],
+        "documents are drawn by their number of sentences"),
+    "random B begins its document": ([(FIRST, "first = 0")], "not drawn at all"),
+    "random B never begins with the last": (
+        [(FIRST, "first = int(rng.integers(max(len(documents[other]) - 1, 1)))")],
+        "the draw ends too early"),
+    "random B is one sentence": ([(LAST, "last = first + 1")], "a random B is one sentence"),
+    "random B has target tokens": (
+        [(LAST, LAST.replace(" - len(a)", ""))], "a random B has the target - len(A) tokens"),
+    "random B is the whole document": ([(LAST, "last = None")], "a random B ends as soon as"),
+    "put-aside sentences are lost": ([(BACK, "start = end")], "put aside are lost"),
+    "empty B": (
+        [(IF, "if rng.random() < random_next:")], "a chunk of one sentence has nothing"),
+    "A takes the whole chunk": (
+        [(MIDDLE, MIDDLE.replace("start + 1, end)", "start + 1, end + 1)"))],
+        "A leaves one sentence at least"),
+    "A never takes all but one": (
+        [(MIDDLE, "middle = int(rng.integers(start + 1, max(end - 1, start + 2)))")],
+        "the draw ends too early"),
+    "A is always one sentence": ([(MIDDLE, "middle = start + 1")], "not drawn at all"),
+    "A is half of the chunk": (
+        [(MIDDLE, "middle = start + max(1, (end - start) // 2)")], "not drawn at all"),
+    "random_next ignored": ([(IF, IF.replace("random_next", "0.5"))], "random_next is ignored"),
+    "random_next is the share of IsNext": (
+        [(IF, IF.replace("<", ">"))], "the chance of a random pair, not of IsNext"),
+    "one draw for all pairs": (
+        [(IF, IF.replace("rng.random()", "fate")),
+         ("pairs, start = [], 0", "pairs, start, fate = [], 0, rng.random()")],
+        "pair is random"),
+    "never random": ([(IF, "if end - start == 1:")], "no pair is random"),
+    "two chunks where one is full": (
+        [("tokens < target:", "tokens <= target:")], "as soon as it has target tokens"),
+    "chunks never above target": (
+        [("tokens < target:", "tokens + len(sentences[end]) <= target:")],
+        "ends before it is full"),
+    "end of the document lost": (
+        [(END, f"{END}\n        if len(joined(sentences[start:end])) < target:\n"
+               "            break")],
+        "the end of a document makes a chunk too"),
+    "the document is written into": (
+        [("    return [token for sentence in sentences for token in sentence]",
+          "    a = sentences[0]\n    for more in sentences[1:]:\n        a += more\n    return a")],
+        "changed its input in place"),
+    "its own seed": (
+        [("sentences = documents[index]",
+          "sentences = documents[index]\n    rng = np.random.default_rng(0)")],
+        "the function seeds a generator of its own"),
+    "Python's generator": (
+        [("rng.random() < random_next", "__import__('random').random() < random_next")],
+        "a draw does not come from rng"),
+    "only the back is cut": ([(COIN, "del longer[-1]")], "only the back is cut"),
+    "only the front is cut": ([(COIN, "del longer[0]")], "only the front is cut"),
+    "one coin for all tokens": (
+        [(COPIES, f"{COPIES}\n    end = 0 if rng.random() < 0.5 else -1"),
+         (COIN, "del longer[end]")],
+        "one coin for all tokens"),
+    "front and back in turn": (
+        [(COIN, "del longer[-((len(a) + len(b)) % 2)]")], "no coin is tossed"),
+    "a coin that is not fair": ([(COIN, COIN.replace("0.5", "0.6"))], "the coin is not fair"),
+    "one coin for five tokens": (
+        [(FITS, f"coin = rng.random()\n    {FITS}"),
+         (COIN, "coin = rng.random() if (len(a) + len(b)) % 5 == 0 else coin\n"
+                "        del longer[0 if coin < 0.5 else -1]")],
+        "one coin decides for several tokens"),
+    "only B is cut": ([(LONGER, "longer = b or a")], "it is the longer segment's turn"),
+    "the shorter is cut": ([(LONGER, "longer = (a if len(a) < len(b) else b) or a or b")],
+                           "it is the longer segment's turn"),
+    "A is cut when they are equal": (
+        [(LONGER, LONGER.replace(">", ">="))], "B loses the token"),
+    "half of the room each": (
+        [(FITS, "while len(a) > room // 2 or len(b) > room // 2:"),
+         (LONGER, "longer = a if len(a) > room // 2 else b")],
+        "each segment gets half of the room"),
+    "room for special tokens kept": ([(FITS, FITS.replace("room", "room - 3"))],
+                                     "the special tokens are no part of room"),
+    "one too many": ([(FITS, FITS.replace(">", ">="))], "one token too many is cut"),
+    "segments cut in place": ([(COPIES, "pass")], "changed its input in place"),
+    "types all 0": ([(TYPES, "types = [0] * seq_length")], "the types are 0 everywhere"),
+    "types 1 on padding": (
+        [(TYPES, TYPES.replace("+ padding", "+ [1] * len(padding)"))], "padding has type 0"),
+    "first [SEP] has type 1": (
+        [(TYPES, TYPES.replace("+ 2", "+ 1").replace("(len(b) + 1", "(len(b) + 2"))],
+        "the first [SEP] belongs to A"),
+    "last [SEP] has type 0": (
+        [(TYPES, TYPES.replace("(len(b) + 1)", "len(b) + [0]"))], "the last [SEP] belongs to B"),
+    "types 1 and 2": (
+        [(TYPES, "types = [1] * (len(a) + 2) + [2] * (len(b) + 1) + padding")],
+        "not 1 and 2"),
+    "no [SEP] between": ([(TOKENS, "tokens = [cls_id, *a, *b, sep_id]")],
+                         "the [SEP] between A and B is missing"),
+    "[CLS] in front of B": ([(TOKENS, "tokens = [cls_id, *a, cls_id, *b, sep_id]")],
+                          "[CLS] stands once"),
+    "ids written in": ([(TOKENS, "tokens = [101, *a, 102, *b, 102]")],
+                       "is missing"),
+    "padding is always 0": ([(IDS, "ids = tokens + padding")], "pad_id is ignored"),
+    "padding in front": ([(IDS, "ids = [pad_id] * len(padding) + tokens")],
+                         "padding stands behind"),
+    "mask read off the ids": (
+        [(RETURN, f"mask = [int(i != 0) for i in ids]\n    {RETURN}")], "read off the ids"),
+    "mask read off pad_id": (
+        [(RETURN, f"mask = [int(i != pad_id) for i in ids]\n    {RETURN}")], "read off the ids"),
+    "mask reversed": (
+        [(MASK, "mask = [0] * len(tokens) + [1] * len(padding)")], "the mask is reversed"),
+    "mask all 1": ([(MASK, "mask = [1] * seq_length")], "the mask is 1 everywhere"),
+    "int32": ([(RETURN, RETURN.replace("int64", "int32"))], "the wrong type"),
+    "lists": ([(RETURN, "return ids, types, mask")], "expected a NumPy array"),
+}  # fmt: skip

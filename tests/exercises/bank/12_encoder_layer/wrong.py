@@ -1,0 +1,137 @@
+"""Wrong answers to 12_encoder_layer, as edits of the solution, and the words that name each."""
+
+SPLIT = ".unflatten(-1, (heads, -1)).transpose(1, 2)"
+SCALE = "/ math.sqrt(query.shape[-1])"
+PADDING = "is_padding = attention_mask[:, None, None, :] == 0"
+FILL = "scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)"
+SHARES = "shares = F.dropout(scores.softmax(dim=-1), attention_dropout, training)"
+MERGE = "return (shares @ value).transpose(1, 2).flatten(2)"
+CONTEXT = "heads=heads, attention_dropout=attention_dropout, training=training,"
+DROP = 'dense(context, weights, "attention.output.dense"), hidden_dropout, training'
+FIRST = 'x = norm(x + attended, weights, "attention.output.LayerNorm", eps)'
+GELU = 'wide = F.gelu(dense(x, weights, "intermediate.dense"))'
+WORKED = 'worked = F.dropout(dense(wide, weights, "output.dense"), hidden_dropout, training)'
+LAST = 'return norm(x + worked, weights, "output.LayerNorm", eps)'
+NORM = 'return F.layer_norm(x, scale.shape, scale, weights[f"{name}.bias"], eps)'
+DENSE = 'return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])'
+START = "context = self_attention(\n        x,"
+ROLE = 'dense(x, weights, f"attention.self.{role}")'
+
+WRONG = {
+    "mask not used": ([(FILL, "pass")], "the mask is not used"),
+    "mask on the queries": (
+        [(PADDING, "is_padding = attention_mask[:, None, :, None] == 0")],
+        "the mask hides queries, not keys"),
+    "mask turned about": ([(PADDING, PADDING.replace("== 0", "== 1"))], "turned about"),
+    "mask added as it is": (
+        [(FILL, "scores = scores + attention_mask[:, None, None, :]")],
+        "the mask itself is added"),
+    "-inf": ([(FILL, "scores = scores.masked_fill(is_padding, -math.inf)")],
+             "a softmax of nothing but -inf is NaN"),
+    "shares of padding set to 0 after the softmax": (
+        [(FILL, "pass"), (SHARES, f"{SHARES}\n    shares = shares.masked_fill(is_padding, 0)")],
+        "padding is struck out after the softmax"),
+    "no scale": ([(SCALE, "/ 1.0")], "the scores are not divided"),
+    "scale of the whole width": (
+        [(SCALE, "/ math.sqrt(x.shape[-1])")], "the scores are divided by √hidden"),
+    "scale without the root": ([(SCALE, "/ query.shape[-1]")], "its root is missing"),
+    "softmax over the queries": (
+        [("scores.softmax(dim=-1)", "scores.softmax(dim=-2)")],
+        "the softmax runs over the queries"),
+    "heads by a reshape": (
+        [(SPLIT, ".reshape(x.shape[0], heads, x.shape[1], -1)"), (MERGE,
+         "return (shares @ value).reshape(x.shape)")],
+        "a reshape mixes tokens into heads"),
+    "heads merged by a reshape": (
+        [(MERGE, "return (shares @ value).reshape(x.shape)")],
+        "the heads are put together without a transpose"),
+    "one head": ([(SPLIT, ".unflatten(-1, (1, -1)).transpose(1, 2)")], "heads is not used"),
+    "two heads written in": ([(SPLIT, ".unflatten(-1, (2, -1)).transpose(1, 2)")], None),
+    "query and key exchanged": (
+        [('for role in ("query", "key", "value")', 'for role in ("key", "query", "value")')],
+        "query and key are exchanged"),
+    "keys for values": (
+        [('for role in ("query", "key", "value")', 'for role in ("query", "key", "key")')],
+        "the key's projection is used"),
+    "no biases": ([(DENSE, 'return F.linear(x, weights[f"{name}.weight"])')],
+                  "the biases are left out"),
+    "pre-LN": (
+        [(START, 'given = x\n    x = norm(x, weights, "attention.output.LayerNorm", eps)\n    '
+                 "context = self_attention(\n        x,"),
+         (FIRST, 'given = given + attended\n'
+                 '    x = norm(given, weights, "output.LayerNorm", eps)'),
+         (LAST, "return given + worked")],
+        "pre-LN"),
+    "layer_norm's own eps": ([(NORM, NORM.replace(", eps)", ")"))],
+                             "F.layer_norm takes 1e-5 unless it is told"),
+    "eps written in": ([(NORM, NORM.replace(", eps)", ", 1e-12)"))], "1e-12 is written in"),
+    "no first residual": ([(FIRST, FIRST.replace("x + attended", "attended"))],
+                          "the first residual is missing"),
+    "no second residual": ([(LAST, LAST.replace("x + worked", "worked"))],
+                           "the second residual is missing"),
+    "second residual from the layer's input": (
+        [(FIRST, f"given = x\n    {FIRST}"), (LAST, LAST.replace("x + worked", "given + worked"))],
+        "the second residual is the layer's input"),
+    "tanh GELU": ([(GELU, GELU[:-1] + ', approximate="tanh")')], "GELU in its tanh form"),
+    "ReLU": ([(GELU, GELU.replace("gelu", "relu"))], "ReLU, where BERT has GELU"),
+    "no activation": ([(GELU, 'wide = dense(x, weights, "intermediate.dense")')],
+                      "the activation between the two dense layers is missing"),
+    "one norm twice": ([(LAST, LAST.replace('"output.Layer', '"attention.output.Layer'))],
+                       "the same layer norm is used twice"),
+    "no last norm": ([(LAST, "return x + worked")], "the last layer norm is missing"),
+    "context detached": ([(DROP, DROP.replace("context,", "context.detach(),"))],
+                         "the graph is cut"),
+    "weights by .data": ([(DENSE, DENSE.replace("], w", "].data, w"))], "no gradient reaches"),
+    "no_grad": (
+        [("context = self_attention(", "context = torch.no_grad()(self_attention)(")],
+        "the graph is cut"),
+    "dropout always": (
+        [(WORKED, WORKED.replace(", training)", ")"))],
+        "F.dropout(x, p) has training=True"),
+    "dropout of the shares always": (
+        [(SHARES, SHARES.replace(", training)", ")"))], "F.dropout(x, p) has training=True"),
+    "dropout never": (
+        [(DROP, DROP.replace("training", "False")), (WORKED, WORKED.replace("training", "False"))],
+        "there is no dropout here in training"),
+    "no dropout of the second half": (
+        [(WORKED, 'worked = dense(wide, weights, "output.dense")')],
+        "there is no dropout here in training"),
+    "no dropout of the shares": ([(SHARES, "shares = scores.softmax(dim=-1)")],
+                                 "there is no dropout of the shares in training"),
+    "dropout of the sum": (
+        [(DROP, DROP.replace("hidden_dropout", "0.0")),
+         (FIRST, "x = F.dropout(x + attended, hidden_dropout, training)\n"
+                 '    x = norm(x, weights, "attention.output.LayerNorm", eps)')],
+        "dropout after the sum or after the norm"),
+    "dropout after the norm": (
+        [(WORKED, WORKED.replace("hidden_dropout", "0.0")),
+         (LAST, 'return F.dropout(norm(x + worked, weights, "output.LayerNorm", eps), '
+                "hidden_dropout, training)")],
+        "dropout after the sum or after the norm"),
+    "dropout of the values": (
+        [(SHARES, "shares = scores.softmax(dim=-1)"),
+         (MERGE, "context = (shares @ value).transpose(1, 2).flatten(2)\n"
+                 "    return F.dropout(context, attention_dropout, training)")],
+        "dropout strikes out numbers of the values"),
+    "dropout written in": (
+        [(DROP, DROP.replace("hidden_dropout", "0.1")),
+         (WORKED, WORKED.replace("hidden_dropout", "0.1"))],
+        "0.1 is written in"),
+    "dropout as the share that is kept": (
+        [(DROP, DROP.replace("hidden_dropout", "1 - hidden_dropout if training else 0.0")),
+         (WORKED, WORKED.replace("hidden_dropout", "1 - hidden_dropout if training else 0.0"))],
+        "the share that is struck out, not kept"),
+    "dropout without growing": (
+        [(WORKED, WORKED + "\n    worked = worked * (1 - hidden_dropout if training else 1)")],
+        "what stays must grow"),
+    "dropout of the shares not handed on": (
+        [(CONTEXT, "heads=heads, attention_dropout=attention_dropout,")],
+        "is not handed on to self_attention"),
+    "x changed in place": (
+        [(FIRST, "x += attended\n"
+                 '    x = norm(x, weights, "attention.output.LayerNorm", eps)')],
+        "changed its input in place"),
+    "always float32": ([(LAST, LAST.replace("eps)", "eps).float()"))], "the wrong type"),
+    "NumPy returned": ([(LAST, LAST.replace("eps)", "eps).detach().numpy()"))],
+                       "expected a torch tensor"),
+}  # fmt: skip

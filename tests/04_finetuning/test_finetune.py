@@ -21,6 +21,7 @@ from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.finetune import finetune
 from bert_finetuning.folders import open_finetuned
 from bert_finetuning.known_tasks import KNOWN
+from bert_finetuning.opening import few_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
 from bert_finetuning.tasks import GLUE
@@ -171,8 +172,16 @@ def test_pretrained_or_not_is_one_option(settings, files):
     assert "praise" not in vocabulary and {"good", "soup", "film"} <= set(vocabulary)
 
 
-def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings):
+def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monkeypatch):
+    drawn = []
+
+    def few(examples: list, count: int, *, seed: int) -> list:
+        drawn.append(few_of(examples, count, seed=seed))
+        return drawn[-1]
+
+    monkeypatch.setattr("bert_finetuning.finetune.few_of", few)
     outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
+    assert [len(each) for each in drawn] == [8, 8] and drawn[0] != drawn[1]
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
 
@@ -228,14 +237,15 @@ def test_a_killed_run_goes_on_to_identical_metrics_and_weights(settings, capsys)
 
 def test_the_same_command_again_repeats_nothing_and_more_seeds_are_added(settings):
     one = finetune(settings)
-    before = measured(settings.out / "seed-0")
+    result = settings.out / "seed-0" / "result.json"
+    before = result.stat().st_mtime_ns
     again = finetune(replace(settings, seeds=2))
-    assert measured(settings.out / "seed-0") == before
+    assert result.stat().st_mtime_ns == before
     assert again.results[0] == one.results[0] and len(again.results) == 2
 
 
 def test_two_ranks_end_with_the_weights_of_one(settings):
-    """Ninety examples in sevens: the last batch has six, and two when cut; one rank may idle."""
+    """Ninety examples in batches of 89 and 1: of the second one rank has nothing."""
     settings = replace(settings, hidden_dropout=0.0, attention_dropout=0.0, batch_size=89)
     both = replace(settings, out=settings.out.with_name("both"), micro_batch_size=20)
     finetune(settings)

@@ -136,9 +136,19 @@ def test_a_task_is_learnt_by_heart():
 
 
 def test_the_rate_rises_in_a_line_and_falls_to_zero():
-    settings = replace(SETTINGS, epochs=10.0, batch_size=4, warmup=0.2)
-    records = learn(LABELS, TEXTS, model_for(LABELS), settings)  # 100 steps
-    rates = {record["step"]: record["learning_rate"] for record in records}
+    settings = replace(SETTINGS, epochs=10.0, batch_size=4, warmup=0.2)  # 100 steps
+    model = model_for(LABELS)
+    optimizer = make_optimizer(model, settings)
+    rates = {}
+
+    def record(entry: dict) -> None:
+        rates[entry["step"]] = optimizer.param_groups[0]["lr"]
+        assert entry["learning_rate"] == rates[entry["step"]]
+
+    train(
+        model, model, optimizer, lesson(LABELS, TEXTS, settings), precision=torch.float32, start=0,
+        record=record, measure=lambda step: "", save=lambda step: None,
+    )  # fmt: skip
     assert max(rates.values()) == rates[20] == 1e-3
     assert rates[10] == pytest.approx(5e-4) and rates[60] == pytest.approx(1e-3 * 41 / 80)
     assert rates[100] == pytest.approx(1e-3 / 80)

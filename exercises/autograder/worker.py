@@ -32,11 +32,25 @@ class Worker:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.module: ModuleType | None = None
+        self.settings: dict[str, Any] = {}  # torch's, as the file left them when it was loaded
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one call, or raise what the student's code raises."""
-        if self.module is None:
-            self.module = load(self.path)
+        """Answer one call, or raise what the student's code raises.
+
+        What a call sets in torch lasts no longer than the call: the tests may run in this process,
+        and the next call shall show it again.
+        """
+        ours = _torch_settings()
+        try:
+            if self.module is None:
+                self.module = load(self.path)
+                self.settings = _torch_settings()
+            _set_torch(self.settings)
+            return self._call(request)
+        finally:
+            _set_torch(ours)
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         function = getattr(self.module, request["function"], None)
         if not callable(function):
             raise LookupError(f"there is no function {request['function']} in {self.path.name}")
@@ -72,6 +86,24 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
         answer["changed"] = [name for name in before if before[name] != after.get(name)]
         answer["inputs"] = _plain((args, kwargs))
     return answer
+
+
+def _torch_settings() -> dict[str, Any]:
+    """What decides how torch computes; what it starts with, where nobody has imported it yet."""
+    torch = sys.modules.get("torch")
+    return {
+        "gradients": torch.is_grad_enabled() if torch else True,
+        "dtype": str(torch.get_default_dtype()) if torch else "torch.float32",
+        "deterministic": torch.are_deterministic_algorithms_enabled() if torch else False,
+    }
+
+
+def _set_torch(settings: dict[str, Any]) -> None:
+    if torch := sys.modules.get("torch"):
+        torch.set_grad_enabled(settings["gradients"])
+        torch.set_default_dtype(getattr(torch, settings["dtype"].removeprefix("torch.")))
+        if torch.are_deterministic_algorithms_enabled() != settings["deterministic"]:  # slow to set
+            torch.use_deterministic_algorithms(settings["deterministic"])
 
 
 def load(path: Path) -> ModuleType:

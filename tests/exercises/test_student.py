@@ -33,6 +33,8 @@ def draw_with_torch(): return torch.rand(2)
 def seed(): random.seed(0)
 def set_type(): torch.set_default_dtype(torch.float64); torch.set_default_dtype(torch.float32)
 def keep_type(): torch.set_default_dtype(torch.float64)
+def no_gradients(): torch.set_grad_enabled(False)
+def ones(): return torch.ones(2)
 def linear(x, weights): return x @ weights["w"] + weights["b"], 3
 def detached(x): return x.detach() * 2
 def read(folder): return (folder / "words.txt").read_text()
@@ -116,6 +118,15 @@ def test_a_setting_that_stays_is_named(student):
     with pytest.raises(CheckFailed, match="torch's default type"):
         checks.leaves_no_trace(student.keep_type)
     student.set_type()
+
+
+def test_what_a_call_sets_in_torch_is_seen_at_every_call_and_touches_no_other(student):
+    for name in ("keep_type", "no_gradients"):
+        for _ in range(2):
+            with pytest.raises(CheckFailed, match="something global"):
+                checks.leaves_no_trace(getattr(student, name))
+    assert torch.is_grad_enabled() and torch.get_default_dtype() == torch.float32
+    assert student.ones().dtype == torch.float32
 
 
 def test_gradients_come_back_in_the_form_of_the_arguments(student):

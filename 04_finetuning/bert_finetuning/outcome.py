@@ -58,7 +58,8 @@ class Outcome:
             "highest": {n: max(r.best[n] for r in self.results) for n in names},
             "majority": self.majority,
             "best_seed": self.best.seed,
-            "chosen_on": "dev: the step of each seed, the seed, and of a grid the combination",
+            "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
+            "questions that may have no answer the threshold",
             **({"grid": grid, "chosen": self.chosen} if grid else {}),
             "settings": settings,
         }

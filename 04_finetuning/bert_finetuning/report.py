@@ -118,9 +118,9 @@ Where it started: {outcome.start}.
 
 ## Measured
 
-On {outcome.examples[1]:,} examples that it has not learnt from. The step, the seed and, of a grid,
-the settings were chosen on these same examples, so the best of them is a little too good to be
-true; the median of several seeds tells more.
+On {outcome.examples[1]:,} examples that it has not learnt from. The step, the seed, of a grid the
+settings, and the threshold of "no answer" were chosen on these same examples, so the best of them
+is a little too good to be true; the median of several seeds tells more.
 
 ```
 {outcome.table()}

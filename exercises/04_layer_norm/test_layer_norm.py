@@ -1,0 +1,265 @@
+"""Layer norm: any leading axes, any scale of inputs, eps where it belongs, and the way back."""
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_numpy import operations
+
+SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7)]
+
+
+def inputs(shape, *, scale=1.0, shift=0.0, dtype=np.float64, seed=3):
+    """x, weight, bias and dout, none of them near 0 or 1 by design."""
+    rng = np.random.default_rng(seed)
+    x = shift + scale * rng.normal(size=shape)
+    weight, bias = 1 + rng.normal(size=(2, shape[-1]))
+    return tuple(a.astype(dtype) for a in (x, weight, bias, rng.normal(size=shape)))
+
+
+def forward(x, weight, bias, eps=1e-12):
+    return operations.layer_norm_forward(x, weight, bias, eps)[0]
+
+
+def backward(dout, x, weight, eps=1e-12):
+    cache = operations.layer_norm_forward(x, weight, np.zeros_like(weight), eps)[1]
+    return operations.layer_norm_backward(dout, cache)
+
+
+def wrong_forward(x, weight, bias, eps, *, axes=-1, ddof=0, outside=False, centre=True, power=0.5):
+    """The forward with the ways to get its statistics wrong."""
+    mean = x.mean(axes, keepdims=True) if centre else 0.0
+    variance = ((x - mean) ** 2).mean(axes, keepdims=True)
+    if ddof:
+        variance = variance * x.shape[-1] / (x.shape[-1] - 1)
+    divisor = variance**0.5 + eps if outside else (variance + eps) ** power
+    return (x - mean) / divisor * weight + bias
+
+
+def statistics_mistakes(x, weight, bias, eps):
+    given = x, weight, bias, eps
+    normalized = forward(x, np.ones_like(weight), np.zeros_like(bias), eps)
+    return {
+        "the variance divides by hidden - 1: BERT's divides by hidden (ddof=0)": (
+            wrong_forward(*given, ddof=1)
+        ),
+        "eps stands outside the root: it is added to the variance": (
+            wrong_forward(*given, outside=True)
+        ),
+        "divided by the variance: its root is missing": wrong_forward(*given, power=1),
+        "the mean is not taken off": wrong_forward(*given, centre=False),
+        "the statistics run over the first axis, not the last: that is batch norm": (
+            wrong_forward(*given, axes=0)
+        ),
+        "the statistics run over the whole array: each vector has its own": (
+            wrong_forward(*given, axes=None)
+        ),
+        "the statistics run over all axes but the first: each vector has its own": (
+            wrong_forward(*given, axes=tuple(range(1, x.ndim))) if x.ndim > 1 else np.nan
+        ),
+        "weight and bias are not used": normalized,
+        "bias is not added": normalized * weight,
+        "weight is not used": normalized + bias,
+        "the bias is added before the scaling: scale first, then shift": (
+            (normalized + bias) * weight
+        ),
+    }
+
+
+@pytest.mark.weight(2)
+def test_every_vector_is_normalised_then_scaled_and_shifted(student):
+    for shape in SHAPES:
+        x, weight, bias, _ = inputs(shape)
+        checks.same(
+            student.layer_norm_forward(x, weight, bias),
+            forward(x, weight, bias),
+            of=f"the result for x of shape {shape}",
+            mistakes=statistics_mistakes(x, weight, bias, 1e-12),
+        )
+
+
+@pytest.mark.weight(2)
+def test_eps_stands_inside_the_root_and_is_an_argument(student):
+    for scale in (1.0, 1e-3, 1e-6):  # of tiny vectors eps is a good part of the variance
+        x, weight, bias, _ = inputs((3, 5), scale=scale)
+        for eps in (1e-12, 1e-5, 0.1):
+            given = {} if eps == 1e-12 else {"eps": eps}
+            checks.same(
+                student.layer_norm_forward(x, weight, bias, **given),
+                forward(x, weight, bias, eps),
+                of=f"the result for numbers near {scale:g}, eps {eps:g}",
+                mistakes=eps_mistakes(lambda e, given=(x, weight, bias): forward(*given, e), eps)
+                | statistics_mistakes(x, weight, bias, eps),
+            )
+
+
+def eps_mistakes(result_for, eps):
+    """What comes out with another eps than the one that was given."""
+    named = {
+        "the eps argument is ignored: it is always 1e-12": 1e-12,
+        "the eps argument is ignored: it is always 1e-5": 1e-5,
+        "eps is not used at all": 0.0,
+        "eps is squared: it is a variance already": eps**2,
+    }
+    if eps == 1e-12:  # nothing was handed in
+        named = {
+            "eps is 1e-5, as in torch: BERT's is 1e-12": 1e-5,
+            "eps is not used at all": 0.0,
+            "eps is squared: it is a variance already": 1e-24,
+        }
+    return {name: result_for(e) for name, e in named.items() if e != eps}
+
+
+def test_a_vector_of_equal_numbers_becomes_the_bias(student):
+    _, weight, bias, _ = inputs((2, 4))
+    x = np.array([[0.5] * 4, [-3.0] * 4, [0.0] * 4])
+    checks.same(
+        student.layer_norm_forward(x, weight, bias),
+        np.tile(bias, (3, 1)),
+        of="the result for vectors of equal numbers",
+        mistakes={"the variance is 0: without eps that is 0 / 0": (
+            lambda out: bool(np.isnan(out).any())
+        )},
+    )  # fmt: skip
+
+
+def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
+    x, weight, bias, _ = inputs((3, 7), shift=1e4)
+    expected = forward(x, weight, bias)
+    for given in (x, x - 2e4):
+        checks.same(
+            student.layer_norm_forward(given, weight, bias),
+            expected if given is x else forward(given, weight, bias),
+            of="the result for numbers near 10,000",
+            mistakes={
+                "mean(x²) - mean(x)² loses its digits: take the mean off, then square": (
+                    lambda out: (
+                        np.abs(out - expected).max() < 1e-4
+                        or np.abs(out - forward(x - 2e4, weight, bias)).max() < 1e-4
+                    )
+                ),
+            }
+            | statistics_mistakes(given, weight, bias, 1e-12),
+        )
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    for dtype in (np.float32, np.float64):
+        x, weight, bias, dout = inputs((4, 10), dtype=dtype)
+        mistakes = {"the result is always float64: keep the type of x": (
+            lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+        )}  # fmt: skip
+        for part in (np.s_[:, :], np.s_[:, ::2]):
+            given = x[part], weight[part[1]], bias[part[1]]
+            checks.same(student.layer_norm_forward(*given), forward(*given), of="the result",
+                        mistakes=mistakes)  # fmt: skip
+            out = student.layer_norm_backward(dout[part], *given[:2])
+            expected = backward(dout[part], *given[:2])
+            names = ("dx", "dweight", "dbias")
+            for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
+                checks.same(mine, right, of=name, mistakes=mistakes,
+                            tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
+
+
+def back(dout, x, weight, eps, *, mean=1, stretch=1, scaled=True, std=True, ddof=0, total=1):
+    """The gradient for x, with the ways to leave something out."""
+    centred = x - x.mean(-1, keepdims=True)
+    variance = centred.var(-1, ddof=ddof, keepdims=True)
+    inverse_std = 1 / np.sqrt(variance + eps)
+    normalized = centred * inverse_std
+    d = dout * weight if scaled else dout
+    dx = d - mean * total * d.mean(-1, keepdims=True)
+    dx = dx - stretch * total * normalized * (d * normalized).mean(-1, keepdims=True)
+    return dx * inverse_std if std else dx
+
+
+def back_mistakes(dout, x, weight, eps):
+    given = dout, x, weight, eps
+    return {
+        "only the direct path: x also reaches the output through the mean and the variance": (
+            back(*given, mean=0, stretch=0)
+        ),
+        "the path through the mean is missing": back(*given, mean=0),
+        "the path through the variance is missing": back(*given, stretch=0),
+        "the sign of the path through the variance is wrong": back(*given, stretch=-1),
+        "the sign of the path through the mean is wrong": back(*given, mean=-1),
+        "weight is missing in dx": back(*given, scaled=False),
+        "the division by the standard deviation is missing in dx": back(*given, std=False),
+        "sums where means belong: divide by hidden": back(*given, total=x.shape[-1]),
+        "the variance divides by hidden - 1": back(*given, ddof=1),
+    }
+
+
+@pytest.mark.weight(3)
+def test_the_gradient_for_x_follows_all_three_paths(student):
+    for shape in SHAPES:
+        x, weight, _, dout = inputs(shape)
+        dx = checks.parts(student.layer_norm_backward(dout, x, weight), "dx", "dweight", "dbias")[0]
+        checks.same(dx, backward(dout, x, weight)[0], of=f"dx for x of shape {shape}",
+                    mistakes=back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_weight_and_bias_collect_gradients_from_every_vector(student):
+    for shape in SHAPES:
+        x, weight, bias, dout = inputs(shape)
+        out = student.layer_norm_backward(dout, x, weight)
+        _, dweight, dbias = checks.parts(out, "dx", "dweight", "dbias")
+        right = backward(dout, x, weight)
+        normalized = forward(x, np.ones_like(weight), np.zeros_like(bias))
+        axes = tuple(range(x.ndim - 1))
+        vectors = x.size / x.shape[-1]
+        checks.same(
+            dweight,
+            right[1],
+            of=f"dweight for x of shape {shape}",
+            mistakes={
+                "dweight needs the normalised vectors, not x": (dout * x).sum(axes),
+                "the variance divides by hidden - 1": right[1] * np.sqrt(1 - 1 / x.shape[-1]),
+                "dweight is a sum over the vectors, not their mean": right[1] / vectors,
+                "dweight is multiplied by weight: only dx is": right[1] * weight,
+                "dweight and dbias are exchanged": right[2],
+                "dweight is summed over the first axis alone: over all but the last": (
+                    (dout * normalized).sum(0)
+                ),
+                "dweight is not summed over the vectors": dout * normalized,
+                "dweight is summed over the whole array: each place of the vector has its own": (
+                    lambda out: out.ndim == 0
+                ),
+            },
+        )
+        checks.same(
+            dbias,
+            right[2],
+            of=f"dbias for x of shape {shape}",
+            mistakes={
+                "dbias is a sum over the vectors, not their mean": right[2] / vectors,
+                "dbias is multiplied by weight: only dx is": right[2] * weight,
+                "dbias is summed over the first axis alone: over all but the last": dout.sum(0),
+                "dbias is not summed over the vectors": dout,
+            },
+        )
+
+
+@pytest.mark.weight(2)
+def test_the_backward_uses_its_eps(student):
+    for scale in (1.0, 1e-6):
+        x, weight, _, dout = inputs((3, 5), scale=scale)
+        for eps in (1e-12, 1e-5, 0.1):
+            given = {} if eps == 1e-12 else {"eps": eps}
+            out = student.layer_norm_backward(dout, x, weight, **given)
+            parts = checks.parts(out, "dx", "dweight", "dbias")
+            expected = backward(dout, x, weight, eps)
+            for i, name in ((1, "dweight"), (0, "dx")):
+                result = lambda e, given=(dout, x, weight), i=i: backward(*given, e)[i]  # noqa: E731
+                mistakes = eps_mistakes(result, eps)
+                if name == "dx":
+                    mistakes |= back_mistakes(dout, x, weight, eps)
+                checks.same(parts[i], expected[i], mistakes=mistakes,
+                            of=f"{name} for numbers near {scale:g}, eps {eps:g}")  # fmt: skip
+
+
+def test_nothing_is_left_behind(student):
+    x, weight, bias, dout = inputs((3, 2, 4))
+    checks.leaves_no_trace(student.layer_norm_forward, x, weight, bias)
+    checks.leaves_no_trace(student.layer_norm_backward, dout, x, weight)

@@ -1,0 +1,78 @@
+"""Layer norm gives every vector mean 0 and variance 1, then a learnt scale and shift."""
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+
+def layer_norm_forward(
+    x: Float[ndarray, "*batch hidden"],
+    weight: Float[ndarray, "hidden"],
+    bias: Float[ndarray, "hidden"],
+    eps: float = 1e-12,
+) -> Float[ndarray, "*batch hidden"]:
+    """Normalise each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
+
+    The variance divides by `hidden`, not `hidden - 1`, and `eps` is added to it inside the root.
+    Precise for vectors whose mean is large beside their spread. `x` is left as it is, and the
+    result has its type.
+    """
+    # begin solution
+    normalized, _ = normalize(x, eps)
+    # One scale and one shift for each place of the vector, the same for all vectors: they line up
+    # with the last axis by themselves.
+    return normalized * weight + bias
+    # end solution
+
+
+# begin solution
+def normalize(x, eps):
+    # The mean is taken off first, and the variance computed from what is left. mean(x²) - mean(x)²
+    # is the same on paper, but two large numbers that nearly cancel leave only their rounding.
+    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)
+    # Inside the root: eps is a variance. Outside, 1e-12 would be added to a standard deviation, and
+    # a vector of equal numbers would be divided by 1e-12, not by 1e-6.
+    inverse_std = 1 / np.sqrt(variance + eps)
+    return centred * inverse_std, inverse_std
+
+
+# end solution
+
+
+def layer_norm_backward(
+    dout: Float[ndarray, "*batch hidden"],
+    x: Float[ndarray, "*batch hidden"],
+    weight: Float[ndarray, "hidden"],
+    eps: float = 1e-12,
+) -> tuple[Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"], Float[ndarray, "hidden"]]:
+    """The gradients for x, weight and bias, given the gradient `dout` for the result of
+    `layer_norm_forward(x, weight, bias, eps)`. No input is changed."""
+    # begin solution
+    normalized, inverse_std = normalize(x, eps)
+    # weight and bias are used by every vector, so they collect from every vector: a sum over all
+    # axes but the last, however many there are.
+    batch_axes = tuple(range(x.ndim - 1))
+    dweight, dbias = (dout * normalized).sum(axis=batch_axes), dout.sum(axis=batch_axes)
+
+    # x reaches the output along three paths: directly, through the mean and through the variance.
+    # Shifting or stretching a vector changes nothing in its normalised form, so no gradient may
+    # point along these two directions: both parts are taken off.
+    dnormalized = dout * weight  # (..., hidden)
+    along_shift = dnormalized.mean(axis=-1, keepdims=True)
+    along_stretch = (dnormalized * normalized).mean(axis=-1, keepdims=True)
+    dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std
+    return dx, dweight, dbias
+    # end solution
+
+
+# begin solution
+# Wrong answers that are common:
+# - np.var(ddof=1), or torch's x.std(), which divide by hidden - 1: the results differ by 1/hidden;
+# - eps added to the standard deviation; seen only on vectors that are nearly constant;
+# - eps 1e-5, torch's own: BERT's is 1e-12;
+# - the mean over the batch (that is batch norm), or over all positions of a sentence;
+# - dx without one of its three paths. A check with dout = 1 and weight = 1 hardly sees it: the sum
+#   of a normalised vector is 0 whatever x is, and so is that gradient;
+# - dweight summed over the first axis alone.
+# end solution

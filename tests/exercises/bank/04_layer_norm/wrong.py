@@ -1,0 +1,103 @@
+"""Wrong answers to 04_layer_norm, as edits of the solution, and the words that name each."""
+
+CENTRED = "centred = x - x.mean(axis=-1, keepdims=True)"
+VARIANCE = "variance = (centred * centred).mean(axis=-1, keepdims=True)"
+STD = "inverse_std = 1 / np.sqrt(variance + eps)"
+OUT = "return normalized * weight + bias"
+CALL = "normalized, _ = normalize(x, eps)"
+CALL_BACK = "normalized, inverse_std = normalize(x, eps)"
+AXES = "batch_axes = tuple(range(x.ndim - 1))"
+SUMS = "(dout * normalized).sum(axis=batch_axes), dout.sum(axis=batch_axes)"
+DNORMALIZED = "dnormalized = dout * weight"
+SHIFT = "along_shift = dnormalized.mean(axis=-1, keepdims=True)"
+STRETCH = "along_stretch = (dnormalized * normalized).mean(axis=-1, keepdims=True)"
+DX = "dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std"
+
+WRONG = {
+    "unbiased variance": (
+        [(VARIANCE, "variance = x.var(axis=-1, ddof=1, keepdims=True)")], "divides by hidden - 1"),
+    "eps outside the root": (
+        [(STD, "inverse_std = 1 / (np.sqrt(variance) + eps)")], "eps stands outside the root"),
+    "unbiased and eps outside": (
+        [(VARIANCE, "variance = x.var(axis=-1, ddof=1, keepdims=True)"),
+         (STD, "inverse_std = 1 / (np.sqrt(variance) + eps)")],
+        "divides by hidden - 1"),
+    "eps 1e-5": ([("    eps: float = 1e-12,\n) -> Float", "    eps: float = 1e-5,\n) -> Float")],
+                 "eps is 1e-5, as in torch"),
+    "eps 1e-5 in the backward": (
+        [("    eps: float = 1e-12,\n) -> tuple", "    eps: float = 1e-5,\n) -> tuple")],
+        "eps is 1e-5, as in torch"),
+    "eps ignored": ([(CALL, CALL.replace("eps", "1e-12"))], "it is always 1e-12"),
+    "eps left out": ([(STD, STD.replace(" + eps", ""))], "without eps that is 0 / 0"),
+    "eps squared": ([(STD, STD.replace("eps", "eps**2"))], "eps is squared"),
+    "no root": ([(STD, "inverse_std = 1 / (variance + eps)")], "its root is missing"),
+    "mean not taken off": ([(CENTRED, "centred = x")], "the mean is not taken off"),
+    "over the first axis": (
+        [(CENTRED, CENTRED.replace("-1", "0")), (VARIANCE, VARIANCE.replace("-1", "0"))],
+        "that is batch norm"),
+    "over everything": (
+        [(CENTRED, "centred = x - x.mean()"), (VARIANCE, "variance = x.var()")],
+        "over the whole array"),
+    "over all but the first": (
+        [(CENTRED, "axes = tuple(range(min(1, x.ndim - 1), x.ndim))\n"
+                   "    centred = x - x.mean(axis=axes, keepdims=True)"),
+         (VARIANCE, VARIANCE.replace("-1", "axes"))],
+        "over all axes but the first"),
+    "no keepdims": ([(CENTRED, "centred = x - x.mean(axis=-1)")], "without keepdims=True"),
+    "mean of squares": (
+        [(VARIANCE, "variance = (x * x).mean(axis=-1, keepdims=True) - "
+                    "x.mean(axis=-1, keepdims=True) ** 2"),
+         (STD, "inverse_std = 1 / np.sqrt(np.maximum(variance, 0) + eps)")],
+        "loses its digits"),
+    "no weight": ([(OUT, "return normalized + bias")], "weight is not used"),
+    "no bias": ([(OUT, "return normalized * weight")], "bias is not added"),
+    "neither": ([(OUT, "return normalized")], "weight and bias are not used"),
+    "shift before scale": (
+        [(OUT, "return (normalized + bias) * weight")], "added before the scaling"),
+    "in place": ([(CENTRED, "x -= x.mean(axis=-1, keepdims=True)\n    centred = x")],
+                 "changed its input in place"),
+    "always float64": (
+        [(CENTRED, CENTRED.replace("= x", "= x.astype(np.float64)"))],
+        "the result is always float64"),
+    "direct path alone": ([(DX, "dx = dnormalized * inverse_std")], "only the direct path"),
+    "no path through the mean": (
+        [(DX, DX.replace("- along_shift ", ""))], "through the mean is missing"),
+    "no path through the variance": (
+        [(DX, DX.replace(" - normalized * along_stretch", ""))],
+        "through the variance is missing"),
+    "no weight in dx": ([(DNORMALIZED, "dnormalized = dout")], "weight is missing in dx"),
+    "no division in dx": ([(DX, DX.replace(" * inverse_std", ""))], "is missing in dx"),
+    "sums for means": (
+        [(SHIFT, SHIFT.replace("mean", "sum")), (STRETCH, STRETCH.replace("mean", "sum"))],
+        "sums where means belong"),
+    "unbiased backward": (
+        [(CALL_BACK, f"{CALL_BACK}\n    inverse_std = 1 / np.sqrt(x.var(-1, ddof=1, keepdims=True)"
+                     " + eps)\n    normalized = (x - x.mean(-1, keepdims=True)) * inverse_std")],
+        "divides by hidden - 1"),
+    "sign of the stretch": ([(DX, DX.replace("- normalized", "+ normalized"))],
+                            "the sign of the path through the variance"),
+    "backward ignores eps": ([(CALL_BACK, CALL_BACK.replace("eps", "1e-12"))],
+                             "it is always 1e-12"),
+    "dweight from x": (
+        [(SUMS, SUMS.replace("dout * normalized", "dout * x"))], "not x"),
+    "dweight a mean": (
+        [(SUMS, SUMS.replace("(dout * normalized).sum", "(dout * normalized).mean"))],
+        "dweight is a sum over the vectors"),
+    "dbias a mean": (
+        [(SUMS, SUMS.replace("dout.sum", "dout.mean"))], "dbias is a sum over the vectors"),
+    "dweight from what is scaled": (
+        [(SUMS, SUMS.replace("dout * normalized", "dout * weight * normalized"))],
+        "dweight is multiplied by weight"),
+    "dbias from what is scaled": (
+        [(SUMS, SUMS.replace("dout.sum", "(dout * weight).sum"))], "dbias is multiplied by weight"),
+    "exchanged": ([("return dx, dweight, dbias", "return dx, dbias, dweight")], "exchanged"),
+    "over the first axis alone": (
+        [(AXES, "batch_axes = 0 if x.ndim > 1 else ()")], "summed over the first axis alone"),
+    "not summed": (
+        [(SUMS, "dout * normalized, dout")], "is not summed over the vectors"),
+    "summed over everything": (
+        [(AXES, "batch_axes = None")], "summed over the whole array"),
+    "backward changes dout": (
+        [(DNORMALIZED, "dout *= weight\n    dnormalized = dout")], "changed its input in place"),
+    "gradients forgotten": ([("return dx, dweight, dbias", "return dx")], "expected a tuple of 3"),
+}  # fmt: skip

@@ -31,7 +31,7 @@ demo: $(COURSE)
 test: $(TESTS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 lab: $(COURSE)
 	@$(if $(NOTEBOOKS),,echo "note: no chapter has a notebook yet; JupyterLab opens on the folders")

@@ -5,6 +5,7 @@ pytest looks first.
 """
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 
@@ -17,6 +18,9 @@ PACKAGES = ["bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_pape
 
 # A whole number may stand where a float is asked for (PEP 484), say a dropout of 0.
 BEARTYPE = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes: a core is all it has
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 for package in PACKAGES:
     assert package not in sys.modules, f"{package} was imported before its shapes could be checked"

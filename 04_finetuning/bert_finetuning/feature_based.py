@@ -143,12 +143,15 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
     try:
         content = json.loads(path.read_text("utf-8"))
         found = [float(seed["best"][metric]) for seed in content["seeds"]]
-        learnt, measured = content["train_examples"], content["dev_examples"]
+        task, learnt = content["task"], content["train_examples"]
+        measured = content["dev_examples"]
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
             f"--fine-tuned {settings.fine_tuned}: there is no metrics.json of bert-finetune with "
             f"{metric} in it: give the folder of a run on the same task"
         ) from None
+    if task != data.name:
+        raise UserError(f"{path}: its task is {task}, here it is {data.name}: take another run")
     ours = settings.few_shot or len(data.train), len(data.dev)
     if (learnt, measured) != ours:
         raise UserError(

@@ -290,7 +290,7 @@ def test_the_command_measures_every_feature_beside_the_papers(folder, tmp_path):
     for name in ("train.conll", "dev.conll"):
         (tmp_path / name).write_text(CONLL * 4)
     files = [str(tmp_path / f"{name}.conll") for name in ("train", "dev")]
-    fine_tuned = {"train_examples": 8, "dev_examples": 8,
+    fine_tuned = {"task": "train", "train_examples": 8, "dev_examples": 8,
                   "seeds": [{"best": {"entity_f1": 0.875}}] * 2}  # fmt: skip
     (tmp_path / "metrics.json").write_text(json.dumps(fine_tuned))
     settings = FeatureSettings(
@@ -307,13 +307,18 @@ def test_the_command_measures_every_feature_beside_the_papers(folder, tmp_path):
 def test_a_fine_tuned_run_on_other_sentences_is_no_row(folder, tmp_path):
     for name in ("train.conll", "dev.conll"):
         (tmp_path / name).write_text(CONLL)
-    other = {"train_examples": 9, "dev_examples": 2, "seeds": [{"best": {"entity_f1": 0.5}}]}
-    (tmp_path / "metrics.json").write_text(json.dumps(other))
+    other = {"task": "train", "train_examples": 9, "dev_examples": 2,
+             "seeds": [{"best": {"entity_f1": 0.5}}]}  # fmt: skip
+    path = tmp_path / "metrics.json"
+    path.write_text(json.dumps(other))
     settings = FeatureSettings(
         checkpoint=str(folder), train=str(tmp_path / "train.conll"),
         dev=str(tmp_path / "dev.conll"), fine_tuned=tmp_path / "metrics.json",
     )  # fmt: skip
     with pytest.raises(UserError, match="learnt from 9 sentences and was measured on 2; here"):
+        feature_table(settings)
+    path.write_text(json.dumps(other | {"task": "pos"}))
+    with pytest.raises(UserError, match="its task is pos, here it is train"):
         feature_table(settings)
 
 

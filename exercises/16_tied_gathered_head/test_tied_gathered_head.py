@@ -1,0 +1,339 @@
+"""The tied, gathered head: scores where they are asked for, and a matrix that learns twice."""
+
+import time
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import checks
+from bert_lowlevel import model as chapter
+from bert_run.config import BertConfig
+
+WORDS = "bert.embeddings.word_embeddings.weight"
+DENSE = "cls.predictions.transform.dense"
+NORM = "cls.predictions.transform.LayerNorm"
+BIAS = "cls.predictions.bias"
+# batch, seq, masks, hidden, vocab: one row, more masks than tokens, hidden = vocab, seq = masks
+SIZES = [(2, 5, 3, 4, 7), (1, 6, 2, 3, 5), (3, 2, 4, 6, 6), (2, 4, 4, 5, 3), (4, 3, 1, 2, 9)]
+CUT = {
+    "the way back is cut: detach, .data, no_grad or a copy made with torch.tensor": (
+        lambda out: out is None or not out.any()
+    )
+}
+
+
+def case(batch, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
+    """States, ids of which none is 0, positions of which some repeat, and weights at random."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator, dtype=dtype)
+
+    weights = {
+        WORDS: normal(vocab, hidden),
+        f"{DENSE}.weight": normal(hidden, hidden),
+        f"{DENSE}.bias": normal(hidden),
+        f"{NORM}.weight": normal(hidden),
+        f"{NORM}.bias": normal(hidden),
+        BIAS: normal(vocab),
+    }
+    ids = torch.randint(1, vocab, (batch, seq), generator=generator)
+    positions = torch.randint(0, seq, (batch, masks), generator=generator)
+    positions[0, -1] = 0  # as an empty slot has it
+    return normal(batch, seq, hidden), ids, positions, weights
+
+
+def right_logits(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
+    vocab, hidden = weights[WORDS].shape
+    config = BertConfig(vocab_size=vocab, hidden_size=hidden, num_attention_heads=1,
+                        hidden_act=hidden_act, layer_norm_eps=eps)  # fmt: skip
+    rows = torch.arange(len(states))[:, None]
+    return chapter.word_logits(chapter.Bert(config, weights), states[rows, positions])
+
+
+def right_read_and_name(input_ids, positions, weights):
+    return right_logits(F.embedding(input_ids, weights[WORDS]), positions, weights)
+
+
+def head(states, positions, weights, *, eps=1e-12, act=F.gelu, norm=None, order="act, norm",
+         dense=None, bias=True, rows=None):  # fmt: skip
+    """The same with one thing wrong about it."""
+    rows = torch.arange(len(states))[:, None] if rows is None else rows
+    x = states[rows, positions]
+    w, b = weights[f"{DENSE}.weight"], weights[f"{DENSE}.bias"]
+    x = dense(x, w, b) if dense else F.linear(x, w, b)
+    scale, shift = weights[f"{NORM}.weight"], weights[f"{NORM}.bias"]
+    norm = norm or (lambda x: F.layer_norm(x, scale.shape, scale, shift, eps))
+    x = norm(act(x)) if order == "act, norm" else act(norm(x))
+    return F.linear(x, weights[WORDS], weights[BIAS] if bias else None)
+
+
+def tanh_gelu(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def mistakes(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
+    scale, shift = weights[f"{NORM}.weight"], weights[f"{NORM}.bias"]
+    act, other = (F.gelu, tanh_gelu) if hidden_act == "gelu" else (tanh_gelu, F.gelu)
+
+    def norm(x, root=lambda x: (x.var(-1, keepdim=True, correction=0) + eps).sqrt()):
+        return (x - x.mean(-1, keepdim=True)) / root(x) * scale + shift
+
+    def outside(x):
+        return x.std(-1, keepdim=True, correction=0) + eps
+
+    def unbiased(x):
+        return (x.var(-1, keepdim=True, correction=1) + eps).sqrt()
+
+    def wrong(**changes):
+        return lambda out: (
+            not checks.difference(
+                out,
+                head(states, positions, weights, **{"act": act, "eps": eps, **changes}),
+                "",
+                None,
+            )
+        )
+
+    right = right_logits(states, positions, weights, hidden_act=hidden_act, eps=eps)
+    flat = states.flatten(0, 1)
+    return {
+        "scores of all positions: only those of `positions` are asked for": (
+            lambda out: out.shape[1] == states.shape[1] != positions.shape[1]),
+        "the positions of the first row are taken in all rows": (
+            lambda out: wrong(rows=None)(out) is False and not checks.difference(out, head(
+                states, positions[:1].expand_as(positions), weights, act=act, eps=eps), "", None)),
+        "positions count from the start of each row, not of the batch": (
+            lambda out: not checks.difference(out, head(
+                flat[None], positions.flatten()[None], weights, act=act, eps=eps
+            ).reshape(right.shape), "", None)),
+        "hidden_act is not used, or the two forms of GELU are exchanged: gelu is the one with "
+        "erf, gelu_new that with tanh": wrong(act=other),
+        "the GELU is missing": wrong(act=lambda x: x),
+        "ReLU in place of GELU": wrong(act=F.relu),
+        "the layer norm is missing": wrong(norm=lambda x: x),
+        "the layer norm comes before the GELU: it follows it": wrong(order="norm, act"),
+        "the layer norm is not scaled and shifted: its weight and bias are not used": (
+            wrong(norm=lambda x: F.layer_norm(x, scale.shape, eps=eps))),
+        "eps is not used: 1e-12 is written in": wrong(eps=1e-12) if eps != 1e-12 else wrong(
+            eps=1e-5),
+        "eps is torch's 1e-5: BERT has 1e-12, and it is an argument": wrong(eps=1e-5),
+        "eps stands outside the root": wrong(norm=lambda x: norm(x, outside)),
+        "the variance of the layer norm is the unbiased one": wrong(
+            norm=lambda x: norm(x, unbiased)),
+        "the bias of the words is missing": wrong(bias=False),
+        "the bias of the dense layer is missing": wrong(dense=lambda x, w, b: x @ w.T),
+        "the dense matrix is turned: a weight is (out, in), as F.linear has it": (
+            wrong(dense=lambda x, w, b: x @ w + b)),
+        "probabilities or their logarithms: logits are asked for": (
+            lambda out: bool(torch.allclose(out.softmax(-1), right.softmax(-1), atol=1e-4)
+                             or torch.allclose(out, right.softmax(-1), atol=1e-4))),
+    }  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_states_are_gathered_row_by_row_in_the_given_order(student):
+    for sizes in SIZES:
+        states, _, positions, _ = case(*sizes)
+        rows = torch.arange(len(states))[:, None]
+        checks.same(
+            student.gather_positions(states, positions),
+            states[rows, positions],
+            of="the gathered states",
+            mistakes={
+                "the positions of the first row are taken in all rows": states[:, positions[0]],
+                "positions count from the start of each row, not of the batch": (
+                    states.flatten(0, 1)[positions]
+                ),
+                "the positions were sorted": states[rows, positions.sort(1).values],
+                "rows of the batch were chosen, not tokens of a row": (
+                    lambda out, states=states, positions=positions: (
+                        not checks.difference(
+                            out, states[positions % len(states)][:, :, 0], "", None
+                        )
+                    )
+                ),
+            },
+        )
+
+
+@pytest.mark.weight(3)
+def test_the_head_names_words_with_their_own_vectors(student):
+    for sizes in SIZES:
+        for hidden_act in ("gelu", "gelu_new"):
+            states, _, positions, weights = case(*sizes)
+            checks.same(
+                student.word_logits(states, positions, weights, hidden_act=hidden_act),
+                right_logits(states, positions, weights, hidden_act=hidden_act),
+                of=f"the logits with {hidden_act}",
+                mistakes=mistakes(states, positions, weights, hidden_act=hidden_act),
+            )
+
+
+def test_tiny_states_show_the_eps(student):
+    for scale, eps in ((1e-6, None), (1e-3, 1e-5), (1.0, 1e-2)):
+        states, _, positions, weights = case(2, 5, 3, 4, 7, seed=6)
+        weights[f"{DENSE}.weight"] *= scale
+        weights[f"{DENSE}.bias"] *= scale
+        given = {} if eps is None else {"eps": eps}
+        checks.same(
+            student.word_logits(states, positions, weights, **given),
+            right_logits(states, positions, weights, **given),
+            of=f"the logits with eps={eps or 1e-12:g}",
+            mistakes=mistakes(states, positions, weights, **given),
+        )
+
+
+@pytest.mark.weight(2)
+def test_gradient_reaches_the_states_and_every_parameter(student):
+    for sizes in SIZES:
+        states, _, positions, weights = case(*sizes, seed=7)
+        right = right_logits(states, positions, weights)
+        upstream = torch.randn(right.shape, dtype=right.dtype,
+                               generator=torch.Generator().manual_seed(8))  # fmt: skip
+        _, found = student.word_logits.grad(
+            states, positions, weights, wrt=("states", "weights"), upstream=upstream
+        )
+        expected = gradients(right_logits, states, positions, weights, upstream=upstream)
+        for name, gradient in {"states": found["states"], **found["weights"]}.items():
+            wanted = expected.get(name)
+            checks.same(
+                gradient,
+                wanted,
+                of=f"the gradient of {name}",
+                mistakes={
+                    **CUT,
+                    "the way back is cut at one place, or positions that come twice do not add "
+                    "up": lambda out: True,
+                },
+            )
+
+
+def gradients(function, x, positions, weights, *, upstream):
+    """By autograd through the reference; `x` may be states or ids."""
+    leaves = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+    if x.is_floating_point():
+        x = x.detach().clone().requires_grad_()
+    logits = function(x, positions, leaves)
+    wanted = {**({"states": x} if x.requires_grad else {}), **leaves}
+    return dict(zip(wanted, torch.autograd.grad(logits, list(wanted.values()), upstream),
+                    strict=True))  # fmt: skip
+
+
+def both_uses(ids, positions, weights, upstream):
+    read, named = (weights[WORDS].clone().requires_grad_() for _ in range(2))
+    logits = right_logits(F.embedding(ids, read), positions, {**weights, WORDS: named})
+    return torch.autograd.grad(logits, (read, named), upstream)
+
+
+@pytest.mark.weight(3)
+def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
+    for sizes in SIZES:
+        _, ids, positions, weights = case(*sizes, seed=9)
+        right = right_read_and_name(ids, positions, weights)
+        upstream = torch.randn(right.shape, dtype=right.dtype,
+                               generator=torch.Generator().manual_seed(10))  # fmt: skip
+        logits, found = student.read_and_name.grad(
+            ids, positions, weights, wrt=("weights",), upstream=upstream
+        )
+        checks.same(logits, right, of="the logits of the smallest BERT", mistakes=mistakes(
+            F.embedding(ids, weights[WORDS]), positions, weights))  # fmt: skip
+        reading, naming = both_uses(ids, positions, weights, upstream)
+        expected = gradients(right_read_and_name, ids, positions, weights, upstream=upstream)
+        for name, wanted in expected.items():
+            checks.same(
+                found["weights"][name],
+                wanted,
+                of=f"the gradient of {name}",
+                mistakes={
+                    "the word embeddings learn from naming alone: reading is cut off": naming,
+                    "the word embeddings learn from being read alone: the decoder is a copy": (
+                        reading
+                    ),
+                    **CUT,
+                },
+            )
+
+
+@pytest.mark.weight(2)
+def test_the_two_uses_are_told_apart(student):
+    for sizes in SIZES:
+        _, ids, positions, weights = case(*sizes, seed=11)
+        shape = (*positions.shape, len(weights[WORDS]))
+        upstream = torch.randn(
+            shape, dtype=torch.float64, generator=torch.Generator().manual_seed(12)
+        )
+        reading, naming = right = both_uses(ids, positions, weights, upstream)
+        together = reading + naming
+        ones = both_uses(ids, positions, weights, torch.ones_like(upstream))
+        checks.same(
+            student.gradients_of_both_uses(ids, positions, weights, upstream),
+            right,
+            of="the gradients (reading, naming)",
+            mistakes={
+                "reading and naming are exchanged": (naming, reading),
+                "both hold the gradient of the tied matrix: two leaves are needed": (
+                    together,
+                    together,
+                ),
+                "reading holds the gradient of the tied matrix": (together, naming),
+                "naming holds the gradient of the tied matrix": (reading, together),
+                "dlogits is not used: this is the gradient of the sum": ones,
+                "a word that is read twice learns once: what arrives adds up": (
+                    lambda out, naming=naming: not checks.difference(out[1], naming, "", None)
+                ),
+                "the gradients came added up: asked for are both": (
+                    lambda out: not isinstance(out, tuple)
+                ),
+            },
+        )
+
+
+def test_types_stay_and_gaps_in_memory_do_no_harm(student):
+    for dtype in (torch.float32, torch.float64):
+        states, _, positions, weights = case(2, 6, 4, 8, 10, dtype=dtype, seed=13)
+        halves = {name: w[:, ::2] if w.ndim == 2 and name != f"{DENSE}.weight" else w
+                  for name, w in weights.items()}  # fmt: skip
+        halves |= {name: w[..., ::2] for name, w in weights.items() if "transform" in name}
+        halves[f"{DENSE}.weight"] = weights[f"{DENSE}.weight"][::2, ::2]
+        for inputs in ((states, positions, weights), (states[..., ::2], positions[:, ::2], halves)):
+            checks.same(
+                student.word_logits(*inputs), right_logits(*inputs), of="the logits",
+                mistakes={"the type is not that of the states": (
+                    lambda out, dtype=dtype: out.dtype != dtype)},
+            )  # fmt: skip
+
+
+def test_only_the_asked_positions_are_worked_on(student):
+    states, _, _, weights = case(8, 128, 4, 64, 3000, dtype=torch.float32, seed=14)
+    positions = torch.arange(4).repeat(8, 1) * 30
+    everywhere = torch.arange(128).repeat(8, 1)
+
+    def loop():
+        with torch.no_grad():
+            right_logits(states, everywhere, weights)
+
+    seconds = student.word_logits.seconds(states, positions, weights)
+    took = min(timed(loop) for _ in range(3))
+    checks.that(
+        seconds < took / 2,
+        f"word_logits for 4 of 128 positions took {seconds:.4f} s, the head on all of them takes "
+        f"{took:.4f} s: less than half is asked for",
+        likely="the head runs on every position, and the gathering comes after it",
+    )
+
+
+def timed(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def test_nothing_is_left_behind(student):
+    states, ids, positions, weights = case(2, 5, 3, 4, 7)
+    dlogits = torch.ones(2, 3, 7, dtype=torch.float64)
+    checks.leaves_no_trace(student.gather_positions, states, positions)
+    checks.leaves_no_trace(student.word_logits, states, positions, weights)
+    checks.leaves_no_trace(student.read_and_name, ids, positions, weights)
+    checks.leaves_no_trace(student.gradients_of_both_uses, ids, positions, weights, dlogits)

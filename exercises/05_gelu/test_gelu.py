@@ -1,0 +1,213 @@
+"""GELU: two forms by name, both ways, for numbers of any size."""
+
+import math
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_numpy import operations
+
+FORMS = ("none", "tanh")
+SHAPES = [(2, 3), (1, 1), (7,), (3, 1, 5), (2, 2, 2, 3)]
+SCALE, CUBIC = math.sqrt(2 / math.pi), 0.044715
+ROOT = math.sqrt(2)
+
+
+def forward(x, form):
+    return operations.gelu_forward(x, form)[0]
+
+
+def backward(dout, x, form):
+    return operations.gelu_backward(dout, operations.gelu_forward(x, form)[1])
+
+
+def erf(x):
+    return np.vectorize(math.erf, otypes=[float])(x)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def tanh_form(x, *, scale=SCALE, cubic=CUBIC, power=3):
+    return 0.5 * x * (1 + np.tanh(scale * (x + cubic * x**power)))
+
+
+def call(student, name, *args, form):
+    """The first form is what comes without asking."""
+    function = getattr(student, name)
+    return function(*args) if form == "none" else function(*args, approximation=form)
+
+
+def forward_mistakes(x, form):
+    own = {
+        "none": {
+            "the tanh form: without an approximation, Φ is the error function's": forward(
+                x, "tanh"),
+            "erf(x) in place of erf(x / √2)": 0.5 * x * (1 + erf(x)),
+            "erf(x √2) in place of erf(x / √2)": 0.5 * x * (1 + erf(x * ROOT)),
+            "the 1 before erf is missing": 0.5 * x * erf(x / ROOT),
+            "the half is missing": x * (1 + erf(x / ROOT)),
+            "Φ(x) alone: it is to be multiplied by x": 0.5 * (1 + erf(x / ROOT)),
+        },
+        "tanh": {
+            "approximation is ignored: this is the form with erf": forward(x, "none"),
+            "the constant is 0.044715": tanh_form(x, cubic=0.44715),
+            "x is to be cubed, not squared": tanh_form(x, power=2),
+            "the cube is missing": tanh_form(x, cubic=0),
+            "√(2/π), not 2/π": tanh_form(x, scale=2 / math.pi),
+            "√(2/π), not √(2π)": tanh_form(x, scale=math.sqrt(2 * math.pi)),
+            "√(2/π) multiplies the cube too": 0.5 * x * (1 + np.tanh(SCALE * x + CUBIC * x**3)),
+            "the 1 before tanh is missing": 0.5 * x * np.tanh(SCALE * (x + CUBIC * x**3)),
+            "the half is missing": 2 * forward(x, "tanh"),
+        },
+    }  # fmt: skip
+    return own[form] | {
+        "x · sigmoid(1.702 x) is another approximation, up to 0.02 off": x * sigmoid(1.702 * x),
+        "x · sigmoid(x) is SiLU, not GELU": x * sigmoid(x),
+        "this is ReLU": np.maximum(x, 0),
+    }
+
+
+def check_forward(student, form):
+    rng = np.random.default_rng(3)
+    for shape in SHAPES:
+        x = 2 * rng.normal(size=shape)
+        checks.same(
+            call(student, "gelu_forward", x, form=form),
+            forward(x, form),
+            of=f"GELU, approximation {form!r}",
+            mistakes=forward_mistakes(x, form),
+        )
+
+
+@pytest.mark.weight(2)
+def test_the_form_with_erf(student):
+    check_forward(student, "none")
+
+
+@pytest.mark.weight(2)
+def test_the_form_with_tanh(student):
+    check_forward(student, "tanh")
+
+
+@pytest.mark.weight(2)
+def test_numbers_of_any_size_and_sign(student):
+    x = np.array([-1e4, -40.0, -6.0, -1e-9, -0.0, 0.0, 1e-9, 6.0, 40.0, 1e4])
+    dout = np.random.default_rng(3).normal(size=x.shape)
+    for form in FORMS:
+        checks.same(
+            call(student, "gelu_forward", x, form=form),
+            forward(x, form),
+            of=f"GELU, approximation {form!r}",
+            mistakes={
+                "NaN for large numbers: is it inf · 0, or inf / inf?": (
+                    lambda out: bool(np.isnan(out).any())
+                )
+            }
+            | forward_mistakes(x, form),
+        )
+        checks.same(
+            call(student, "gelu_backward", dout, x, form=form),
+            backward(dout, x, form),
+            of=f"the gradient, approximation {form!r}",
+            mistakes={
+                "NaN for large numbers: is it inf · 0, or inf / inf?": (
+                    lambda out: bool(np.isnan(out).any())
+                )
+            }
+            | backward_mistakes(dout, x, form),
+        )
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        x, dout = rng.normal(size=(2, 3, 10)).astype(dtype)
+        for part in (np.s_[:, :], np.s_[:, ::2]):
+            for form in FORMS:
+                given = dout[part], x[part]
+                mistakes = {"the result is always float64: keep the type of x": (
+                    lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+                )}  # fmt: skip
+                checks.same(call(student, "gelu_forward", x[part], form=form),
+                            forward(x[part], form), of="GELU", mistakes=mistakes)  # fmt: skip
+                checks.same(call(student, "gelu_backward", *given, form=form),
+                            backward(*given, form), of="the gradient", mistakes=mistakes
+                            )  # fmt: skip
+
+
+def tanh_slope(x, *, first=1, second=1, three=3, square=2, inner=1):
+    """The slope of the tanh form, with the ways to get it wrong."""
+    t = np.tanh(SCALE * (x + CUBIC * x**3))
+    inner_slope = SCALE * (1 + three * CUBIC * x * x) if inner else 1.0
+    return first * 0.5 * (1 + t) + second * 0.5 * x * (1 - t**square) * inner_slope
+
+
+def backward_mistakes(dout, x, form):
+    cdf, density = 0.5 * (1 + erf(x / ROOT)), np.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+    own = {
+        "none": {
+            "the slope of the tanh form, after a forward with erf": tanh_slope(x),
+            "only Φ(x): x stands in both factors, so the product rule has two terms": cdf,
+            "only x φ(x): x stands in both factors, so the product rule has two terms": x * density,
+            "the second term is x φ(x), not φ(x)": cdf + density,
+            "the density lacks its 1 / √(2π)": cdf + x * density * math.sqrt(2 * math.pi),
+            "the density is exp(-x²/2), not exp(-x²)": (
+                cdf + x * np.exp(-x * x) / math.sqrt(2 * math.pi)),
+            "erf' is the slope at x / √2: the inner derivative 1/√2 is missing": (
+                cdf + x * density * ROOT),
+            "the density is divided by 2π, not by its root": (
+                cdf + x * density / math.sqrt(2 * math.pi)),
+            "the sign of the second term is wrong": cdf - x * density,
+        },
+        "tanh": {
+            "approximation is ignored: this is the slope of the form with erf": cdf + x * density,
+            "the second term of the product rule is missing": tanh_slope(x, second=0),
+            "the first term of the product rule is missing": tanh_slope(x, first=0),
+            "the 3 of the cube's derivative is missing": tanh_slope(x, three=1),
+            "tanh' is 1 - tanh², not 1 - tanh": tanh_slope(x, square=1),
+            "the derivative of what stands inside the tanh is missing": tanh_slope(x, inner=0),
+            "the half is missing": 2 * tanh_slope(x),
+            "the sign of the second term is wrong": tanh_slope(x, second=-1),
+        },
+    }  # fmt: skip
+    named = {name: dout * slope for name, slope in own[form].items()}
+    return named | {
+        "dout is not used: the slope is to be multiplied by it": backward(
+            np.ones_like(dout), x, form
+        ),
+        "dout is added to the slope: the chain rule multiplies": dout
+        + backward(np.ones_like(dout), x, form),
+        "the forward was taken for the slope": dout * forward(x, form),
+    }
+
+
+def check_backward(student, form):
+    rng = np.random.default_rng(4)
+    for shape in SHAPES:
+        x, dout = 2 * rng.normal(size=shape), rng.normal(size=shape)
+        checks.same(
+            call(student, "gelu_backward", dout, x, form=form),
+            backward(dout, x, form),
+            of=f"the gradient, approximation {form!r}",
+            mistakes=backward_mistakes(dout, x, form),
+        )
+
+
+@pytest.mark.weight(2)
+def test_the_gradient_of_the_form_with_erf(student):
+    check_backward(student, "none")
+
+
+@pytest.mark.weight(2)
+def test_the_gradient_of_the_form_with_tanh(student):
+    check_backward(student, "tanh")
+
+
+def test_nothing_is_left_behind(student):
+    x, dout = np.random.default_rng(3).normal(size=(2, 3, 4))
+    for form in FORMS:
+        checks.leaves_no_trace(student.gelu_forward, x, approximation=form)
+        checks.leaves_no_trace(student.gelu_backward, dout, x, approximation=form)

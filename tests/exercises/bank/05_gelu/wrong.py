@@ -1,0 +1,80 @@
+"""Wrong answers to 05_gelu, as edits of the solution, and the words that name each."""
+
+TANH = "return 0.5 * x * (1 + np.tanh(inner(x)))"
+EXACT = "return x * normal_cdf(x)"
+IF = '    if approximation == "tanh":\n        return'
+IF_BACK = '    if approximation == "tanh":\n        t ='
+INNER = "return SCALE * (x + CUBIC * x**3)"
+CDF = "return 0.5 * (1 + erf(x / math.sqrt(2)))"
+INNER_SLOPE = "inner_slope = SCALE * (1 + 3 * CUBIC * x * x)"
+TANH_SLOPE = "slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * inner_slope"
+DENSITY = "density = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)"
+SLOPE = "slope = normal_cdf(x) + x * density"
+BACK = "return dout * slope"
+OTYPES = "otypes=[x.dtype]"
+
+WRONG = {
+    "always tanh": ([(IF, IF.replace('approximation == "tanh"', "True"))], "the tanh form"),
+    "always erf": (
+        [(IF, IF.replace('approximation == "tanh"', "False"))], "this is the form with erf"),
+    "tanh unless asked": (
+        [('    x: Float[ndarray, "*shape"], approximation: str = "none"\n) -> Float',
+          '    x: Float[ndarray, "*shape"], approximation: str = "tanh"\n) -> Float')],
+        "the tanh form"),
+    "erf of x": ([(CDF, "return 0.5 * (1 + erf(x))")], "erf(x) in place of"),
+    "erf of x times the root": (
+        [(CDF, "return 0.5 * (1 + erf(x * math.sqrt(2)))")], "erf(x √2) in place of"),
+    "no 1 before erf": ([(CDF, CDF.replace("1 + ", ""))], "the 1 before erf is missing"),
+    "no half": ([(CDF, CDF.replace("0.5 * ", ""))], "the half is missing"),
+    "not multiplied by x": ([(EXACT, "return normal_cdf(x)")], "Φ(x) alone"),
+    "coarse sigmoid": ([(EXACT, "return x / (1 + np.exp(-1.702 * x))")], "up to 0.02 off"),
+    "SiLU": ([(EXACT, "return x / (1 + np.exp(-x))")], "SiLU"),
+    "ReLU": ([(EXACT, "return np.maximum(x, 0)")], "this is ReLU"),
+    "0.44715": ([("0.044715\n\n\ndef", "0.44715\n\n\ndef")], "the constant is 0.044715"),
+    "a square": ([(INNER, INNER.replace("**3", "**2"))], "cubed, not squared"),
+    "no cube": ([(INNER, "return SCALE * x")], "the cube is missing"),
+    "2/π": ([("math.sqrt(2 / math.pi), 0", "2 / math.pi, 0")], "not 2/π"),
+    "√(2π)": ([("math.sqrt(2 / math.pi), 0", "math.sqrt(2 * math.pi), 0")], "not √(2π)"),
+    "brackets": ([(INNER, "return SCALE * x + CUBIC * x**3")], "multiplies the cube too"),
+    "no 1 before tanh": (
+        [(TANH, TANH.replace("1 + ", ""))], "the 1 before tanh is missing"),
+    "no half before tanh": ([(TANH, TANH.replace("0.5 * ", ""))], "the half is missing"),
+    "exponentials for tanh": (
+        [(TANH, "e = np.exp(2 * inner(x))\n        return 0.5 * x * (1 + (e - 1) / (e + 1))")],
+        "inf / inf"),
+    "always float64": (
+        [(OTYPES, "otypes=[float]")], "the result is always float64"),
+    "in place": ([(EXACT, "x *= normal_cdf(x)\n    return x")], "changed its input in place"),
+    "backward always tanh": (
+        [(IF_BACK, IF_BACK.replace('approximation == "tanh"', "True"))],
+        "the slope of the tanh form"),
+    "backward always erf": (
+        [(IF_BACK, IF_BACK.replace('approximation == "tanh"', "False"))],
+        "the slope of the form with erf"),
+    "the gate alone": ([(SLOPE, "slope = normal_cdf(x)")], "only Φ(x)"),
+    "the density alone": ([(SLOPE, "slope = x * density")], "only x φ(x)"),
+    "no x before the density": (
+        [(SLOPE, "slope = normal_cdf(x) + density")], "is x φ(x), not φ(x)"),
+    "density not normalised": (
+        [(DENSITY, "density = np.exp(-0.5 * x * x)")], "the density lacks"),
+    "exp(-x²)": ([(DENSITY, DENSITY.replace("0.5 * ", ""))], "not exp(-x²)"),
+    "2π without the root": (
+        [(DENSITY, "density = np.exp(-0.5 * x * x) / (2 * math.pi)")], "not by its root"),
+    "inner derivative of erf": (
+        [(DENSITY, "density = np.exp(-0.5 * x * x) / math.sqrt(math.pi)")],
+        "the inner derivative 1/√2 is missing"),
+    "sign": ([(SLOPE, SLOPE.replace("+", "-"))], "the sign of the second term"),
+    "second term of tanh": ([(TANH_SLOPE, "slope = 0.5 * (1 + t)")], "the second term"),
+    "no 3": ([(INNER_SLOPE, INNER_SLOPE.replace("3 * ", ""))], "the 3 of the cube's"),
+    "1 - tanh": ([(TANH_SLOPE, TANH_SLOPE.replace("t * t", "t"))], "not 1 - tanh"),
+    "no inner derivative": (
+        [(INNER_SLOPE, "inner_slope = 1.0")], "what stands inside the tanh is missing"),
+    "no dout": ([(BACK, "return slope")], "dout is not used"),
+    "dout added": ([(BACK, "return dout + slope")], "the chain rule multiplies"),
+    "forward for the slope": (
+        [(BACK, "return dout * gelu_forward(x, approximation)")],
+        "the forward was taken for the slope"),
+    "backward in place": ([(BACK, "dout *= slope\n    return dout")], "changed its input in place"),
+    "a global warning filter": (
+        [(INNER, f"np.seterr(all='ignore')\n    {INNER}")], "something global"),
+}  # fmt: skip

@@ -174,8 +174,9 @@ def figures_along_the_way(settings: PretrainSettings) -> Figures:
 
 
 def title_of(measure: str) -> str:
-    """A measure in words, also of a run along its way."""
+    """A measure in words, also of a run along its way. One that is not taken here has its name."""
     name, _, when = measure.partition("@")
+    title = TITLES.get(name, name)
     if not when:
-        return TITLES[name]
-    return f"{TITLES[name]} {f'after {when} of the steps' if when.endswith('%') else when}"
+        return title
+    return f"{title} {f'after {when} of the steps' if when.endswith('%') else when}"

@@ -1,0 +1,30 @@
+"""`python -m bert_finetuning.tables --table 5`: the paper's tables on your machine."""
+
+import tyro
+
+from bert_finetuning.tables.ablated_page import ablated_page
+from bert_finetuning.tables.pictures import draw
+from bert_finetuning.tables.report import Page
+from bert_finetuning.tables.settings import PROGRAM, TableSettings
+from bert_run.errors import command
+from bert_run.files import write_atomically
+
+
+def page_of(settings: TableSettings) -> Page:
+    return ablated_page(settings)
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(TableSettings, prog=PROGRAM)
+    page = page_of(settings)
+    print(page.text())
+    if settings.report is not None:
+        picture = settings.report.with_suffix(".png")
+        draw(page, picture)
+        write_atomically(settings.report, page.as_markdown(settings, picture))
+        print(f"\n{settings.report}, {picture}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Attention: every query gathers the values of the keys that it fits, and of no padding."""
+
+import math
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+Queries = Float[ndarray, "batch heads queries head_dim"]
+Keys = Float[ndarray, "batch heads keys head_dim"]
+Shares = Float[ndarray, "batch heads queries keys"]
+
+
+def attention_forward(
+    query: Queries,
+    key: Keys,
+    value: Keys,
+    attention_mask: Int[ndarray, "batch keys"] | None = None,
+) -> tuple[Queries, Shares]:
+    """softmax(Q Kᵀ / √head_dim) V, and the shares (Vaswani et al. 2017, equation 1).
+
+    `attention_mask` is 1 where a key is a token, 0 where it is padding; without it all are tokens.
+    Padding gets a share of exactly 0, however large the scores. Only keys are masked: every query
+    attends. A query whose keys are all padding gets something finite. Inputs are left as they are,
+    and both results have their type.
+    """
+    raise NotImplementedError("write attention_forward")
+
+
+def attention_backward(
+    dcontext: Queries, query: Queries, key: Keys, value: Keys, shares: Shares
+) -> tuple[Queries, Keys, Keys]:
+    """The gradients for query, key and value, given the gradient for the first result of
+    `attention_forward`, its inputs, and its second result. No input is changed."""
+    raise NotImplementedError("write attention_backward")

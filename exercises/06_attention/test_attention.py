@@ -1,0 +1,265 @@
+"""Attention: the right keys, the right scale, padding out, and the way back."""
+
+import math
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_numpy import attention
+
+# batch, heads, queries, keys, head_dim
+SIZES = [(2, 3, 4, 4, 5), (1, 1, 3, 5, 2), (2, 2, 5, 3, 4), (3, 1, 1, 6, 7), (3, 2, 3, 3, 3)]
+
+
+def inputs(sizes, *, dtype=np.float64, scale=1.0, seed=3):
+    """query, key, value, dcontext, and a mask: the first row whole, others padded at the end, in
+    front, or in the middle."""
+    batch, heads, queries, keys, head_dim = sizes
+    rng = np.random.default_rng(seed)
+    query, dcontext = rng.normal(size=(2, batch, heads, queries, head_dim))
+    key, value = rng.normal(size=(2, batch, heads, keys, head_dim))
+    mask = np.ones((batch, keys), np.int64)
+    mask[1:2, -1], mask[2:3, 0], mask[1:2, 1] = 0, 0, 0
+    arrays = (query * scale, key, value, dcontext)
+    return *(a.astype(dtype) for a in arrays), mask
+
+
+def attend(query, key, value, mask=None, *, scale=None, low=None, axis=-1, queries=False):
+    """Context and shares in a few lines, with the ways to get them wrong."""
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = query @ key.swapaxes(-1, -2) * scale
+    low = np.finfo(scores.dtype).min if low is None else low
+    if mask is not None:
+        place = mask[:, None, :, None] if queries else mask[:, None, None, :]
+        scores = np.where(place, scores, scores + low if low == -1e4 else low)
+    shares = np.exp(scores - scores.max(axis, keepdims=True))
+    shares = (shares / shares.sum(axis, keepdims=True)).astype(query.dtype)
+    return shares @ value, shares
+
+
+def reference(query, key, value, mask=None):
+    """The chapter's attention, whose queries and keys are equally many; else a few lines."""
+    if query.shape != key.shape:
+        return attend(query, key, value, mask)
+    ones = np.ones((len(query), key.shape[2]), np.int64)
+    scores = attention.mask_scores(ones if mask is None else mask, query.dtype)
+    context, _ = attention.attention_forward(query, key, value, scores)
+    return context, attend(query, key, value, mask)[1]
+
+
+def score_mistakes(query, key, value, mask):
+    heads, head_dim = query.shape[1], query.shape[-1]
+    given = query, key, value, mask
+    return {
+        "the scores are not scaled: divide by √head_dim": attend(*given, scale=1.0),
+        "the scores are divided by head_dim, not by its root": attend(*given, scale=1 / head_dim),
+        "the scores are multiplied by √head_dim: divide": (
+            attend(*given, scale=math.sqrt(head_dim))
+        ),
+        "scaled by all heads together: head_dim is the size of one head": (
+            attend(*given, scale=1 / math.sqrt(heads * head_dim))
+        ),
+        "scaled by the number of keys: it is √head_dim": (
+            attend(*given, scale=1 / math.sqrt(key.shape[2]))
+        ),
+        "softmax over the queries: each query's shares add up to 1": attend(*given, axis=-2),
+        "queries and keys are exchanged: scores are [query, key]": (
+            attend(key, query, value, mask) if query.shape == key.shape else ()
+        ),
+    }
+
+
+def mask_mistakes(query, key, value, mask):
+    given = query, key, value, mask
+    free = attend(query, key, value)[1]
+    struck = free * mask[:, None, None, :]
+    none = np.zeros_like(mask)
+    equal = query.shape[2] == key.shape[2]
+    return {
+        "the mask is not used": attend(query, key, value),
+        "the mask is reversed: it is 0 on padding": attend(query, key, value, 1 - mask),
+        "the mask lies along the queries: it belongs to the keys": (
+            attend(*given, queries=True) if equal else ()
+        ),
+        "queries are masked too: only keys are": (
+            tuple(part * mask[:, None, :, None] for part in attend(*given)) if equal else ()
+        ),
+        "shares are struck out after the softmax: mask the scores before it": (
+            struck @ value, struck),
+        "the scores of padding are set to 0, which is a score like others": (
+            attend(*given, low=0.0)),
+        "every key is masked: ~ turns the integers 0 and 1 into -1 and -2, both true": (
+            attend(query, key, value, none)),
+        "the mask is added to the scores as it is": attend_added(query, key, value, mask),
+    }  # fmt: skip
+
+
+def attend_added(query, key, value, mask):
+    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]) + mask[:, None, None, :]
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    shares = shares / shares.sum(-1, keepdims=True)
+    return shares @ value, shares
+
+
+def check(out, expected, mistakes, *, of=""):
+    """The shares first: where they are wrong, so is what follows from them."""
+    got = checks.parts(out, "context", "shares")
+    for i, name in ((1, "the shares"), (0, "the context")):
+        named = {n: wrong[i] for n, wrong in mistakes.items() if type(wrong) is tuple and wrong}
+        named |= {n: wrong for n, wrong in mistakes.items() if callable(wrong)}
+        checks.same(got[i], expected[i], of=f"{name}{of}", mistakes=named)
+
+
+@pytest.mark.weight(2)
+def test_each_query_gathers_values_by_its_shares(student):
+    for sizes in SIZES:
+        query, key, value, _, _ = inputs(sizes)
+        check(
+            student.attention_forward(query, key, value),
+            reference(query, key, value),
+            score_mistakes(query, key, value, None),
+        )
+
+
+@pytest.mark.weight(3)
+def test_padding_is_masked_among_the_keys_and_only_there(student):
+    for sizes in SIZES:
+        query, key, value, _, mask = inputs(sizes)
+        check(
+            student.attention_forward(query, key, value, mask),
+            reference(query, key, value, mask),
+            score_mistakes(query, key, value, mask) | mask_mistakes(query, key, value, mask),
+            of=", with a mask",
+        )
+
+
+def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
+    for scale in (1e-3, 1e3, 1e5):
+        query, key, value, _, mask = inputs((3, 2, 4, 5, 3), scale=scale)
+        for given in (None, mask):
+            check(
+                student.attention_forward(query, key, value, given),
+                reference(query, key, value, given),
+                {
+                    "exp overflows: take the largest score of each row off first": (
+                        lambda out: bool(np.isnan(out).any())
+                    ),
+                    "10,000 is not enough: large scores of padding still win": (
+                        attend(query, key, value, given, low=-1e4)
+                    ),
+                }
+                | score_mistakes(query, key, value, given),
+                of=f", for scores near {scale:g}",
+            )
+
+
+def test_a_row_that_is_all_padding_stays_finite(student):
+    query, key, value, _, mask = inputs((3, 2, 4, 4, 3))
+    mask[1] = 0
+    out = checks.parts(student.attention_forward(query, key, value, mask), "context", "shares")
+    right = reference(query, key, value, mask)
+    others = [0, 2]
+    check(tuple(part[others] for part in out), tuple(part[others] for part in right),
+          mask_mistakes(query[others], key[others], value[others], mask[others]),
+          of=" of the rows that have tokens")  # fmt: skip
+    for part, name in zip(out, ("context", "shares"), strict=True):
+        checks.that(bool(np.isfinite(part[1]).all()),
+                    f"the {name} of a row that is all padding: {int((~np.isfinite(part[1])).sum())}"
+                    f" of {part[1].size} numbers are not finite",
+                    likely="-inf minus -inf, or 0 / 0, is NaN: use the lowest finite number "
+                           "(np.finfo)")  # fmt: skip
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    mistakes = {"the result is always float64: the mask, or the scale, is": (
+        lambda out: out.dtype == np.float64)}  # fmt: skip
+    for dtype in (np.float32, np.float64):
+        query, key, value, dcontext, mask = inputs((2, 3, 4, 4, 10), dtype=dtype)
+        wrong = mistakes if dtype == np.float32 else {}
+        for part in (np.s_[...], np.s_[..., ::2]):
+            given = query[part], key[part], value[part]
+            for given_mask in (None, mask):
+                check(student.attention_forward(*given, given_mask),
+                      reference(*given, given_mask), wrong)  # fmt: skip
+            shares = reference(*given, mask)[1]
+            out = student.attention_backward(dcontext[part], *given, shares)
+            names = ("dquery", "dkey", "dvalue")
+            expected = backward(dcontext[part], *given, shares)
+            for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
+                checks.same(mine, right, of=name, mistakes=wrong)
+
+
+def backward(dcontext, query, key, value, shares, *, soft="", scale=None):
+    """The way back, with the ways to leave something out."""
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    dshares = dcontext @ value.swapaxes(-1, -2)
+    rest = (dshares * shares).sum(-1, keepdims=True)
+    dscores = {
+        "": shares * (dshares - rest),
+        "missing": dshares,
+        "diagonal": dshares * shares * (1 - shares),
+        "half": dshares * shares,
+        "queries": shares * (dshares - (dshares * shares).sum(-2, keepdims=True)),
+    }[soft] * scale
+    return dscores @ key, dscores.swapaxes(-1, -2) @ query, shares.swapaxes(-1, -2) @ dcontext
+
+
+def backward_mistakes(dcontext, query, key, value, shares):
+    given = dcontext, query, key, value, shares
+    named = {
+        "the scale is missing on the way back": backward(*given, scale=1.0),
+        "the scale is applied twice": backward(*given, scale=1 / query.shape[-1]),
+        "the backward of softmax is missing": backward(*given, soft="missing"),
+        "only the diagonal p (1 - p) of softmax's Jacobian is used": (
+            backward(*given, soft="diagonal")
+        ),
+        "the sum in the backward of softmax is missing": backward(*given, soft="half"),
+        "the sum in the backward of softmax runs over the queries": backward(
+            *given, soft="queries"
+        ),
+        "the shares are computed again without the mask: they came in": (
+            backward(*given[:4], attend(query, key, value)[1])
+        ),
+    }
+    right = backward(*given)
+    if query.shape == key.shape:
+        dscores = dcontext @ value.swapaxes(-1, -2)
+        dscores = shares * (dscores - (dscores * shares).sum(-1, keepdims=True))
+        dscores = dscores / math.sqrt(query.shape[-1])
+        flipped = dscores.swapaxes(-1, -2)
+        named |= {
+            "dquery and dkey are exchanged": (right[1], right[0], right[2]),
+            "dvalue needs the shares transposed: Aᵀ dC": (*right[:2], shares @ dcontext),
+            "dkey needs dscores transposed: [key, query]": (right[0], dscores @ query, right[2]),
+            "dquery is dscores @ key, without a transpose": (flipped @ key, *right[1:]),
+            "dquery is dscores @ key, not @ query": (dscores @ query, *right[1:]),
+        }
+    return named
+
+
+@pytest.mark.weight(4)
+def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
+    for sizes in SIZES:
+        query, key, value, dcontext, mask = inputs(sizes)
+        for given_mask in (None, mask):
+            shares = reference(query, key, value, given_mask)[1]
+            given = dcontext, query, key, value, shares
+            out = student.attention_backward(*given)
+            names = ("dquery", "dkey", "dvalue")
+            expected, mistakes = backward(*given), backward_mistakes(*given)
+            for i in (2, 0, 1):
+                checks.same(
+                    checks.parts(out, *names)[i],
+                    expected[i],
+                    of=names[i],
+                    mistakes={name: wrong[i] for name, wrong in mistakes.items()},
+                )
+
+
+def test_nothing_is_left_behind(student):
+    query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
+    checks.leaves_no_trace(student.attention_forward, query, key, value)
+    checks.leaves_no_trace(student.attention_forward, query, key, value, mask)
+    shares = reference(query, key, value, mask)[1]
+    checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, shares)

@@ -1,0 +1,109 @@
+"""Wrong answers to 06_attention, as edits of the solution, and the words that name each."""
+
+SCORES = "query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])"
+SCALE = "/ math.sqrt(query.shape[-1])  # [..., query, key]"
+IF = "if attention_mask is not None:"
+PADDING = "is_padding = attention_mask[:, None, None, :] == 0"
+MASKED = "scores = np.where(is_padding, np.finfo(scores.dtype).min, scores)"
+EXP = "shares = np.exp(scores - scores.max(axis=-1, keepdims=True))"
+SUM = "shares /= shares.sum(axis=-1, keepdims=True)"
+RETURN = "return shares @ value, shares"
+DVALUE = "dvalue = shares.swapaxes(-1, -2) @ dcontext"
+DSCORES = "dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))"
+SCALE_BACK = "dscores /= math.sqrt(query.shape[-1])"
+GRADIENTS = "return dscores @ key, dscores.swapaxes(-1, -2) @ query, dvalue"
+LATER = f"{SUM}\n    keep = 1.0 if attention_mask is None else attention_mask[:, None, None, :]"
+
+
+WRONG = {
+    "no scale": ([(SCALE, "")], "the scores are not scaled"),
+    "scale without the root": (
+        [(SCALE, "/ query.shape[-1]")], "divided by head_dim, not by its root"),
+    "scale multiplied": ([(SCALE, SCALE.replace("/", "*", 1))], "multiplied by √head_dim"),
+    "scale of all heads": (
+        [(SCALE, "/ math.sqrt(query.shape[1] * query.shape[-1])")], "all heads together"),
+    "scale by the keys": ([(SCALE, "/ math.sqrt(key.shape[2])")], "the number of keys"),
+    "softmax over the queries": (
+        [(EXP, EXP.replace("-1", "-2")), (SUM, SUM.replace("-1", "-2"))],
+        "softmax over the queries"),
+    "queries and keys exchanged": (
+        [(SCALE, f"{SCALE}\n    scores = scores.swapaxes(-1, -2)")],
+        "queries and keys are exchanged"),
+    "no largest taken off": ([(EXP, "shares = np.exp(scores)")], "exp overflows"),
+    "mask not used": ([(IF, "if False:")], "the mask is not used"),
+    "mask reversed": ([(PADDING, PADDING.replace("== 0", "== 1"))], "the mask is reversed"),
+    "mask along the queries": (
+        [(PADDING, PADDING.replace("None, None, :", "None, :, None"))],
+        "the mask lies along the queries"),
+    "queries masked too": (
+        [(RETURN, "if attention_mask is not None and query.shape[2] == key.shape[2]:\n"
+                  "        shares = shares * attention_mask[:, None, :, None]\n    " + RETURN)],
+        "queries are masked too"),
+    "struck out after the softmax": (
+        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares * keep")],
+        "struck out after the softmax"),
+    "struck out and divided again": (
+        [(MASKED, "pass"), (SUM, f"{LATER}\n    shares = shares * keep\n"
+                                 "    shares = shares / shares.sum(axis=-1, keepdims=True)")],
+        "0 / 0, is NaN"),
+    "struck out of the context alone": (
+        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares")],
+        "the mask is not used"),
+    "scores of padding 0": ([(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "0"))],
+                            "set to 0"),
+    "the mask added as it is": (
+        [(MASKED, "scores = scores + attention_mask[:, None, None, :]")],
+        "added to the scores as it is"),
+    "-inf": ([(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "-np.inf"))],
+             "-inf minus -inf"),
+    "-10,000": (
+        [(MASKED, "scores = scores - 10_000 * is_padding")], "10,000 is not enough"),
+    "~ of integers": (
+        [(PADDING, "is_padding = (~attention_mask[:, None, None, :]).astype(bool)")],
+        "every key is masked"),
+    "the same mask for all rows": (
+        [(PADDING, "is_padding = attention_mask[:1, None, None, :] == 0")],
+        "the mask is not used"),
+    "a product with the mask": (
+        [(MASKED, "scores = scores * attention_mask[:, None, None, :]")], "set to 0"),
+    "always float64": (
+        [(MASKED, "scores = scores + is_padding * float(np.finfo(scores.dtype).min)")],
+        "the result is always float64"),
+    "scale of NumPy's": ([("math.sqrt(query.shape[-1])  # [", "np.sqrt(query.shape[-1])  # [")],
+                         "the result is always float64"),
+    "context alone": ([(RETURN, "return shares @ value")], "expected a tuple of 2"),
+    "query in place": (
+        [(f"scores = {SCORES}", "query /= math.sqrt(query.shape[-1])\n"
+          "    scores = query @ key.swapaxes(-1, -2)")], "changed its input in place"),
+    "mask in place": (
+        [(PADDING, f"attention_mask -= 1\n        {PADDING.replace('== 0', '< 0')}")],
+        "changed its input in place"),
+    "no scale on the way back": ([(SCALE_BACK, "pass")], "the scale is missing on the way back"),
+    "scale twice": (
+        [(SCALE_BACK, "dscores /= query.shape[-1]")], "the scale is applied twice"),
+    "no backward of softmax": (
+        [(DSCORES, "dscores = dshares.copy()")], "the backward of softmax is missing"),
+    "diagonal of softmax": (
+        [(DSCORES, "dscores = dshares * shares * (1 - shares)")], "only the diagonal"),
+    "half of softmax": ([(DSCORES, "dscores = dshares * shares")], "the sum in the backward"),
+    "softmax's sum over the queries": (
+        [(DSCORES, DSCORES.replace("axis=-1", "axis=-2"))], "runs over the queries"),
+    "shares computed again": (
+        [(DVALUE, f"shares = attention_forward(query, key, value)[1]\n    {DVALUE}")],
+        "computed again without the mask"),
+    "dvalue not transposed": (
+        [(DVALUE, "dvalue = (shares if shares.shape[2] == shares.shape[3] else "
+                  "shares.swapaxes(-1, -2)) @ dcontext")], "dvalue needs the shares transposed"),
+    "dkey not transposed": (
+        [(GRADIENTS, "flipped = dscores.swapaxes(-1, -2)\n    if query.shape == key.shape:\n"
+                     "        flipped = dscores\n"
+                     "    return dscores @ key, flipped @ query, dvalue")],
+        "dkey needs dscores transposed"),
+    "dquery and dkey exchanged": (
+        [(GRADIENTS, "return dscores.swapaxes(-1, -2) @ query, dscores @ key, dvalue")],
+        "dquery and dkey are exchanged"),
+    "dshares in place": (
+        [(DSCORES, "shares *= dshares - (dshares * shares).sum(axis=-1, keepdims=True)\n"
+                   "    dscores = shares")],
+        "changed its input in place"),
+}  # fmt: skip

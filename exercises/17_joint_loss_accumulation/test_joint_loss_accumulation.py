@@ -1,0 +1,373 @@
+"""The joint loss, whole and in parts: whatever the parts, the gradient is that of the whole."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import checks
+from bert_lowlevel import model as chapter
+
+WORDS = "bert.embeddings.word_embeddings.weight"
+# rows, tokens, slots, hidden, words: batch 1, odd and unequal, slots = words, rows = slots
+SIZES = [(7, 5, 3, 4, 6), (1, 4, 2, 3, 5), (4, 6, 4, 2, 4), (5, 3, 1, 2, 3)]
+
+
+def small_bert(weights, batch):
+    """As the starter has it."""
+    vectors = F.embedding(batch["input_ids"], weights[WORDS])
+    mean = vectors.mean(dim=1, keepdim=True)
+    states = torch.tanh(vectors + mean)
+    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, states.shape[-1])
+    words = F.linear(states.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
+    head = "cls.seq_relationship"
+    return words, F.linear(mean[:, 0], weights[f"{head}.weight"], weights[f"{head}.bias"])
+
+
+def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
+    """Weights and a batch with uneven masks: the first row has all, the second none."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator, dtype=dtype)
+
+    def whole(high, *shape):
+        return torch.randint(high, shape, generator=generator)
+
+    weights = {WORDS: normal(vocab, hidden), "cls.predictions.bias": normal(vocab),
+               "cls.seq_relationship.weight": normal(2, hidden),
+               "cls.seq_relationship.bias": normal(2)}  # fmt: skip
+    mask_weights = torch.tensor([0.0, 0.5, 1.0])[whole(3, rows, masks)]
+    mask_weights[0] = 1
+    if rows > 1:
+        mask_weights[1] = 0
+    ids, pairs = whole(vocab, rows, masks), whole(2, rows)
+    ids[0, 0] = pairs[0] = 0  # both 0, and both count
+    batch = {"input_ids": whole(vocab, rows, seq), "token_type_ids": whole(2, rows, seq),
+             "attention_mask": torch.ones(rows, seq, dtype=torch.int64),
+             "masked_lm_positions": whole(seq, rows, masks), "masked_lm_ids": ids,
+             "masked_lm_weights": mask_weights.to(dtype), "next_sentence_labels": pairs,
+             "example_index": 100 + torch.arange(rows)}  # fmt: skip
+    return weights, batch
+
+
+def right_losses(words, pairs, batch, **counts):
+    return tuple(chapter.pretraining_losses(chapter.Logits(words, pairs), batch, **counts))
+
+
+def parts_of(batch, rows):
+    size = len(batch["input_ids"])
+    return [{n: t[i : i + rows] for n, t in batch.items()} for i in range(0, size, rows)]
+
+
+def gradients_of(weights, loss):
+    """Of `loss(leaves)` for every weight; zeros where nothing arrives."""
+    leaves = {name: weight.clone().requires_grad_() for name, weight in weights.items()}
+    total = loss(leaves)
+    if not total.requires_grad:
+        return {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    return {name: torch.zeros_like(weight) if g is None else g
+            for (name, weight), g in zip(weights.items(), found, strict=True)}  # fmt: skip
+
+
+def whole_loss(batch, **counts):
+    return lambda leaves: sum(right_losses(*small_bert(leaves, batch), batch, **counts))
+
+
+def mlm_mistakes(words, batch, count=None):
+    weights, ids = batch["masked_lm_weights"], batch["masked_lm_ids"]
+    each = F.cross_entropy(words.flatten(0, 1), ids.flatten(), reduction="none").view(ids.shape)
+    total, known, used = weights.sum(), weights * (ids != 0), weights > 0
+    right = (each * weights).sum()
+    by_row = (each * weights).sum(1) / weights.sum(1).clamp(min=1e-300)
+
+    def near(*wrong):
+        return lambda out: any(not checks.difference(out, w, "", None) for w in wrong)
+
+    found = {
+        "the mean over all slots, multiplied by the weights: the empty slots are mixed in already, "
+        "and the mask does nothing": near(
+            each.mean(), (each.mean() * weights).sum() / total, each.mean() * weights.mean()),
+        "the MLM loss is divided by the slots, not by the sum of the weights": near(
+            right / weights.numel()),
+        "the MLM loss is not divided": near(right),
+        "divided by the rows, not by the masks": near(right / len(ids)),
+        "divided by the number of used slots: a weight of a half counts half": near(
+            right / used.sum(), each[used].mean()),
+        "label 0 is ignored (ignore_index=0) in the MLM loss: the weights say what counts": near(
+            (each * known).sum() / total, (each * known).sum() / known.sum(),
+            each[ids != 0].mean(), (each * known).sum() / (ids != 0).sum()),
+        "the mean of the rows' means: a mask in a row with few of them weighs more": near(
+            by_row.mean()),
+        "something is added to the sum of the weights": near(right / (total + 1e-5)),
+    }  # fmt: skip
+    if count is not None:
+        found = {"mask_count is not used: this part divides by its own masks": near(right / total),
+                 **found}  # fmt: skip
+    return found
+
+
+def nsp_mistakes(pairs, batch, count=None):
+    labels = batch["next_sentence_labels"]
+    each = F.cross_entropy(pairs, labels, reduction="none")
+    known = (labels != 0).to(each.dtype)
+
+    def near(*wrong):
+        return lambda out: any(not checks.difference(out, w, "", None) for w in wrong)
+
+    size = len(labels) if count is None else count
+    found = {
+        "label 0 is ignored (ignore_index=0) in the NSP loss, where it means IsNext: one class "
+        "gets no gradient": lambda out: bool(out.isnan()) or near(
+            (each * known).sum() / size, (each * known).sum() / known.sum().clamp(min=1))(out),
+        "the labels of NSP are turned round: 0 = IsNext, as they come": near(
+            F.cross_entropy(pairs, 1 - labels, reduction="sum") / size),
+        "the NSP loss is not divided by the number of pairs": near(each.sum()),
+        "the NSP loss is divided by the masks": near(
+            each.sum() / batch["masked_lm_weights"].sum()),
+    }  # fmt: skip
+    if count is not None:
+        found = {"pair_count is not used: this part divides by its own rows": near(each.mean()),
+                 **found}  # fmt: skip
+    return found
+
+
+def compare(out, right, words, pairs, batch, **counts):
+    mlm, nsp = checks.parts(out, "mlm", "nsp")
+    sums = {"the sum of both losses: each is asked for by itself": sum(right)}
+    checks.same(mlm, right[0], of="the MLM loss", mistakes={
+        **mlm_mistakes(words, batch, counts.get("mask_count")), **sums})  # fmt: skip
+    checks.same(nsp, right[1], of="the NSP loss", mistakes={
+        **nsp_mistakes(pairs, batch, counts.get("pair_count")), **sums})  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_the_losses_are_sums_over_what_is_asked_divided_by_its_count(student):
+    for sizes in SIZES:
+        weights, batch = case(*sizes)
+        words, pairs = small_bert(weights, batch)
+        right = right_losses(words, pairs, batch)
+        compare(student.joint_loss(words, pairs, batch), right, words, pairs, batch)
+    weights, batch = case(4, 5, 3, 4, 6, seed=6)
+    batch["next_sentence_labels"][:] = 0  # every pair is a next one
+    words, pairs = small_bert(weights, batch)
+    right = right_losses(words, pairs, batch)
+    compare(student.joint_loss(words, pairs, batch), right, words, pairs, batch)
+
+
+@pytest.mark.weight(2)
+def test_counts_that_are_given_are_what_is_divided_by(student):
+    weights, batch = case(*SIZES[0], seed=7)
+    words, pairs = small_bert(weights, batch)
+    for mask_count, pair_count in ((11.5, 9), (torch.tensor(37.0, dtype=torch.float64), 64)):
+        counts = {"mask_count": mask_count, "pair_count": pair_count}
+        right = right_losses(words, pairs, batch, **counts)
+        out = student.joint_loss(words, pairs, batch, **counts)
+        compare(out, right, words, pairs, batch, **counts)
+    batch["masked_lm_weights"][:] = 0  # a part without masks
+    out = student.joint_loss(words, pairs, batch, mask_count=11.5, pair_count=9)
+    mlm, _ = checks.parts(out, "mlm", "nsp")
+    checks.same(
+        mlm,
+        torch.zeros((), dtype=torch.float64),
+        of="the MLM loss of a part without masks",
+        mistakes={
+            "0 / 0: the part divides by its own masks, and has none": (
+                lambda out: bool(out.isnan())
+            )
+        },
+    )
+
+
+@pytest.mark.weight(2)
+def test_gradient_flows_through_both_losses(student):
+    for sizes in SIZES:
+        weights, batch = case(*sizes, seed=8)
+        words, pairs = small_bert(weights, batch)
+        upstream = (torch.tensor(0.7, dtype=torch.float64), torch.tensor(-1.3, dtype=torch.float64))
+        leaves = [x.clone().requires_grad_() for x in (words, pairs)]
+        right = torch.autograd.grad(right_losses(*leaves, batch), leaves, upstream)
+        _, found = student.joint_loss.grad(
+            words, pairs, batch, wrt=("mlm_logits", "nsp_logits"), upstream=upstream
+        )
+        labels = batch["next_sentence_labels"]
+        for name, wanted in zip(found, right, strict=True):
+            checks.same(
+                found[name],
+                wanted,
+                of=f"the gradient of {name}",
+                mistakes={
+                    "the way back is cut: detach, .item(), float() or no_grad": (
+                        lambda out: out is None
+                    ),
+                    "pairs of label 0 get no gradient (ignore_index=0)": (
+                        lambda out, zero=labels == 0: not out[zero].any()
+                    ),
+                    "slots of weight 0 get a gradient": (
+                        lambda out, unused=batch["masked_lm_weights"] == 0: bool(out[unused].any())
+                    ),
+                },
+            )
+
+
+def test_a_batch_is_split_into_rows_with_all_its_arrays(student):
+    for sizes in SIZES:
+        _, batch = case(*sizes)
+        for rows in (1, 2, 3, 100):
+            right = parts_of(batch, rows)
+            checks.same(
+                student.split_batch(batch, rows),
+                right,
+                of=f"{len(batch['input_ids'])} rows in parts of {rows}",
+                mistakes={
+                    "the last part, which is smaller, is left out": (
+                        lambda out, right=right: len(out) == len(right) - 1
+                    ),
+                    "rows is taken for the number of parts": (
+                        lambda out, rows=rows, right=right: len(out) == rows != len(right)
+                    ),
+                    "an array of the batch is left out": (
+                        lambda out, batch=batch: bool(set(batch) - set(out[0]))
+                    ),
+                    "the parts are tuples or lists: each is a dict, as the batch": (
+                        lambda out: type(out[0]) is not dict
+                    ),
+                },
+            )
+
+
+def accumulation_mistakes(weights, batch, rows):
+    """Name, and a function of the leaves: what one sums up in its place."""
+    parts = parts_of(batch, rows)
+    losses = {}
+    masks, pairs = batch["masked_lm_weights"].sum(), len(batch["input_ids"])
+
+    def own(leaves, part, **counts):
+        if not part["masked_lm_weights"].any():
+            counts = {"mask_count": 1.0, **counts}  # 0, where a careful wrong answer has no 0 / 0
+        return right_losses(*small_bert(leaves, part), part, **counts)
+
+    losses["the mean of the parts' means: each part divides by its own masks. Divide by the count "
+           "of the whole batch"] = lambda leaves: sum(
+        sum(own(leaves, part)) for part in parts) / len(parts)  # fmt: skip
+    losses["the MLM loss is a mean of the parts' means: divide by the masks of the whole batch"] = (
+        lambda leaves: sum(own(leaves, part)[0] / len(parts) + own(
+            leaves, part, mask_count=1.0, pair_count=pairs)[1] for part in parts))  # fmt: skip
+    losses["the NSP loss is a mean of the parts' means: divide by the rows of the whole batch"] = (
+        lambda leaves: sum(own(leaves, part, mask_count=masks)[0] + own(
+            leaves, part)[1] / len(parts) for part in parts))  # fmt: skip
+    losses["the sum of the parts' means: each part divides by its own count"] = lambda leaves: sum(
+        sum(own(leaves, part)) for part in parts
+    )
+    losses["only the last part's gradient is left: each backward adds to the ones before"] = (
+        lambda leaves: sum(own(leaves, parts[-1], mask_count=masks, pair_count=pairs))
+    )
+    losses["the counts are right already, and are divided once more by the number of parts"] = (
+        lambda leaves: whole_loss(batch)(leaves) / len(parts)
+    )
+    losses["only the MLM loss is sent back"] = lambda leaves: own(leaves, batch)[0]
+    losses["only the NSP loss is sent back"] = lambda leaves: own(leaves, batch)[1]
+    losses["the mean of both losses is sent back: asked for is the sum"] = lambda leaves: (
+        whole_loss(batch)(leaves) / 2
+    )
+    losses["the last part, which is smaller, is left out"] = lambda leaves: (
+        whole_loss(batch)(leaves) - sum(own(leaves, parts[-1], mask_count=masks, pair_count=pairs))
+    )
+    return losses
+
+
+@pytest.mark.weight(4)
+def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
+    for sizes, rows in ((SIZES[0], 1), (SIZES[0], 3), (SIZES[0], 2), (SIZES[0], 50),
+                        (SIZES[1], 1), (SIZES[2], 2), (SIZES[3], 4)):  # fmt: skip
+        weights, batch = case(*sizes, seed=9)
+        masks, pairs = batch["masked_lm_weights"].sum(), len(batch["input_ids"])
+        out = student.accumulated_gradients(weights, batch, rows)
+        added, gradients = checks.parts(out, "added", "gradients")
+        right = gradients_of(weights, whole_loss(batch))
+        wrong = accumulation_mistakes(weights, batch, rows)
+        named = {name: gradients_of(weights, loss) for name, loss in wrong.items()}
+        checks.same(gradients, right, of=f"the gradients in parts of {rows}", mistakes={
+            "0 / 0: a part without masks divides by its own": (
+                lambda out: any(bool(g.isnan().any()) for g in out.values())),
+            "a weight has no gradient: is one of the two losses not sent back?": (
+                lambda out: any(g is None for g in out.values())),
+            **named,
+        })  # fmt: skip
+        parts = parts_of(batch, rows)
+        each = torch.stack([
+            torch.stack(right_losses(*small_bert(weights, p), p, mask_count=masks,
+                                     pair_count=pairs)) for p in parts])  # fmt: skip
+        by_own = torch.stack([
+            torch.stack(right_losses(*small_bert(weights, p), p)) for p in parts])  # fmt: skip
+        checks.same(added, each, of=f"what each part of {rows} adds", mistakes={
+            "each part's own means: what it adds to the losses of the whole is asked for": by_own,
+            "the losses of the whole batch: asked for is what each part adds": each.sum(0),
+            "rows is not used: all the batch is one part": each.sum(0, keepdim=True),
+            "sums up to and with each part: asked for is what each adds": each.cumsum(0),
+            "NSP comes first: MLM does": each.flip(1),
+        })  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
+    for cuts in ((0, 3, 7), (0, 1, 2, 7), (0, 7)):
+        weights, batch = case(*SIZES[0], seed=10)
+        masks, pairs = float(batch["masked_lm_weights"].sum()), len(batch["input_ids"])
+        parts = [{n: t[a:b] for n, t in batch.items()}
+                 for a, b in pairwise(cuts)]  # fmt: skip
+        counts = {"mask_count": masks, "pair_count": pairs}
+        ranks = len(parts)
+
+        def mean(handed_in, ranks=ranks):
+            return {name: sum(g[name] for g in handed_in) / ranks for name in weights}  # noqa: B023
+
+        def handed(factor=1.0, own=False, parts=parts, counts=counts):
+            return mean([gradients_of(weights, lambda leaves, p=p: factor * whole_loss(  # noqa: B023
+                p, **({} if own else counts))(leaves)) for p in parts])  # fmt: skip
+
+        found = [student.rank_gradients(weights, part, **counts, ranks=ranks) for part in parts]
+        for gradients in found:
+            checks.that(
+                type(gradients) is dict and gradients.keys() == weights.keys(),
+                "expected a dict with a gradient for each weight",
+            )
+        checks.same(mean(found), gradients_of(weights, whole_loss(batch)),
+                    of=f"the mean over {ranks} machines", mistakes={
+            "what is handed in will be divided by the number of machines: multiply by ranks": (
+                handed()),
+            "each machine divides by its own counts: a mean of means": handed(own=True),
+            "divided by ranks: the averaging does that already": handed(1 / ranks),
+            "multiplied by ranks, but divided by the machine's own counts": (
+                handed(ranks, own=True)),
+            "multiplied by ranks twice": handed(ranks * ranks),
+            "0 / 0: a machine without masks divides by its own": (
+                lambda out: any(bool(g.isnan().any()) for g in out.values())),
+        })  # fmt: skip
+
+
+def test_float32_and_gaps_in_memory_are_fine(student):
+    weights, batch = case(6, 8, 4, 4, 6, dtype=torch.float32, seed=11)
+    gaps = {name: t[:, ::2] if t.ndim == 2 else t[::1] for name, t in batch.items()}
+    gaps["masked_lm_positions"] = gaps["masked_lm_positions"] % 4
+    for given in (batch, gaps):
+        words, pairs = small_bert(weights, given)
+        mlm, nsp = checks.parts(student.joint_loss(words, pairs, given), "mlm", "nsp")
+        right = right_losses(words, pairs, given)
+        checks.same((mlm, nsp), right, of="the losses")
+        out = student.accumulated_gradients(weights, given, 4)
+        _, gradients = checks.parts(out, "added", "gradients")
+        checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
+
+
+def test_nothing_is_left_behind(student):
+    weights, batch = case(*SIZES[0])
+    words, pairs = small_bert(weights, batch)
+    checks.leaves_no_trace(student.joint_loss, words, pairs, batch)
+    checks.leaves_no_trace(student.split_batch, batch, 2)
+    checks.leaves_no_trace(student.accumulated_gradients, weights, batch, 3)
+    checks.leaves_no_trace(
+        student.rank_gradients, weights, batch, mask_count=9.0, pair_count=7, ranks=2
+    )

@@ -1,0 +1,124 @@
+"""Wrong answers to 17_joint_loss_accumulation, as edits of the solution, and their names."""
+
+IDS = 'mlm_logits.flatten(0, 1), batch["masked_lm_ids"].flatten(), reduction="none"'
+MLM = "mlm = (surprise * weights.flatten()).sum() / mask_count"
+NSP = 'nsp = F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count'
+RETURN = "    return mlm, nsp\n"
+OWN_MASKS = "mask_count = weights.sum() if mask_count is None else mask_count"
+OWN_PAIRS = "pair_count = len(pairs) if pair_count is None else pair_count"
+SLICE = "{name: tensor[first : first + rows] for name, tensor in batch.items()}"
+STARTS = "for first in range(0, size, rows)"
+COUNTS = 'mask_count, pair_count = batch["masked_lm_weights"].sum(), len(batch["input_ids"])'
+LOOP = "for part in split_batch(batch, rows):"
+BACKWARD = "(mlm + nsp).backward()"
+ADDED = "added.append(torch.stack([mlm.detach(), nsp.detach()]))"
+GIVEN = """mlm, nsp = joint_loss(
+            *small_bert(leaves, part), part, mask_count=mask_count, pair_count=pair_count
+        )"""
+RETURN_BOTH = "return torch.stack(added), {name: leaf.grad for name, leaf in leaves.items()}"
+ON_RANK = """mlm, nsp = joint_loss(
+        *small_bert(leaves, part), part, mask_count=mask_count, pair_count=pair_count
+    )"""
+TIMES = "((mlm + nsp) * ranks).backward()"
+PARTS = "len(split_batch(batch, rows))"
+
+WRONG = {
+    # The first four are numbers 1 to 4 of the list of real mistakes.
+    "one loss with ignore_index=0": (
+        [(IDS, IDS + ", ignore_index=0"),
+         (NSP, NSP.replace('"sum"', '"sum", ignore_index=0'))], "label 0 is ignored"),
+    "NSP with ignore_index=0": (
+        [(NSP, NSP.replace('"sum"', '"sum", ignore_index=0'))], "one class gets no gradient"),
+    "NSP mean with ignore_index=0": (
+        [(NSP, "nsp = F.cross_entropy(nsp_logits, pairs, ignore_index=0)")],
+        "one class gets no gradient"),
+    "MLM with ignore_index=0 for the weights": (
+        [(IDS, IDS.replace('"none"', '"mean", ignore_index=0')), (MLM, "mlm = surprise")],
+        "ignore_index=0) in the MLM loss"),
+    "a mean times the weights": (
+        [(IDS, IDS.replace('"none"', '"mean"'))], "the mask does nothing"),
+    "a mean times the weights, then a mean": (
+        [(IDS, IDS.replace('"none"', '"mean"')), (MLM, "mlm = (surprise * weights).mean()")],
+        "the mask does nothing"),
+    "weights not used": ([(MLM, "mlm = surprise.mean()")], "the mask does nothing"),
+    "divided by slots": ([(MLM, "mlm = (surprise * weights.flatten()).mean()")],
+                         "divided by the slots"),
+    "mean of the parts' means": (
+        [(GIVEN, "mlm, nsp = joint_loss(*small_bert(leaves, part), part, mask_count="
+                 "part['masked_lm_weights'].sum().clamp(min=1e-9))"),
+         (BACKWARD, f"((mlm + nsp) / {PARTS}).backward()")], "the mean of the parts' means"),
+    "sum of the parts' means": (
+        [(GIVEN, "mlm, nsp = joint_loss(*small_bert(leaves, part), part, mask_count="
+                 "part['masked_lm_weights'].sum().clamp(min=1e-9))")],
+        "the sum of the parts' means"),
+    "means of parts without masks": (
+        [(GIVEN, "mlm, nsp = joint_loss(*small_bert(leaves, part), part)")],
+        "a part without masks divides by its own"),
+    "NSP a mean of means": (
+        [(GIVEN, GIVEN.replace("pair_count=pair_count",
+                               f"pair_count=len(part['input_ids']) * {PARTS}"))],
+        "the NSP loss is a mean of the parts' means"),
+    "MLM a mean of means": (
+        [(GIVEN, GIVEN.replace("mask_count=mask_count",
+          f"mask_count=part['masked_lm_weights'].sum().clamp(min=1e-9) * {PARTS}"))],
+        "the MLM loss is a mean of the parts' means"),
+    "divided by parts too": ([(BACKWARD, f"((mlm + nsp) / {PARTS}).backward()")],
+                             "once more by the number of parts"),
+    "only the last part": (
+        [(BACKWARD, "for leaf in leaves.values():\n            leaf.grad = None\n"
+                    "        (mlm + nsp).backward()")], "only the last part's gradient"),
+    "leaves made anew": (
+        [(GIVEN, "leaves = {n: w.detach().clone().requires_grad_() for n, w in weights.items()}\n"
+                 "        " + GIVEN)], "only the last part's gradient"),
+    "the last part left out": ([(STARTS, "for first in range(0, size - rows + 1, rows)")],
+                               "the last part, which is smaller"),
+    "parts for rows": (
+        [("    size = len(batch[\"input_ids\"])", "    size = len(batch[\"input_ids\"])\n"
+          "    rows = -(-size // rows)")], "rows is taken for the number of parts"),
+    "arrays left out": (
+        [(SLICE, SLICE.replace("batch.items()}", "batch.items() if name != 'example_index'}"))],
+        "an array of the batch is left out"),
+    "weights as yes or no": (
+        [(OWN_MASKS, "mask_count = (weights > 0).sum() if mask_count is None else mask_count")],
+        "a weight of a half counts half"),
+    "not divided": ([(MLM, MLM.replace(" / mask_count", ""))], "the MLM loss is not divided"),
+    "divided by rows": ([(MLM, MLM.replace("mask_count", "pair_count"))], "divided by the rows"),
+    "mean of the rows": (
+        [(MLM, "mlm = ((surprise.view(weights.shape) * weights).sum(1)"
+               " / weights.sum(1).clamp(min=1e-9)).mean()")], "the mean of the rows' means"),
+    "1e-5 in the divisor": ([(MLM, MLM.replace("mask_count", "(mask_count + 1e-5)"))],
+                            "something is added"),
+    "NSP not divided": ([(NSP, NSP.replace(" / pair_count", ""))], "the NSP loss is not divided"),
+    "NSP turned round": ([(NSP, NSP.replace("pairs,", "1 - pairs,"))], "turned round"),
+    "NSP divided by masks": ([(NSP, NSP.replace("pair_count", "mask_count"))],
+                             "the NSP loss is divided by the masks"),
+    "mask_count not used": ([(OWN_MASKS, "mask_count = weights.sum()")], "mask_count is not used"),
+    "pair_count not used": ([(OWN_PAIRS, "pair_count = len(pairs)")], "pair_count is not used"),
+    "losses added up": ([(RETURN, "    return mlm + nsp\n")], "a tuple of 2 values"),
+    "numbers, no tensors": ([(RETURN, "    return mlm.item(), nsp.item()\n")],
+                            "expected a torch tensor"),
+    "detached": ([(RETURN, "    return mlm.detach(), nsp.detach()\n")], "the way back is cut"),
+    "only MLM": ([(BACKWARD, "mlm.backward()")], "is one of the two losses not sent back"),
+    "only NSP": ([(BACKWARD, "nsp.backward()")], "is one of the two losses not sent back"),
+    "half of the sum": ([(BACKWARD, "((mlm + nsp) / 2).backward()")], "the mean of both losses"),
+    "rows not used": ([(LOOP, "for part in [batch]:")], "rows is not used"),
+    "losses of the whole": ([(RETURN_BOTH, RETURN_BOTH.replace("added)", "added).sum(0)"))],
+                            "the losses of the whole batch"),
+    "running sums": ([(RETURN_BOTH, RETURN_BOTH.replace("added)", "added).cumsum(0)"))],
+                     "sums up to and with each part"),
+    "NSP first": ([(ADDED, "added.append(torch.stack([nsp.detach(), mlm.detach()]))")],
+                  "NSP comes first"),
+    "not times ranks": ([(TIMES, "(mlm + nsp).backward()")], "multiply by ranks"),
+    "divided by ranks": ([(TIMES, "((mlm + nsp) / ranks).backward()")], "divided by ranks"),
+    "own counts on a rank": (
+        [(ON_RANK, "mlm, nsp = joint_loss(*small_bert(leaves, part), part, mask_count="
+                   "part['masked_lm_weights'].sum().clamp(min=1e-9))"),
+         (TIMES, "(mlm + nsp).backward()")], "each machine divides by its own counts"),
+    "own counts on a rank, times ranks": (
+        [(ON_RANK, "mlm, nsp = joint_loss(*small_bert(leaves, part), part, mask_count="
+                   "part['masked_lm_weights'].sum().clamp(min=1e-9))")],
+        "multiplied by ranks, but divided"),
+    "weights changed in place": (
+        [(MLM, "weights /= weights.sum() if mask_count is None else mask_count\n"
+               "    mlm = (surprise * weights.flatten()).sum()")], "changed its input in place"),
+}  # fmt: skip

@@ -39,6 +39,7 @@ def linear(x, weights): return x @ weights["w"] + weights["b"], 3
 def detached(x): return x.detach() * 2
 def read(folder): return (folder / "words.txt").read_text()
 def remember(): STATE.append(1); return len(STATE)
+def in_any_order(): STATE.append(1); return [dict([("a", 1), ("b", 2)][:: (-1) ** len(STATE)])]
 def to_do(): raise NotImplementedError("write it")
 def wrong(): return 1 / 0
 def leave(): sys.exit(0)
@@ -108,6 +109,12 @@ def test_another_repetition_draws_otherwise(student):
 def test_what_is_global_and_changes_is_named(student, name, says):
     with pytest.raises(CheckFailed, match=says):
         checks.leaves_no_trace(getattr(student, name))
+
+
+def test_the_order_of_a_dict_is_no_part_of_a_result(student):
+    checks.leaves_no_trace(student.in_any_order)
+    with pytest.raises(CheckFailed, match="another result"):
+        checks.leaves_no_trace(student.remember)
 
 
 def test_a_setting_that_is_put_back_is_no_change(student):

@@ -1,0 +1,682 @@
+"""Eight pieces, thirteen mistakes: each has a test of its own, which the mends of others leave as
+it is. What depends on chance is judged on 100,000 draws or more (`checks.share`)."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import checks
+from autograder.codec import TorchRng
+from bert_paper import model, optimizer
+from bert_run.config import BertConfig
+from bert_run.parameters import is_decayed
+
+# --- 1. embed ---
+
+VOCAB, ROOM = 13, 9
+
+
+def embedding_case(batch, seq, hidden, *, seed=3, scale=1.0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    weights = {name: scale * normal(n, hidden)
+               for name, n in [("word", VOCAB), ("position", ROOM), ("segment", 2)]}  # fmt: skip
+    weights |= {"norm.weight": 1 + 0.3 * normal(hidden), "norm.bias": normal(hidden)}
+    ids = torch.randint(1, VOCAB, (batch, seq), generator=generator)
+    segments = torch.randint(2, (batch, seq), generator=generator)
+    return ids, segments, {name: w.to(dtype) for name, w in weights.items()}
+
+
+def right_embed(ids, segments, weights, eps):
+    hidden = len(weights["norm.bias"])
+    config = BertConfig(vocab_size=VOCAB, max_position_embeddings=ROOM, hidden_size=hidden,
+                        num_attention_heads=1, layer_norm_eps=eps)  # fmt: skip
+    module = model.BertEmbeddings(config).eval().to(weights["word"].dtype)
+    names = {"word_embeddings.weight": "word", "position_embeddings.weight": "position",
+             "token_type_embeddings.weight": "segment", "LayerNorm.weight": "norm.weight",
+             "LayerNorm.bias": "norm.bias"}  # fmt: skip
+    ours = {theirs: weights[name] for theirs, name in names.items()}
+    return torch.func.functional_call(module, ours, (ids, segments))
+
+
+def test_embed_tells_the_segments_apart(student):
+    for shape in [(2, 5, 6), (1, 9, 4), (3, 1, 5)]:
+        ids, segments, weights = embedding_case(*shape)
+        segments[0, :2] = torch.tensor([1, 0])[: shape[1]]
+        segments[-1] = 1 - segments[0]
+        zero = torch.zeros_like(ids)
+        swapped = weights | {"segment": weights["segment"].flip(0)}
+        of_a, of_b = student.embed(ids, zero, weights), student.embed(ids, zero, swapped)
+        checks.that(not torch.equal(of_a, of_b), "another table of segments changes nothing",
+                    likely="the segment is never added")  # fmt: skip
+        checks.same(
+            student.embed(ids, segments, weights),
+            torch.where(segments[:, :, None] == 1, of_b, of_a),
+            of="the embeddings of tokens in A and in B",
+            mistakes={
+                "segment ids are always zero: every token belongs to A": of_a,
+                "every token is given segment 1": of_b,
+                "the segment of each row's first token is taken for all of it": (
+                    torch.where(segments[:, :1, None] == 1, of_b, of_a)
+                ),
+                "the segment ids of the first row are taken for all": (
+                    torch.where(segments[:1, :, None] == 1, of_b, of_a)
+                ),
+            },
+        )
+
+
+def test_embed_ends_with_the_layer_norm_of_the_paper(student):
+    for shape, scale, eps, dtype in [((2, 5, 6), 1.0, 1e-12, torch.float64),
+                                     ((1, 9, 4), 1e-3, 1e-12, torch.float64),
+                                     ((3, 1, 5), 1.0, 0.1, torch.float64),
+                                     ((2, 4, 7), 1.0, 0.1, torch.float32)]:  # fmt: skip
+        ids, segments, weights = embedding_case(*shape, scale=scale, dtype=dtype)
+        segments = torch.zeros_like(segments)
+        x = weights["word"][ids] + weights["position"][: shape[1]] + weights["segment"][0]
+        centred = x - x.mean(-1, keepdim=True)
+
+        def scaled(x, weights=weights):
+            return weights["norm.weight"] * x + weights["norm.bias"]
+
+        def over(deviation, scaled=scaled, centred=centred):
+            return scaled(centred / deviation)
+
+        biased, unbiased = (x.var(-1, correction=c, keepdim=True) for c in (0, 1))
+        checks.same(
+            student.embed(ids, segments, weights, eps=eps),
+            right_embed(ids, segments, weights, eps),
+            of=f"the embeddings (all of segment 0, eps {eps:g})",
+            mistakes={
+                "the deviation divides by n - 1, and eps stands outside the root": over(
+                    unbiased.sqrt() + eps),
+                "eps stands outside the root: it is added to the variance": over(
+                    biased.sqrt() + eps),
+                "the variance divides by n - 1 (correction=1): it should by n": over(
+                    (unbiased + eps).sqrt()),
+                "eps is not used: F.layer_norm takes 1e-5 unless it is told": over(
+                    (biased + 1e-5).sqrt()),
+                "eps is not used: 1e-12 is written in": over((biased + 1e-12).sqrt()),
+                "eps is left out": over(biased.sqrt()),
+                "the layer norm is missing": x,
+                "the embeddings are scaled and shifted, but not normalised": scaled(x),
+                "normalised, but scale and shift are missing": centred / (biased + eps).sqrt(),
+                "the mean is not taken off": scaled(x / (biased + eps).sqrt()),
+            },
+        )  # fmt: skip
+    ids, segments, weights = embedding_case(2, 5, 6, seed=4)
+    leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+    out = right_embed(ids, segments * 0, leaves, 1e-12)
+    upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(5), dtype=out.dtype)
+    right = torch.autograd.grad(out, list(leaves.values()), upstream)
+    _, gradients = student.embed.grad(ids, segments * 0, weights, wrt=("weights",),
+                                      upstream=upstream)  # fmt: skip
+    for (name, found), expected in zip(gradients["weights"].items(), right, strict=True):
+        checks.same(found, expected, of=f"the gradient of {name}", mistakes={
+            "the way back is cut: detach, no_grad or .data?": lambda out: out is None})  # fmt: skip
+    checks.leaves_no_trace(student.embed, ids, segments, weights)
+
+
+# --- 2. pretraining_losses ---
+
+
+def loss_case(seed=3, labels=(0, 1, 0, 0, 1), masks=4, dtype=torch.float64):
+    """The slots that count ask for id 0 too; those that do not hold any id."""
+    generator = torch.Generator().manual_seed(seed)
+    batch = len(labels)
+    words = 3 * torch.randn(batch, masks, VOCAB, generator=generator, dtype=dtype)
+    ids = torch.randint(VOCAB, (batch, masks), generator=generator)
+    weights = (torch.rand(batch, masks, generator=generator) < 0.6).to(dtype)
+    weights[:, 0], ids[0, 0] = 1, 0
+    pairs = torch.randn(batch, 2, generator=generator, dtype=dtype)
+    return words, ids, weights, pairs, torch.tensor(labels)
+
+
+def right_losses(words, ids, weights, pairs, labels):
+    batch = {"masked_lm_ids": ids, "masked_lm_weights": weights, "next_sentence_labels": labels}
+    return tuple(model.pretraining_losses(words, pairs, batch))
+
+
+def of_one_loss(student, case, which):
+    """One of the two losses, the right one, and what arrives at its logits."""
+    loss = checks.parts(student.pretraining_losses(*case), "words", "pairs")[which]
+    logits = (case[0], case[3])[which]
+    leaf = logits.clone().requires_grad_()
+    given = (leaf, *case[1:]) if which == 0 else (*case[:3], leaf, case[4])
+    right = right_losses(*given)[which]
+    right.backward()
+    upstream = tuple(torch.tensor(float(i == which), dtype=logits.dtype) for i in range(2))
+    name = ("word_logits", "pair_logits")[which]
+    _, found = student.pretraining_losses.grad(*case, wrt=(name,), upstream=upstream)
+    return loss, right.detach(), found[name], leaf.grad
+
+
+def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
+    for case in (loss_case(), loss_case(4, (1,), 7), loss_case(5, dtype=torch.float32)):
+        loss, right, gradient, right_gradient = of_one_loss(student, case, 0)
+        words, ids, weights = case[0].flatten(0, 1), case[1].flatten(), case[2].flatten()
+        each = F.cross_entropy(words, ids, reduction="none")
+        asked = weights * (ids != 0)
+        checks.same(
+            loss,
+            right,
+            of="the loss of the words",
+            mistakes={
+                "the mask does nothing: a mean was taken before the weights came": each.mean(),
+                "the mask does nothing: a mean was taken before the weights came, and slots of "
+                "id 0 were left out": F.cross_entropy(words, ids, ignore_index=0),
+                "divided by the number of slots, not of those that count": (each * weights).mean(),
+                "the sum is not divided by anything": (each * weights).sum(),
+                "divided by the number of examples, not of slots that count": (
+                    (each * weights).sum() / len(case[1])
+                ),
+                "the losses of the rows are averaged: a row with few masks weighs more": (
+                    ((each * weights).view(case[1].shape).sum(1) / case[2].sum(1)).mean()
+                ),
+                "slots that ask for id 0 are left out: a slot counts by its weight alone": (
+                    (each * asked).sum() / asked.sum()
+                ),
+                "slots that ask for id 0 are left out, but counted below": (
+                    (each * asked).sum() / weights.sum()
+                ),
+            },
+        )
+        checks.same(gradient, right_gradient, of="the gradient of the word logits", mistakes={
+            "the way back is cut: detach, item or no_grad?": lambda out: out is None})  # fmt: skip
+
+
+def test_both_classes_of_next_sentence_learn(student):
+    for case in (loss_case(), loss_case(4, (0, 0, 0)), loss_case(6, (1,)), loss_case(7, (0,))):
+        loss, right, gradient, right_gradient = of_one_loss(student, case, 1)
+        pairs, labels = case[3:]
+        each = F.cross_entropy(pairs, labels, reduction="none")
+        checks.same(
+            loss,
+            right,
+            of=f"the loss of the pairs, labels {labels.tolist()}",
+            mistakes={
+                "ignore_index=0 leaves out IsNext: that class never learns": (
+                    F.cross_entropy(pairs, labels, ignore_index=0)
+                ),
+                "ignore_index=0 leaves out IsNext: that class never learns (all of them, and the "
+                "mean of nothing)": lambda out: bool(out.isnan()),
+                "IsNext counts for nothing in the sum": (each * labels).mean(),
+                "the labels are turned about: 0 = IsNext is the first logit": (
+                    F.cross_entropy(pairs, 1 - labels)
+                ),
+                "a sum, not a mean": each.sum(),
+            },
+        )
+        checks.same(gradient, right_gradient, of="the gradient of the pair logits", mistakes={
+            "the way back is cut: detach, item or no_grad?": lambda out: out is None})  # fmt: skip
+    checks.leaves_no_trace(student.pretraining_losses, *case)
+
+
+# --- 3. accumulated_gradient ---
+
+
+def parts_of_a_batch(sizes, *, seed=3, hidden=4, dtype=torch.float64):
+    """Parts with so many labels that count, among others that do not."""
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for tokens, counted in sizes:
+        labels = torch.randint(VOCAB, (tokens,), generator=generator)
+        labels[torch.randperm(tokens, generator=generator)[counted:]] = -100
+        x = torch.randn(tokens, hidden, generator=generator, dtype=dtype)
+        found.append((x, labels))
+    weight = torch.randn(VOCAB, hidden, generator=generator, dtype=dtype)
+    return weight, found
+
+
+def gradient_of(weight, parts, share):
+    """Σ over the parts: share(part) times the gradient of the sum of its losses."""
+    total = torch.zeros_like(weight)
+    for x, labels in parts:
+        leaf = weight.clone().requires_grad_()
+        F.cross_entropy(F.linear(x, leaf), labels, reduction="sum").backward()
+        total += leaf.grad * share(labels)
+    return total
+
+
+@pytest.mark.weight(2)
+def test_the_parts_of_a_batch_have_the_gradient_of_the_whole(student):
+    for sizes, dtype in [(((7, 6), (7, 1), (5, 3)), torch.float64), (((4, 3),), torch.float64),
+                         (((6, 2), (3, 0), (8, 8)), torch.float64),
+                         (((7, 6), (9, 2)), torch.float32)]:  # fmt: skip
+        weight, parts = parts_of_a_batch(sizes, dtype=dtype)
+        n, tokens = len(parts), sum(len(labels) for _, labels in parts)
+
+        def counted(labels):
+            return max(1, int((labels != -100).sum()))
+
+        count = sum(int((labels != -100).sum()) for _, labels in parts)
+        checks.same(
+            student.accumulated_gradient(weight, parts),
+            gradient_of(weight, parts, lambda labels, count=count: 1 / count),
+            of=f"the gradient, with {[c for _, c in sizes]} labels that count",
+            mistakes={
+                "a mean of means: a part with few labels weighs as much as one with many": (
+                    gradient_of(weight, parts, lambda labels, n=n: 1 / n / counted(labels))
+                ),
+                "the means of the parts are added up, not averaged": (
+                    gradient_of(weight, parts, lambda labels: 1 / counted(labels))
+                ),
+                "parts are weighed by their tokens: labels of -100 do not count": gradient_of(
+                    weight, parts, lambda labels, t=tokens: len(labels) / t / counted(labels)
+                ),
+                "divided by all tokens: labels of -100 do not count": (
+                    gradient_of(weight, parts, lambda labels, t=tokens: 1 / t)
+                ),
+                "divided by the number of parts, not of labels": (
+                    gradient_of(weight, parts, lambda labels, n=n: 1 / n)
+                ),
+                "sums, not divided by anything": gradient_of(weight, parts, lambda labels: 1),
+                "only the last part counts: gradients must add up": (
+                    gradient_of(weight, parts[-1:], lambda labels, count=count: 1 / count)
+                ),
+            },
+        )
+    checks.leaves_no_trace(student.accumulated_gradient, weight, parts)
+
+
+# --- 4. initial_weights ---
+
+DRAWN = ["bert.encoder.layer.0.attention.self.query.weight",
+         "bert.encoder.layer.0.attention.self.key.weight", "bert.pooler.dense.weight"]  # fmt: skip
+EMBEDDINGS = ["bert.embeddings.word_embeddings.weight",
+              "bert.embeddings.position_embeddings.weight"]  # fmt: skip
+SHAPES = {
+    **{EMBEDDINGS[0]: (600, 150), EMBEDDINGS[1]: (150, 150)},
+    **{"bert.embeddings.LayerNorm.weight": (150,), "bert.embeddings.LayerNorm.bias": (150,)},
+    **{DRAWN[0]: (250, 150), DRAWN[1]: (250, 150), DRAWN[2]: (250, 150)},
+    "bert.pooler.dense.bias": (150,),
+    "cls.predictions.transform.LayerNorm.weight": (150,),
+    "cls.predictions.bias": (600,),
+}
+WITHIN_TWO = math.erf(2 / math.sqrt(2))
+
+
+def values_of(student, names):
+    """All drawn numbers of these parameters, once their types and shapes are right."""
+    weights = student.initial_weights(SHAPES, TorchRng(7))
+    zeros = {name: torch.zeros(shape) for name, shape in SHAPES.items()}
+    if type(weights) is dict:
+        for name in set(SHAPES) - {*DRAWN, *EMBEDDINGS}:
+            ones = name.endswith("LayerNorm.weight")
+            checks.same(weights.get(name), torch.full(SHAPES[name], float(ones)), of=name)
+    checks.same({n: 0 * w if torch.is_tensor(w) else w for n, w in weights.items()}
+                if type(weights) is dict else weights, zeros, of="the weights, times 0"
+                )  # fmt: skip
+    again = student.initial_weights(SHAPES, TorchRng(7))
+    checks.same(again, weights, of="the weights of the same generator again",
+                mistakes={"a draw does not come from generator": lambda out: True})  # fmt: skip
+    checks.that(not torch.equal(weights[DRAWN[0]], weights[DRAWN[1]]),
+                "two matrices hold the same numbers",
+                likely="the generator is seeded anew for each")  # fmt: skip
+    return torch.cat([weights[name].flatten() for name in names]).double() / 0.02
+
+
+def follows_the_cut_normal(z, of):
+    """Numbers in units of 0.02: each stretch of them has the share that it should."""
+    total, size = len(z), z.abs()
+    edge = int((size > 1.999).sum())
+    std = float(z.std())
+    checks.that(
+        edge < 0.02 * total, f"{of}: {edge} of {total} lie at two deviations or beyond",
+        likely="N(0, 1): nn.Embedding's own first values, fifty times too large" if std > 10 else
+        "clamp heaps up at the edges what should be drawn again"
+        if float(size.max()) < 2.001 else
+        "nothing is cut: trunc_normal_ takes its limits a and b in absolute numbers, and they "
+        "are -2 and 2 unless given" if 0.97 < std < 1.03 else
+        f"the deviation is {0.02 * std:.3g}, not 0.02",
+    )  # fmt: skip
+    checks.that(float(size.max()) < 2.001, f"{of}: {0.02 * float(size.max()):.4f} lies beyond two "
+                "deviations, 0.04", likely="nothing is cut: trunc_normal_ takes its limits a and b "
+                "in absolute numbers, and they are -2 and 2 unless given")  # fmt: skip
+    for limit in (0.25, 0.5, 1.0, 1.5, 1.8):
+        checks.share(int((size < limit).sum()), total,
+                     math.erf(limit / math.sqrt(2)) / WITHIN_TWO,
+                     of=f"{of}: the share within {limit} deviations",
+                     mistakes={"uniform, not normal": limit / 2,
+                               "the deviation is too small: 0.01": math.erf(limit * math.sqrt(2)),
+                               "the deviation was raised so that 0.02 is left after the cut": (
+                                   math.erf(0.8796 * limit / math.sqrt(2))
+                                   / math.erf(0.8796 * math.sqrt(2)))}
+                     )  # fmt: skip
+    checks.share(int((z > 0).sum()), total, 0.5, of=f"{of}: the share above 0")
+
+
+def test_embeddings_start_as_small_as_the_rest(student):
+    follows_the_cut_normal(values_of(student, EMBEDDINGS), "the embeddings")
+
+
+def test_normal_draws_are_cut_at_two_deviations(student):
+    follows_the_cut_normal(values_of(student, DRAWN), "the dense weights")
+    checks.leaves_no_trace(student.initial_weights, {DRAWN[0]: (3, 2)}, TorchRng(7))
+
+
+# --- 5. update ---
+
+LAYER = "bert.encoder.layer.0"
+NAMES = {
+    "bert.embeddings.word_embeddings.weight": (5, 3),
+    "bert.embeddings.position_embeddings.weight": (4, 3),
+    "bert.embeddings.LayerNorm.weight": (3,),
+    "bert.embeddings.LayerNorm.bias": (3,),
+    f"{LAYER}.attention.self.query.weight": (3, 3),
+    f"{LAYER}.attention.self.query.bias": (3,),
+    f"{LAYER}.output.LayerNorm.weight": (3,),
+    "cls.predictions.transform.LayerNorm.weight": (3,),
+    "cls.predictions.bias": (5,),
+    "cls.seq_relationship.weight": (2, 3),
+}
+
+
+def update_case(seed, scale=1.0, dtype=torch.float64):
+    generator = torch.Generator().manual_seed(seed)
+    return {name: (scale * torch.randn(shape, generator=generator, dtype=torch.float64)).to(dtype)
+            for name, shape in NAMES.items()}  # fmt: skip
+
+
+def step(weights, gradients, *, rate, decay=0.0, decayed=is_decayed):
+    return {name: w - rate * (gradients[name] + (decay if decayed(name) else 0.0) * w)
+            for name, w in weights.items()}  # fmt: skip
+
+
+def clipped(gradients, max_norm):
+    leaves = [g.clone().requires_grad_() for g in gradients.values()]
+    for leaf, g in zip(leaves, gradients.values(), strict=True):
+        leaf.grad = g.clone()
+    optimizer.clip_gradients(leaves, max_norm)
+    return dict(zip(gradients, [leaf.grad for leaf in leaves], strict=True))
+
+
+def test_all_gradients_are_clipped_by_one_factor(student):
+    for max_norm, scale, dtype in [(1.0, 1.0, torch.float64), (0.3, 5.0, torch.float64),
+                                   (1.0, 1e-3, torch.float64), (1e9, 1.0, torch.float64),
+                                   (1.0, 1.0, torch.float32)]:  # fmt: skip
+        weights, gradients = update_case(3, dtype=dtype), update_case(4, scale, dtype=dtype)
+        norms = {name: g.norm() for name, g in gradients.items()}
+        norm = torch.stack(list(norms.values())).norm()
+
+        def after(found, weights=weights):
+            return step(weights, found, rate=0.5)
+
+        def each(factor, gradients=gradients, after=after):
+            return after({name: g * factor(name, g) for name, g in gradients.items()})
+
+        # torch adds 1e-6 to the norm that it divides by
+        right = after(clipped(gradients, max_norm)) if dtype is torch.float32 else (
+            each(lambda n, g: min(1.0, max_norm / norm)))  # noqa: B023  # fmt: skip
+        checks.same(
+            student.update(weights, gradients, learning_rate=0.5, weight_decay=0.0,
+                           max_norm=max_norm),
+            right,
+            tolerance=2e-6,
+            of=f"the weights (no decay, limit {max_norm:g}, norm {float(norm):.3g})",
+            mistakes={
+                "each gradient is clipped by its own norm: it is that of all together": each(
+                    lambda n, g: min(1.0, max_norm / norms[n])),  # noqa: B023
+                "nothing is clipped": after(gradients),
+                "gradients below the limit are scaled up to it": each(
+                    lambda n, g: max_norm / norm),  # noqa: B023
+                "the norms are added up: it is the root of the sum of squares": each(
+                    lambda n, g: min(1.0, max_norm / sum(norms.values()))),  # noqa: B023
+                "the root of the sum of squares is missing": each(
+                    lambda n, g: min(1.0, max_norm / norm**2)),  # noqa: B023
+                "each number is cut at the limit: the direction changes": after(
+                    {n: g.clamp(-max_norm, max_norm) for n, g in gradients.items()}),
+                "the largest norm of one gradient is taken, not that of all together": each(
+                    lambda n, g: min(1.0, max_norm / max(norms.values()))),  # noqa: B023
+            },
+        )  # fmt: skip
+    checks.leaves_no_trace(student.update, weights, gradients, learning_rate=0.1, weight_decay=0.1,
+                           max_norm=1.0)  # fmt: skip
+
+
+def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
+    for rate, decay in [(0.5, 0.3), (0.1, 0.01)]:
+        weights, gradients = update_case(5), update_case(6, 1e-3)
+
+        def wrong(decayed=is_decayed, *, rate=rate, decay=decay):
+            return step(weights, gradients, rate=rate, decay=decay, decayed=decayed)  # noqa: B023
+
+        checks.same(
+            student.update(weights, gradients, learning_rate=rate, weight_decay=decay,
+                           max_norm=1e9),
+            wrong(),
+            of=f"the weights (not clipped, rate {rate:g}, decay {decay:g})",
+            mistakes={
+                "layer norms are decayed: no parameter is called gamma or beta here": wrong(
+                    lambda name: not name.endswith("bias")),
+                "biases are decayed": wrong(lambda name: "LayerNorm" not in name
+                                            or name.endswith("LayerNorm.bias")),
+                "biases are decayed, those of layer norms aside": wrong(
+                    lambda name: "LayerNorm" not in name),
+                "everything is decayed, biases and layer norms too": wrong(lambda name: True),
+                "nothing is decayed": wrong(lambda name: False),
+                "the embeddings are not decayed: they should be": wrong(
+                    lambda name: is_decayed(name) and "embeddings" not in name),
+                "the embeddings are not decayed, and layer norms are": wrong(
+                    lambda name: not name.endswith("bias") and "embeddings" not in name),
+                "the decay is not multiplied by the rate": wrong(decay=decay / rate),
+                "only biases and layer norms are decayed": wrong(lambda name: not is_decayed(name)),
+                "0.01 is written in for the decay": wrong(decay=0.01),
+            },
+        )  # fmt: skip
+
+
+# --- 6. mask_tokens ---
+
+MASK, SPECIALS = 103, torch.tensor([0, 100, 101, 102, 103])
+ORDINARY = torch.tensor([i for i in range(2000) if i not in SPECIALS.tolist()])
+
+
+def masked(student, *, rate, rows=900, seed=7, specials=SPECIALS):
+    """Rows of [CLS] 120 words [SEP] 120 words [SEP] 40 of padding; ids, shown, labels."""
+    generator = torch.Generator().manual_seed(5)
+    ids = ORDINARY[torch.randint(len(ORDINARY), (rows, 283), generator=generator)]
+    ids[:, 0], ids[:, 121], ids[:, 242], ids[:, 243:] = 101, 102, 102, 0
+    out = student.mask_tokens(ids, TorchRng(seed), mask_id=MASK, special_ids=specials,
+                              ordinary_ids=ORDINARY, rate=rate)  # fmt: skip
+    shown, labels = checks.parts(out, "shown", "labels")
+    checks.same(torch.zeros_like(shown), 0 * ids, of="the ids (their shape and type)")
+    selected = labels != -100
+    checks.same(labels, torch.where(selected, ids, -100), of="the labels", mistakes={
+        "the labels were taken after the tokens were replaced":
+            torch.where(selected, shown, -100)})  # fmt: skip
+    checks.that(not ((shown != ids) & ~selected).any(), "tokens were replaced that have no label",
+                likely="tokens are replaced by another draw than the one that selects")  # fmt: skip
+    return ids, shown, labels
+
+
+def test_special_tokens_and_padding_are_not_selected(student):
+    ids, _, labels = masked(student, rate=0.3, rows=120)
+    for token, name in [(101, "[CLS]"), (102, "[SEP]"), (0, "padding")]:
+        found = int((labels[ids == token] != -100).sum())
+        total = int((ids == token).sum())
+        checks.that(found == 0, f"{found} of {total} tokens {name} are selected",
+                    likely=f"special tokens are candidates: {name} is among special_ids"
+                    )  # fmt: skip
+    more = torch.cat([SPECIALS, torch.arange(500, 900)])
+    ids, _, labels = masked(student, rate=0.3, rows=60, specials=more)
+    checks.that(not (labels[(ids >= 500) & (ids < 900)] != -100).any(),
+                "ids 500 to 899 are among special_ids, and some are selected",
+                likely="special_ids is not used: ids are written in")  # fmt: skip
+
+
+def test_80_percent_are_masked_10_random_10_unchanged(student):
+    ids, shown, labels = masked(student, rate=0.4)
+    words = ~torch.isin(ids, SPECIALS)
+    checks.share(int((labels[words] != -100).sum()), int(words.sum()), 0.4,
+                 of="the share of the words that are selected at rate 0.4",
+                 mistakes={"the rate argument is ignored: it is always 0.15": 0.15,
+                           "what stays as it is lost its label": 0.36})  # fmt: skip
+    selected = (labels != -100) & words
+    hidden, kept = selected & (shown == MASK), selected & (shown == ids)
+    total = int(selected.sum())
+    counts = int(hidden.sum()), total - int((hidden | kept).sum()), int(kept.sum())
+    named = {
+        "random and unchanged are drawn independently, and unchanged wins where both fall":
+            (0.81, 0.09, 0.1),
+        "random and unchanged are drawn independently, and random wins where both fall":
+            (0.81, 0.1, 0.09),
+        "random is drawn over [MASK], so that a masked token may become random": (0.72, 0.1, 0.18),
+        "random is 10% of what is left, not half of it": (0.8, 0.02, 0.18),
+        "nothing is left unchanged": (0.8, 0.2, 0.0),
+        "nothing is random": (0.8, 0.0, 0.2),
+        "everything becomes [MASK]": (1.0, 0.0, 0.0),
+        "nothing is random or unchanged but by a tenth": (0.9, 0.05, 0.05),
+        "the unchanged are missing, [MASK] has their share": (0.9, 0.1, 0.0),
+    }  # fmt: skip
+    likely = min(named, key=lambda name: sum((c / total - share) ** 2 for c, share in
+                                             zip(counts, named[name], strict=True)))  # fmt: skip
+    fates = [("[MASK]", 0.8), ("random", 0.1), ("unchanged", 0.1)]
+    for (name, wanted), count, wrong in zip(fates, counts, named[likely], strict=True):
+        checks.share(count, total, wanted, of=f"the share of the selected that are {name}",
+                     mistakes={likely: wrong})  # fmt: skip
+    words = shown[selected & ~hidden & ~kept]
+    checks.that(bool(torch.isin(words, ORDINARY).all()), "a random word is not of ordinary_ids",
+                likely="places in ordinary_ids are taken for ids")  # fmt: skip
+    checks.that(len(words.unique()) > 1500 and int(words.max()) > 1900,
+                f"{len(words)} random words are only {len(words.unique())} different ones",
+                likely="one random word is drawn for all, or from a part of ordinary_ids"
+                )  # fmt: skip
+    checks.leaves_no_trace(student.mask_tokens, ids[:3], TorchRng(7), mask_id=MASK,
+                           special_ids=SPECIALS, ordinary_ids=ORDINARY)  # fmt: skip
+
+
+# --- 7. batches ---
+
+
+@pytest.mark.weight(2)
+def test_a_resumed_run_reads_what_it_would_have_read(student):
+    for examples, size, seed in [(30, 5, 0), (23, 4, 7), (9, 3, 7)]:
+        steps = examples // size
+        settings = dict(examples=examples, batch_size=size, seed=seed)
+        stop = 3 * steps + 2
+        run = student.batches(0, stop, **settings)
+        sizes = [len(batch) for batch in run] if type(run) is list else run
+        checks.same(sizes, [size] * stop, of="the sizes of the batches")
+        epochs = [np.concatenate(run[i : i + steps]).tolist() for i in range(0, 3 * steps, steps)]
+        for number, read in enumerate(epochs):
+            checks.that(len(set(read)) == len(read) and set(read) <= set(range(examples)),
+                        f"epoch {number} of {examples} examples reads {sorted(read)}",
+                        likely="an example is read twice in an epoch: one order for all its steps"
+                        )  # fmt: skip
+        checks.that(epochs[0] != epochs[1] != epochs[2] != epochs[0],
+                    "two epochs have the same order",
+                    likely="the order does not depend on the epoch")  # fmt: skip
+        checks.that(run != student.batches(0, stop, **settings | {"seed": seed + 1}),
+                    "another seed gives the same order", likely="seed is not used")  # fmt: skip
+        for start in (steps + 2, 1, steps - 1, steps, 2 * steps, stop - 1, stop):
+            place = start % steps
+            checks.same(
+                student.batches(start, stop, **settings),
+                run[start:],
+                of=f"the batches from step {start} on, {steps} steps an epoch",
+                mistakes={
+                    "the order begins anew: the run reads again what it read at first": (
+                        run[: stop - start]
+                    ),
+                    "the place is right, but the order is that of the first epoch": (
+                        lambda out, run=run, place=place, steps=steps: (
+                            out[: steps - place] == run[place:steps]
+                        )
+                    ),
+                    "it begins at its epoch's first step, not at its own": (
+                        lambda out, run=run, start=start, steps=steps: (
+                            out[:1] == run[start // steps * steps :][:1]
+                        )
+                    ),
+                    "the order is drawn anew from the step, or from a generator that has not "
+                    "drawn what a run from step 0 has": lambda out: True,
+                },
+            )
+    checks.leaves_no_trace(student.batches, 4, 9, examples=10, batch_size=3, seed=1)
+
+
+# --- 8. collate ---
+
+
+def pairs_of(lengths, seed=3):
+    rng = np.random.default_rng(seed)
+    return [{"a": rng.integers(200, 900, a).tolist(), "b": rng.integers(200, 900, b).tolist(),
+             "is_next": is_next} for a, b, is_next in lengths]  # fmt: skip
+
+
+BATCHES = [
+    ((3, 2, True), (1, 1, False), (4, 5, False)),
+    ((2, 3, False),),
+    ((1, 4, True), (4, 1, True)),
+]
+
+
+def collated(student, lengths, **ids):
+    ids = dict(cls_id=101, sep_id=102, pad_id=0) | ids
+    pairs = pairs_of(lengths)
+    out = student.collate(pairs, **ids)
+    names = ["input_ids", "token_type_ids", "attention_mask", "next_sentence_labels"]
+    checks.that(type(out) is dict and sorted(out) == sorted(names),
+                f"expected a dict of {', '.join(names)}, got "
+                f"{', '.join(map(str, out)) if type(out) is dict else type(out).__name__}"
+                )  # fmt: skip
+    return out, pairs, ids
+
+
+def test_the_batch_says_what_is_padding_and_what_is_b(student):
+    for lengths in BATCHES:
+        for ids in ({}, {"cls_id": 1, "sep_id": 2, "pad_id": 3}):
+            out, pairs, ids = collated(student, lengths, **ids)
+            longest = max(a + b + 3 for a, b, _ in lengths)
+            rows = torch.full((len(pairs), longest), ids["pad_id"])
+            segments, mask = torch.zeros_like(rows), torch.zeros_like(rows)
+            for row, pair in enumerate(pairs):
+                first = [ids["cls_id"], *pair["a"], ids["sep_id"]]
+                text = [*first, *pair["b"], ids["sep_id"]]
+                rows[row, : len(text)] = torch.tensor(text)
+                segments[row, len(first) : len(text)] = 1
+                mask[row, : len(text)] = 1
+            checks.same(out["input_ids"], rows, of="the ids", mistakes={
+                "padding stands on the left": lambda out, rows=rows: out[:, -1].eq(102).all()
+                    and not rows[:, -1].eq(102).all()})  # fmt: skip
+            seps = torch.cumsum(rows == ids["sep_id"], 1)
+            checks.same(out["attention_mask"], mask, of="the attention mask", mistakes={
+                "the padding is found by id 0: it is pad_id": (rows != 0).long(),
+                "the mask is dropped: every token counts, padding too": torch.ones_like(mask),
+                "the mask is turned about: 1 is a token, 0 is padding": 1 - mask,
+                "the last [SEP] is hidden": mask * (seps < 2),
+                "it is made of truth values: the type is int64": (
+                    lambda out, mask=mask: bool((out == mask.bool()).all())),
+            })  # fmt: skip
+            checks.same(out["token_type_ids"], segments, of="the segment ids", mistakes={
+                "the segment ids are dropped: all tokens belong to A": torch.zeros_like(mask),
+                "padding has segment 1: it is 0 there": (seps - (rows == ids["sep_id"]).long()
+                                                         ).clamp(max=1),
+                "the [SEP] of A belongs to A": seps.clamp(max=1) * mask,
+                "the last [SEP] belongs to B: its segment is 1": segments * (seps < 2),
+                "A and B are exchanged: A is segment 0": (1 - segments) * mask,
+            })  # fmt: skip
+
+
+def test_label_0_is_the_next_sentence(student):
+    for lengths in BATCHES:
+        out, pairs, ids = collated(student, lengths)
+        labels = torch.tensor([int(not pair["is_next"]) for pair in pairs])
+        checks.same(
+            out["next_sentence_labels"],
+            labels,
+            of="the labels",
+            mistakes={
+                "the labels are turned about: 0 is IsNext, so int(is_next) is wrong": 1 - labels,
+                "truth values, where the type is int64": labels.bool(),
+                "an axis too many": labels[:, None],
+            },
+        )
+    checks.leaves_no_trace(student.collate, pairs, **ids)

@@ -1,0 +1,253 @@
+"""Wrong answers to 19_find_the_bug: every bug left in, and mends that are half of one.
+
+Edits begin at the margin, where the solution's lines stand and those handed out do not.
+"""
+
+SEGMENTS = '\n    words, segments = weights["word"][input_ids], weights["segment"][token_type_ids]'
+VARIANCE = "variance = x.var(-1, correction=0, keepdim=True)"
+NORM = "\n    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)"
+EACH = ("\n    each = F.cross_entropy(word_logits.flatten(0, 1), word_ids.flatten(), "
+        'reduction="none")')  # fmt: skip
+WORDS = "\n    words = (each * word_weights.flatten()).sum() / word_weights.sum()"
+PAIRS = "\n    return words, F.cross_entropy(pair_logits, pair_labels)"
+COUNT = "count = sum(int((labels != -100).sum()) for _, labels in micro_batches)"
+PART = 'loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count'
+DRAW = """torch.nn.init.trunc_normal_(
+                torch.empty(shape), std=0.02, a=-0.04, b=0.04, generator=generator
+            )"""
+CLIP = "\n    factor = max_norm / torch.clamp(norm, min=max_norm)"
+DECAYED = 'is_decayed = not name.endswith("bias") and "LayerNorm" not in name'
+STEP = "updated[name] = weight - learning_rate * (factor * gradients[name] + decay * weight)"
+SELECTED = "selected = (torch.rand(input_ids.shape, generator=generator) < rate) & ~is_special"
+RANDOM = "\n    is_random = selected & (fate >= 0.8) & (fate < 0.9)"
+SHOWN = "\n    shown = torch.where(selected & (fate < 0.8), mask_id, input_ids)"
+MASKED = "\n    return torch.where(is_random, ordinary_ids[place], shown), labels"
+EPOCH = "\n        epoch, place = divmod(step, steps)"
+SEED = "generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)"
+MASKS = "masks.append([1] * (longest - padding) + [0] * padding)"
+SEGMENT_IDS = "segments.append([0] * len(first) + [1] * len(second) + [0] * padding)"
+LABELS = 'torch.tensor([int(not pair["is_next"]) for pair in pairs])'
+
+
+def drawn(text):
+    return [(DRAW, text)]
+
+
+def words(text):
+    return [(WORDS, f"\n    words = {text}")]
+
+
+WRONG = {
+    # 1. embed
+    "segment ids always zero": (
+        [(SEGMENTS, SEGMENTS.replace("[token_type_ids]", "[0]"))], "segment ids are always zero"),
+    "segments of the first row": (
+        [(SEGMENTS, SEGMENTS.replace("[token_type_ids]", "[token_type_ids[:1]]"))],
+        "of the first row are taken for all"),
+    "segment of the first token": (
+        [(SEGMENTS, SEGMENTS.replace("[token_type_ids]", "[token_type_ids[:, :1]]"))],
+        "the segment of each row's first token"),
+    "deviation as handed out": (
+        [(NORM, "\n    x = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps)")],
+        "divides by n - 1, and eps stands outside"),
+    "eps outside the root": (
+        [(NORM, "\n    x = (x - x.mean(-1, keepdim=True)) / (torch.sqrt(variance) + eps)")],
+        "eps stands outside the root"),
+    "unbiased variance": ([(VARIANCE, "variance = x.var(-1, keepdim=True)")], "by n - 1"),
+    "eps of F.layer_norm": (
+        [(NORM, "\n    x = F.layer_norm(x, x.shape[-1:])")], "F.layer_norm takes 1e-5"),
+    "eps written in": ([(NORM, NORM.replace("eps", "1e-12"))], "1e-12 is written in"),
+    "no embedding layer norm": (
+        [('\n    return weights["norm.weight"] * x + weights["norm.bias"]', "\n    return x"),
+         (NORM, "")], "the layer norm is missing"),
+    "deviation detached": (
+        [(NORM, NORM.replace("variance + eps", "variance.detach() + eps"))], None),
+    # 2. pretraining_losses
+    "mask that does nothing": (
+        words("each.mean() * word_weights.sum() / word_weights.sum()"),
+        "the mask does nothing: a mean"),
+    "losses as handed out": (
+        [(EACH, ""),
+         (WORDS, "\n    words = F.cross_entropy(word_logits.flatten(0, 1), word_ids.flatten(), "
+          "ignore_index=0)\n    words = (words * word_weights).sum() / word_weights.sum()")],
+        "slots of id 0 were left out"),
+    "loss by slots": (words("(each * word_weights.flatten()).mean()"),
+                      "divided by the number of slots"),
+    "loss by examples": (
+        words("(each * word_weights.flatten()).sum() / len(word_ids)"),
+        "by the number of examples"),
+    "mean of the rows": (
+        words("((each.view(word_ids.shape) * word_weights).sum(1) / word_weights.sum(1)).mean()"),
+        "the losses of the rows are averaged"),
+    "id 0 left out of the words": (
+        [(EACH, EACH.replace('reduction="none"', 'reduction="none", ignore_index=0'))],
+        "slots that ask for id 0 are left out"),
+    "words detached": (words("(each * word_weights.flatten()).sum().detach() / word_weights.sum()"),
+                       "the way back is cut"),
+    "IsNext without gradient": (
+        [(PAIRS, PAIRS.replace("pair_labels)", "pair_labels, ignore_index=0)"))],
+        "ignore_index=0 leaves out IsNext"),
+    "IsNext in the mean alone": (
+        [(PAIRS, '\n    return words, F.cross_entropy(pair_logits, pair_labels, '
+          'reduction="none", ignore_index=0).mean()')],
+        "IsNext counts for nothing"),
+    "polarity of the loss": (
+        [(PAIRS, PAIRS.replace("pair_labels)", "1 - pair_labels)"))], "turned about"),
+    # 3. accumulated_gradient
+    "mean of means": (
+        [(PART, "loss = F.cross_entropy(F.linear(x, weight), labels) / len(micro_batches)")],
+        "a mean of means"),
+    "mean of means, without the empty": (
+        [(PART, "own = max(1, int((labels != -100).sum()))\n        " + PART.replace(
+            "/ count", "/ own / len(micro_batches)"))], "a mean of means"),
+    "weighed by tokens": (
+        [(COUNT, "count = sum(len(labels) for _, labels in micro_batches)"),
+         (PART, "own = max(1, int((labels != -100).sum()))\n        " + PART.replace(
+            "/ count", "/ own * len(labels) / count"))], "weighed by their tokens"),
+    "divided by all tokens": (
+        [(COUNT, "count = sum(len(labels) for _, labels in micro_batches)")],
+        "divided by all tokens"),
+    "means added up": (
+        [(PART, PART.replace("/ count", "/ max(1, int((labels != -100).sum()))"))],
+        "added up, not averaged"),
+    "sums": ([(PART, PART.replace(" / count", ""))], "not divided by anything"),
+    "last part alone": (
+        [(PART, "weight.grad = None\n        " + PART)], "only the last part counts"),
+    # 4. initial_weights
+    "N(0, 1) embeddings": (
+        drawn(f'torch.randn(shape, generator=generator) if "embeddings" in name else {DRAW}'),
+        "nn.Embedding's own first values"),
+    "not cut": (drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02, "
+                      "generator=generator)"), "nothing is cut"),
+    "embeddings not cut": (
+        drawn("0.02 * torch.randn(shape, generator=generator) if 'embeddings' in name else "
+              + DRAW), "nothing is cut"),
+    "clamped": (drawn("(0.02 * torch.randn(shape, generator=generator)).clamp(-0.04, 0.04)"),
+                "clamp heaps up"),
+    "uniform": (drawn("torch.empty(shape).uniform_(-0.04, 0.04, generator=generator)"),
+                "uniform, not normal"),
+    "stretched after the cut": (
+        drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02 / 0.8796, a=-0.04, "
+              "b=0.04, generator=generator)"), "the deviation was raised"),
+    "half the deviation": (
+        drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.01, a=-0.04, b=0.04, "
+              "generator=generator)"), "the deviation is too small"),
+    "global generator": (
+        drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02, a=-0.04, b=0.04)"),
+        "does not come from generator"),
+    "seeded anew": (
+        drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02, a=-0.04, b=0.04, "
+              "generator=torch.Generator().manual_seed(0))"), "seeded anew for each"),
+    # 5. update
+    "clipped one by one": (
+        [(STEP, "norm = gradients[name].norm()\n        factor = max_norm / torch.clamp("
+                "norm, min=max_norm)\n        " + STEP)], "by its own norm"),
+    "never clipped": ([(CLIP, "\n    factor = 1.0")], "nothing is clipped"),
+    "always scaled": ([(CLIP, "\n    factor = max_norm / norm")], "scaled up to it"),
+    "norms added up": (
+        [("norm = torch.sqrt(sum(g.square().sum() for g in gradients.values()))",
+          "norm = sum(g.norm() for g in gradients.values())")], "the norms are added up"),
+    "norm without root": (
+        [("torch.sqrt(sum(g.square().sum() for g in gradients.values()))",
+          "sum(g.square().sum() for g in gradients.values())")], "sum of squares is missing"),
+    "numbers cut": (
+        [(STEP, STEP.replace("factor * gradients[name]",
+                             "gradients[name].clamp(-max_norm, max_norm)"))],
+        "each number is cut"),
+    "gamma and beta": (
+        [(DECAYED, 'is_decayed = not any(p in name for p in ("bias", "gamma", "beta"))')],
+        "no parameter is called gamma"),
+    "lower case": (
+        [(DECAYED, 'is_decayed = not any(p in name for p in ("bias", "layer_norm", "norm"))')],
+        "no parameter is called gamma"),
+    "biases decayed": ([(DECAYED, 'is_decayed = "LayerNorm.weight" not in name')], "biases are"),
+    "biases of dense layers decayed": (
+        [(DECAYED, 'is_decayed = "LayerNorm" not in name')], "those of layer norms aside"),
+    "all decayed": ([(DECAYED, "is_decayed = True")], "everything is decayed"),
+    "none decayed": ([(DECAYED, "is_decayed = False")], "nothing is decayed"),
+    "embeddings not decayed": (
+        [(DECAYED, DECAYED + ' and "embeddings" not in name')], "the embeddings are not decayed"),
+    "decay without rate": (
+        [(STEP, "updated[name] = weight - learning_rate * factor * gradients[name] "
+                "- decay * weight")], "not multiplied by the rate"),
+    "weights in place": (
+        [(STEP, "weight -= learning_rate * (factor * gradients[name] + decay * weight)\n"
+                "        updated[name] = weight")], "changed its input in place"),
+    # 6. mask_tokens
+    "specials selected": ([(SELECTED, SELECTED.replace(" & ~is_special", ""))],
+                          "special tokens are candidates"),
+    "padding selected": (
+        [("torch.isin(input_ids, special_ids)", "torch.isin(input_ids, special_ids[1:])")],
+        "special tokens are candidates: padding"),
+    "special ids written in": (
+        [("torch.isin(input_ids, special_ids)", "(input_ids == 0) | ((input_ids >= 100) & "
+          "(input_ids <= 103))")], "special_ids is not used"),
+    "81/9/10": (
+        [(SHOWN, SHOWN.replace(" & (fate < 0.8)", "")),
+         (RANDOM, "\n    is_random = selected & (fate < 0.1)"),
+         (MASKED, "\n    kept = torch.rand(input_ids.shape, generator=generator) < 0.1\n"
+          "    shown = torch.where(is_random, ordinary_ids[place], shown)\n"
+          "    return torch.where(kept, input_ids, shown), labels")], "and unchanged wins"),
+    "81/10/9": (
+        [(SHOWN, "\n    kept = torch.rand(input_ids.shape, generator=generator) < 0.1"
+          "\n    shown = torch.where(selected & ~kept, mask_id, input_ids)"),
+         (RANDOM, "\n    is_random = selected & (fate < 0.1)")], "and random wins"),
+    "80/2/18": (
+        [(RANDOM, "\n    is_random = selected & (fate >= 0.8) & (torch.rand(input_ids.shape, "
+          "generator=generator) < 0.1)")], "10% of what is left"),
+    "random over [MASK]": (
+        [(RANDOM, "\n    is_random = selected & (torch.rand(input_ids.shape, "
+          "generator=generator) < 0.1)")], "random is drawn over [MASK]"),
+    "nothing unchanged": ([(RANDOM, "\n    is_random = selected & (fate >= 0.8)")],
+                          "nothing is left unchanged"),
+    "rate written in": ([(SELECTED, SELECTED.replace("rate", "0.15"))], "the rate argument"),
+    "places for ids": ([(MASKED, MASKED.replace("ordinary_ids[place]", "place"))],
+                       "a random word is not of ordinary_ids"),
+    # 7. batches
+    "restarted order": (
+        [(EPOCH, "\n        epoch, place = divmod(step - start, steps)")],
+        "the order begins anew"),
+    "first epoch's order": ([(SEED, SEED.replace("+ epoch", "+ epoch * 0"))],
+                            "the order does not depend on the epoch"),
+    "first epoch's order at the right place": (
+        [(SEED, SEED.replace("+ epoch", "+ epoch - start // steps"))],
+        "the order is that of the first epoch"),
+    "the epoch's first step": (
+        [(EPOCH, "\n        epoch, place = divmod(step - start % steps, steps)")],
+        "at its epoch's first step"),
+    "seeded by the start": (
+        [(SEED, SEED.replace("+ epoch", "+ epoch + start"))], "has not drawn what a run from"),
+    "an order for every step": (
+        [(SEED, SEED.replace("+ epoch", "+ step"))], "an example is read twice"),
+    "global generator of batches": (
+        [("order = torch.randperm(examples, generator=generator)\n        found",
+          "order = torch.randperm(examples)\n        found")], "read twice in an epoch"),
+    "seed not used": ([(SEED, SEED.replace("1_000_003 * seed + ", ""))], "seed is not used"),
+    "every example first": (
+        [("order = torch.randperm(examples, generator=generator)\n        found",
+          "order = torch.arange(examples)\n        found")],
+        "the order does not depend on the epoch"),
+    # 8. collate
+    "mask dropped": ([(MASKS, "masks.append([1] * longest)")], "the mask is dropped"),
+    "mask by id 0": ([(MASKS, "masks.append([int(i != 0) for i in rows[-1]])")],
+                     "the padding is found by id 0"),
+    "mask turned about": ([(MASKS, "masks.append([0] * (longest - padding) + [1] * padding)")],
+                          "the mask is turned about"),
+    "truth values": ([('torch.tensor(masks)', "torch.tensor(masks).bool()")],
+                     "made of truth values"),
+    "segments dropped": ([(SEGMENT_IDS, "segments.append([0] * longest)")],
+                         "the segment ids are dropped"),
+    "segment 1 on padding": (
+        [(SEGMENT_IDS, "segments.append([0] * len(first) + [1] * (longest - len(first)))")],
+        "padding has segment 1"),
+    "[SEP] of A in B": (
+        [(SEGMENT_IDS, "segments.append([0] * (len(first) - 1) + [1] * (len(second) + 1) "
+          "+ [0] * padding)")], "the [SEP] of A belongs to A"),
+    "last [SEP] in A": (
+        [(SEGMENT_IDS, "segments.append([0] * len(first) + [1] * (len(second) - 1) "
+          "+ [0] * (padding + 1))")], "the last [SEP] belongs to B"),
+    "polarity of the labels": (
+        [(LABELS, LABELS.replace("not ", ""))], "0 is IsNext, so int(is_next)"),
+    "labels as truth values": (
+        [(LABELS, 'torch.tensor([not pair["is_next"] for pair in pairs])')], "truth values"),
+}  # fmt: skip

@@ -1,0 +1,270 @@
+"""Multi-head attention: parts of vectors to heads and back, four projections, all gradients."""
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_numpy import attention, operations
+
+# batch, seq, hidden, heads
+SIZES = [(2, 5, 12, 3), (1, 4, 6, 2), (3, 5, 8, 1), (2, 4, 8, 4), (3, 3, 6, 3), (1, 1, 4, 4)]
+ROLES = ("query", "key", "value")
+NAMES = (*ROLES, "output")
+
+
+def inputs(sizes, *, dtype=np.float64, seed=3):
+    """x, weights with biases of the same size, dout, and a mask with padding in places."""
+    batch, seq, hidden, _ = sizes
+    rng = np.random.default_rng(seed)
+    x, dout = rng.normal(size=(2, batch, seq, hidden)).astype(dtype)
+    weights = {}
+    for name in NAMES:
+        weights[f"{name}.weight"] = (rng.normal(size=(hidden, hidden)) / 2).astype(dtype)
+        weights[f"{name}.bias"] = rng.normal(size=hidden).astype(dtype)
+    mask = np.ones((batch, seq), np.int64)
+    mask[0:1, 1:2], mask[1:2, -1] = 0, 0
+    return x, weights, dout, mask
+
+
+# --- Split and merge ---
+
+
+def cut_wrongly(x, heads):
+    batch, seq, hidden = x.shape
+    return {
+        "one reshape gives head 0 the whole vectors of the first tokens: cut the vectors first, "
+        "then exchange the axes": x.reshape(batch, heads, seq, hidden // heads),
+        "the numbers are dealt out in turn: each head gets a stretch of the vector": (
+            x.reshape(batch, seq, hidden // heads, heads).transpose(0, 3, 1, 2)
+        ),
+        "heads is ignored: its number is written into the function": (
+            lambda out: out.ndim == 4 and out.shape[1] not in (heads, seq)
+        ),
+        "the axes of heads and tokens are not exchanged": (
+            x.reshape(batch, seq, heads, hidden // heads)
+        ),
+    }
+
+
+def merge_wrongly(x):
+    batch, heads, seq, head_dim = x.shape
+    return {
+        "one reshape mixes tokens: exchange the axes first, then join the parts": (
+            x.reshape(batch, seq, heads * head_dim)
+        ),
+        "the numbers of the heads alternate: the parts lie side by side": (
+            x.transpose(0, 2, 3, 1).reshape(batch, seq, heads * head_dim)
+        ),
+    }
+
+
+@pytest.mark.weight(2)
+def test_each_head_gets_a_stretch_of_every_vector(student):
+    for sizes in SIZES:
+        x, heads = inputs(sizes)[0], sizes[3]
+        checks.same(student.split_heads(x, heads), attention.split_heads(x, heads),
+                    of=f"{heads} heads of {x.shape}", mistakes=cut_wrongly(x, heads))  # fmt: skip
+    for heads in (1, 2, 3, 4, 6, 12):
+        x = inputs((2, 5, 12, heads))[0]
+        checks.same(student.split_heads(x, heads), attention.split_heads(x, heads),
+                    of=f"{heads} heads of {x.shape}", mistakes=cut_wrongly(x, heads))  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_parts_of_all_heads_lie_side_by_side_again(student):
+    rng = np.random.default_rng(3)
+    for batch, seq, hidden, heads in SIZES:
+        x = rng.normal(size=(batch, heads, seq, hidden // heads))
+        checks.same(student.merge_heads(x), attention.merge_heads(x),
+                    of=f"the merged heads of {x.shape}", mistakes=merge_wrongly(x))  # fmt: skip
+
+
+# --- Forward ---
+
+
+def linear(x, weights, name, *, transposed=False, without=()):
+    weight = weights[f"{name}.weight"]
+    bias = weights[f"{name}.bias"] * (name not in without)
+    return operations.linear_forward(x, weight.T if transposed else weight, bias)
+
+
+def run(x, weights, heads, mask, *, flat=False, dealt=False, output=True, **more):
+    """The layer by the chapter's functions, with the ways to get it wrong; and what the way back
+    needs."""
+    batch, seq, hidden = x.shape
+    head_dim = hidden // heads
+    split, merge = attention.split_heads, attention.merge_heads
+    if flat:  # both errors of the reshape
+        split = lambda a, n: a.reshape(batch, n, seq, head_dim)  # noqa: E731
+        merge = lambda a: a.reshape(batch, seq, hidden)  # noqa: E731
+    if dealt:
+        split = lambda a, n: a.reshape(batch, seq, head_dim, n).transpose(0, 3, 1, 2)  # noqa: E731
+        merge = lambda a: a.transpose(0, 2, 3, 1).reshape(batch, seq, hidden)  # noqa: E731
+    made = [linear(x, weights, name, **more) for name in ROLES]
+    ones = np.ones((batch, seq), np.int64)
+    scores = attention.mask_scores(ones if mask is None else mask, x.dtype)
+    parts = (split(part, heads) for part, _ in made)
+    context, cache = attention.attention_forward(*parts, scores)
+    merged = merge(context)
+    out, last = linear(merged, weights, "output", **more) if output else (merged, None)
+    return out, ([c for _, c in made], cache, last, merged)
+
+
+def forward_mistakes(x, weights, heads, mask):
+    given = x, weights, heads, mask
+    right = run(*given)[0]
+    swapped = dict(weights)
+    for part in ("weight", "bias"):
+        swapped[f"query.{part}"] = weights[f"key.{part}"]
+        swapped[f"key.{part}"] = weights[f"query.{part}"]
+    return {
+        "the mask is not handed on": run(x, weights, heads, None)[0],
+        "heads is ignored: this is a single head": run(x, weights, 1, mask)[0],
+        "the weights are (out, in): x Wᵀ + b, not x W + b": run(*given, transposed=True)[0],
+        "the biases are not added": run(*given, without=NAMES)[0],
+        "the biases of query, key and value are not added": run(*given, without=ROLES)[0],
+        "the output's bias is not added": run(*given, without=("output",))[0],
+        "the value's bias is not added": run(*given, without=("value",))[0],
+        "the query's bias is not added": run(*given, without=("query",))[0],
+        "the output projection is missing": run(*given, output=False)[0],
+        "heads are split and merged by one reshape, which mixes tokens": run(*given, flat=True)[0],
+        "the numbers are dealt out to the heads in turn": run(*given, dealt=True)[0],
+        "query and key are exchanged": run(x, swapped, heads, mask)[0],
+        "x is added to the result: that comes later, in the layer": right + x,
+    }
+
+
+@pytest.mark.weight(3)
+def test_the_layer_projects_attends_merges_and_projects(student):
+    for sizes in SIZES:
+        x, weights, _, mask = inputs(sizes)
+        heads = sizes[3]
+        for given in (None, mask):
+            masked = () if given is None else (given,)
+            checks.same(
+                student.multi_head_forward(x, weights, heads, *masked),
+                run(x, weights, heads, given)[0],
+                of=f"the result for {heads} heads{', with a mask' if masked else ''}",
+                mistakes=forward_mistakes(x, weights, heads, given),
+            )
+
+
+# --- Backward ---
+
+
+def run_back(dout, x, weights, heads, mask, *, paths=ROLES, transposed=False, flat=False):
+    """dx, and the gradients of all weights, with the ways to leave something out."""
+    _, (projections, cache, last, _) = run(x, weights, heads, mask)
+    dweights = {}
+    dmerged, dweights["output.weight"], dweights["output.bias"] = (
+        operations.linear_backward(dout, last))  # fmt: skip
+    if transposed:
+        dmerged = dout @ weights["output.weight"].T
+    dcontext = attention.split_heads(dmerged, heads)
+    if flat:
+        dcontext = dmerged.reshape(dcontext.shape)
+    parts = attention.attention_backward(dcontext, cache)
+    dx = np.zeros_like(x)
+    for name, part, saved in zip(ROLES, parts, projections, strict=True):
+        part = attention.merge_heads(part)
+        dpart, dweights[f"{name}.weight"], dweights[f"{name}.bias"] = (
+            operations.linear_backward(part, saved))  # fmt: skip
+        if transposed:
+            dpart = part @ weights[f"{name}.weight"].T
+        dx += dpart if name in paths else 0
+    return dx, dweights
+
+
+def dx_mistakes(dout, x, weights, heads, mask):
+    given = dout, x, weights, heads, mask
+    return {
+        **{f"only the path through the {name} is there: x was used three times": (
+            run_back(*given, paths=(name,))[0]) for name in ROLES},
+        **{f"the path through the {name} is missing: x was used three times": (
+            run_back(*given, paths=[n for n in ROLES if n != name])[0]) for name in ROLES},
+        "the mean of the three paths: their sum is asked for": run_back(*given)[0] / 3,
+        "the mask is forgotten on the way back": run_back(*given[:4], None)[0],
+        "heads is ignored on the way back": run_back(*given[:3], 1, mask)[0],
+        "the way back through the output projection is missing": (
+            run_back(dout, x, {**weights, "output.weight": np.eye(x.shape[2])}, heads, mask)[0]),
+        "the way back through the output projection is transposed: dx = dout W": (
+            run_back(dout @ weights["output.weight"].T, x,
+                     {**weights, "output.weight": np.eye(x.shape[2])}, heads, mask)[0]),
+        "the weights are transposed on the way back: dx = dout W": (
+            run_back(*given, transposed=True)[0]),
+        "the gradient of the merged heads is to be split by split_heads, not by a reshape": (
+            run_back(*given, flat=True)[0]),
+        "dout is not used": run_back(np.ones_like(dout), *given[1:])[0],
+    }  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_the_gradient_for_x_is_a_sum_of_three(student):
+    for sizes in SIZES:
+        x, weights, dout, mask = inputs(sizes)
+        for given_mask in (None, mask):
+            given = dout, x, weights, sizes[3], given_mask
+            masked = given if given_mask is not None else given[:-1]
+            dx = checks.parts(student.multi_head_backward(*masked), "dx", "dweights")[0]
+            checks.same(dx, run_back(*given)[0], of="dx", mistakes=dx_mistakes(*given))
+
+
+@pytest.mark.weight(3)
+def test_every_weight_and_bias_has_its_gradient(student):
+    for sizes in SIZES:
+        x, weights, dout, mask = inputs(sizes)
+        given = dout, x, weights, sizes[3], mask
+        got = checks.parts(student.multi_head_backward(*given), "dx", "dweights")[1]
+        right = run_back(*given)[1]
+        if type(got) is not dict or got.keys() != right.keys():
+            checks.same(got, right, of="dweights")
+        unmasked, merged = run_back(*given[:4], None)[1], run(*given[1:])[1][3]
+        tokens = x.shape[0] * x.shape[1]
+        for name, role in ((f"{r}.{part}", r) for r in NAMES for part in ("weight", "bias")):
+            mistakes = {
+                "no gradient at all": np.zeros_like(right[name]),
+                "the mask is forgotten on the way back": unmasked[name],
+                "a sum over all tokens, not their mean": right[name] / tokens,
+                "a sum over all tokens, not a mean over the sentences": right[name] / x.shape[0],
+                "the gradients of query and key are exchanged": right[
+                    {"query": "key", "key": "query"}.get(role, role) + name[len(role) :]
+                ],
+                "a bias is used by every token: sum over batch and tokens": (
+                    lambda out, n=name, h=sizes[2]: n.endswith("bias") and out.shape != (h,)
+                ),
+            }
+            if name.endswith("weight"):
+                mistakes["transposed: W is (out, in), and so is its gradient"] = right[name].T
+            if name == "output.weight":
+                flat = dout.reshape(tokens, -1)
+                mistakes["the output projects the merged heads, not x"] = flat.T @ x.reshape(
+                    tokens, -1
+                )
+                mistakes["the heads are to be merged for the output's gradient"] = (
+                    flat.T @ attention.split_heads(merged, sizes[3]).reshape(tokens, -1)
+                )
+            mistakes = {n: w for n, w in mistakes.items()
+                        if callable(w) or not np.array_equal(w, right[name])}  # fmt: skip
+            checks.same(got[name], right[name], of=f"dweights[{name!r}]", mistakes=mistakes)
+
+
+def test_the_type_of_the_numbers_makes_no_difference(student):
+    for dtype in (np.float32, np.float64):
+        x, weights, dout, mask = inputs((2, 4, 12, 3), dtype=dtype)
+        mistakes = {"the result is always float64": (
+            lambda out, dtype=dtype: out.dtype == np.float64 != dtype)}  # fmt: skip
+        for gaps in (np.s_[...], np.s_[..., ::-1]):
+            given = x[gaps], weights, 3, mask
+            checks.same(student.multi_head_forward(*given), run(*given)[0], of="the result",
+                        mistakes=mistakes)  # fmt: skip
+            out = student.multi_head_backward(dout, *given)
+            checks.same(out, run_back(dout, *given), of="(dx, dweights)",
+                        tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
+
+
+def test_nothing_is_left_behind(student):
+    x, weights, dout, mask = inputs((3, 2, 6, 2))
+    checks.leaves_no_trace(student.split_heads, x, 2)
+    checks.leaves_no_trace(student.merge_heads, attention.split_heads(x, 2))
+    checks.leaves_no_trace(student.multi_head_forward, x, weights, 2, mask)
+    checks.leaves_no_trace(student.multi_head_backward, dout, x, weights, 2, mask)

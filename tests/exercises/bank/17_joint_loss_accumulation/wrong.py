@@ -61,7 +61,7 @@ WRONG = {
     "MLM a mean of means": (
         [(GIVEN, GIVEN.replace("mask_count=mask_count",
           f"mask_count=part['masked_lm_weights'].sum().clamp(min=1e-9) * {PARTS}"))],
-        "the MLM loss is a mean of the parts' means"),
+        "mean of the parts' means"),
     "divided by parts too": ([(BACKWARD, f"((mlm + nsp) / {PARTS}).backward()")],
                              "once more by the number of parts"),
     "only the last part": (

@@ -1,0 +1,122 @@
+"""Wrong answers to 22_ner_alignment, as edits of the solution, and the words that name each."""
+
+ROOM = "room = max_length - 2  # [CLS] and [SEP] always stay"
+WORD = "word = word or [unk_id]  # every word has a token, or all later labels would be shifted"
+START = "starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]"
+SPOKEN = "spoken += [label] + [IGNORED] * (len(word) - 1)"
+IDS = '"input_ids": [cls_id, *ids[:room], sep_id],'
+LABELS = '"labels": [IGNORED, *spoken[:room], IGNORED],'
+TAGS = 'return [names[int(logits[start].argmax())] if start >= 0 else "O" for start in starts]'
+GOES_ON = 'goes_on = prefix == "I" and found and found[-1][0] == kind and found[-1][2] == place'
+BEGINS = 'elif prefix != "O":'
+PARTS = 'prefix, _, kind = tag.partition("-")  # once: a type may have a hyphen of its own'
+THERE = "there = {(i, *entity) for i, tags in enumerate(right) for entity in entities(tags)}"
+SAID = "said = {(i, *entity) for i, tags in enumerate(predicted) for entity in entities(tags)}"
+F1 = '"f1": 2 * found / (len(said) + len(there)) if said or there else 0.0,'
+
+
+def keys(key):
+    """Both sets made of other keys."""
+    return [(line, line.replace("(i, *entity)", key)) for line in (THERE, SAID)]
+
+
+WRONG = {
+    "label on every piece": ([(SPOKEN, "spoken += [label] * len(word)")], "stands on every piece"),
+    "I- on later pieces": (
+        [(SPOKEN, "spoken += [label] + [label + label % 2] * (len(word) - 1)")], "(I- for B-)"),
+    "O on later pieces": ([(SPOKEN, SPOKEN.replace("IGNORED", "0"))], "later pieces have label 0"),
+    "label on the last piece": (
+        [(SPOKEN, "spoken += [IGNORED] * (len(word) - 1) + [label]")], "on the last piece"),
+    "O on [CLS] and [SEP]": ([(LABELS, LABELS.replace("IGNORED", "0"))],
+                             "[CLS] and [SEP] have label 0"),
+    "[SEP] cut away": (
+        [(ROOM, "room = max_length - 1"),
+         (IDS, '"input_ids": [cls_id, *ids, sep_id][:max_length],'),
+         (LABELS, '"labels": [IGNORED, *spoken, IGNORED][:max_length],')],
+        "the cut takes [SEP] away"),
+    "cut before the ends": ([(ROOM, "room = max_length")], "before [CLS] and [SEP] are added"),
+    "never cut": ([(ROOM, "room = 10**6")], "nothing is cut"),
+    "labels not cut": ([(LABELS, LABELS.replace("[:room]", ""))], "labels are not cut"),
+    "word left out whole": (
+        [(WORD, WORD + "\n        if len(ids) + len(word) > room:\n            starts.append(-1)\n"
+          "            room = len(ids)\n            continue")], "its first piece is enough"),
+    "words without pieces vanish": ([(WORD, "pass")], "a word without a piece vanishes"),
+    "unk written in": ([(WORD, "word = word or [100]")], "is written into the function"),
+    "starts without [CLS]": (
+        [(START, "starts.append(len(ids) if len(ids) < room else -1)")],
+        "starts does not count [CLS]"),
+    "starts of kept words": (
+        [(START, "if len(ids) < room:\n            starts.append(len(ids) + 1)")],
+        "missing among the starts"),
+    "starts beyond the end": ([(START, "starts.append(len(ids) + 1)")], "a start beyond the end"),
+    "pieces grow": (
+        [(WORD, "word += [unk_id] * (not word)")], "changed its input in place"),
+    "-1 as an index": (
+        [(TAGS, "return [names[int(logits[start].argmax())] for start in starts]")],
+        "-1 is taken for an index"),
+    "words without a tag": (
+        [(TAGS, "return [names[int(logits[start].argmax())] for start in starts if start >= 0]")],
+        "words that were cut off have no tag"),
+    "one token early": ([(TAGS, TAGS.replace("logits[start]", "logits[start - 1]"))],
+                        "one token too early"),
+    "one token late": (
+        [(TAGS, TAGS.replace("logits[start]", "logits[min(start + 1, len(logits) - 1)]"))],
+        "one token too late"),
+    "token i for word i": (
+        [(TAGS, "return [names[int(logits[i].argmax())] for i in range(len(starts))]")],
+        "word i is read from token i"),
+    "numbers for names": (
+        [(TAGS, "return [int(logits[start].argmax()) if start >= 0 else 0 for start in starts]")],
+        "numbers, not names"),
+    "strict BIO": ([(BEGINS, 'elif prefix == "B":')], "is dropped: it begins one"),
+    "types not compared": (
+        [(GOES_ON, GOES_ON.replace("found[-1][0] == kind", "True")),
+         ("found[-1] = (kind,", "found[-1] = (found[-1][0],")], "the types are not compared"),
+    "B- merged": ([(GOES_ON, GOES_ON.replace('prefix == "I"', 'prefix != "O"'))],
+                  "right after a name of its type begins a new one"),
+    "across an O": ([(GOES_ON, GOES_ON.replace(" and found[-1][2] == place", ""))],
+                    "over an O in between"),
+    "end inclusive": (
+        [("    return found\n    # end solution",
+          "    return [(k, a, b - 1) for k, a, b in found]\n    # end solution")], "the end is the last word"),
+    "single words": ([(GOES_ON, "goes_on = False")], "each word is a name of its own"),
+    "type without its hyphen": (
+        [(PARTS, 'prefix, kind = (tag.split("-") + [""])[:2]')], "a type with a hyphen is cut"),
+    "last name lost": (
+        [("    return found\n    # end solution",
+          "    return [e for e in found if e[2] < len(tags)]\n    # end solution")],
+        "a name that reaches the end"),
+    "lists for tuples": (
+        [("    return found\n    # end solution", "    return [list(e) for e in found]\n"
+          "    # end solution")], None),
+    "across sentences": (keys("entity"), "a name is found in another sentence"),
+    "types free": (keys("(i, *entity[1:])"), "types are not compared"),
+    "ends free": (keys("(i, *entity[:2])"), "the end of a name is not compared"),
+    "starts free": (keys("(i, entity[0], entity[2])"), "the start of a name is not compared"),
+    "tags for names": (
+        [(THERE, "there = {(i, j, t) for i, s in enumerate(right) for j, t in enumerate(s) "
+          'if t != "O"}'),
+         (SAID, "said = {(i, j, t) for i, s in enumerate(predicted) for j, t in enumerate(s) "
+          'if t != "O"}')], "single tags are compared"),
+    "accuracy": (
+        [(THERE, "there = {(i, j, t) for i, s in enumerate(right) for j, t in enumerate(s)}"),
+         (SAID, "said = {(i, j, t) for i, s in enumerate(predicted) for j, t in enumerate(s)}")],
+        "the share of tags that are right"),
+    "mean over sentences": (
+        [(THERE, "if len(right) > 1:\n        each = [entity_scores([r], [p]) for r, p in "
+          "zip(right, predicted)]\n        return {n: sum(e[n] for e in each) / len(each) for n in "
+          "each[0]}\n    " + THERE)], "the mean over sentences"),
+    "precision for recall": (
+        [('"precision": found / len(said) if said', '"precision": found / len(there) if there'),
+         ('"recall": found / len(there) if there', '"recall": found / len(said) if said')],
+        "precision and recall are exchanged"),
+    "plain mean": (
+        [(F1, '"f1": ((found / len(said) if said else 0.0) + (found / len(there) if there else '
+          "0.0)) / 2,")], "F1 is the plain mean"),
+    "0/0": ([(F1, '"f1": 2 * found / (len(said) + len(there)),')], "ZeroDivisionError"),
+    "nothing is perfect": (
+        [(F1, F1.replace("else 0.0", "else 1.0"))], None),
+    "percent": (
+        [(F1, F1.replace("2 *", "200 *")), ("found / len(said) if", "100 * found / len(said) if"),
+         ("found / len(there) if", "100 * found / len(there) if")], "times 100"),
+}  # fmt: skip

@@ -1,0 +1,312 @@
+"""A whole encoder: every kind of file opens, every state agrees to 1e-10 in float64."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save
+
+from autograder import checks
+from autograder.codec import Folder
+from bert_lowlevel import model
+from bert_run.config import BertConfig
+from bert_run.parameters import parameter_shapes
+
+WIDE = BertConfig(vocab_size=50, hidden_size=24, num_hidden_layers=3, num_attention_heads=4,
+                  intermediate_size=40, max_position_embeddings=20)  # fmt: skip
+DEEP = BertConfig(vocab_size=31, hidden_size=8, num_hidden_layers=11, num_attention_heads=2,
+                  intermediate_size=12, max_position_embeddings=9, type_vocab_size=3,
+                  hidden_act="gelu_new", layer_norm_eps=0.01)  # fmt: skip
+# What transformers 5.23 gives (BertModel, float64) for `waves(WIDE)`: see the test that uses them.
+PUBLISHED = {
+    "state": [0.7665540726806165, 0.7233791479891061, -0.11319664174080643, -0.7167550892457811],
+    "pooled": [0.5963386230173473, 0.47727020546319765, 0.20944812548104594, 0.36515819111043224],
+}
+
+
+def stored(config, *, seed=3, dtype=torch.float32):
+    """A checkpoint of BertForPreTraining at random: no bias is 0, no scale 1."""
+    rng = np.random.default_rng(seed)
+    weights = {}
+    for name, shape in parameter_shapes(config).items():
+        draw = torch.from_numpy(0.4 * rng.normal(size=shape))
+        weights[name] = (draw + 1 if name.endswith("LayerNorm.weight") else draw).to(dtype)
+    return weights
+
+
+def waves(config):
+    """Weights that need no generator, to be made again anywhere."""
+    weights = {}
+    for number, (name, shape) in enumerate(parameter_shapes(config).items()):
+        count = torch.arange(int(np.prod(shape)), dtype=torch.float64)
+        weights[name] = 0.3 * torch.sin((0.7 + 0.13 * number) * (count + 1)).view(shape)
+    return weights
+
+
+def encoder_of(weights):
+    """Today's names, float64, without the heads."""
+    return {name.removeprefix("bert."): w.double() for name, w in weights.items()
+            if name.startswith("bert.")}  # fmt: skip
+
+
+def folder(config, tensors):
+    fields = {"model_type": "bert", **vars(config), "architectures": ["BertForPreTraining"]}
+    return Folder({"config.json": json.dumps(fields).encode(), "model.safetensors": save(tensors)})
+
+
+def batch(config, rows, seq, *, seed=4):
+    rng = np.random.default_rng(seed)
+    input_ids = torch.from_numpy(rng.integers(1, config.vocab_size, (rows, seq)))
+    token_type_ids = torch.from_numpy(rng.integers(0, config.type_vocab_size, (rows, seq)))
+    attention_mask = torch.ones(rows, seq, dtype=torch.int64)
+    if rows > 1:
+        attention_mask[0, seq // 2 + 1 :] = 0
+        input_ids[0, seq // 2 + 1 :] = 0
+    return {"input_ids": input_ids, "token_type_ids": token_type_ids,
+            "attention_mask": attention_mask}  # fmt: skip
+
+
+def reference(config, weights, inputs):
+    bert = model.Bert(config, {f"bert.{name}": w for name, w in weights.items()})
+    return model.encode(bert, inputs)
+
+
+def as_config(config):
+    return {"model_type": "bert", **vars(config)}
+
+
+def encode_mistakes(config, weights, inputs):
+    """For the states. A reference is worked out when an answer is wrong, and not before."""
+
+    def states(config=config, weights=weights, **changes):
+        return reference(config, weights, inputs | changes).hidden_states
+
+    def would(change=None, **changes):
+        """Whether the states are those of another config, of other inputs, of other weights."""
+        return lambda out: not checks.difference(
+            out, states(config.with_changes(**change or {}), **changes), "", None)  # fmt: skip
+
+    def without(kind):
+        name = f"embeddings.{kind}_embeddings.weight"
+        return would(weights=weights | {name: torch.zeros_like(weights[name])})
+
+    def sorted_by_name():
+        order = [str(number) for number in sorted(range(config.num_hidden_layers), key=str)]
+        moved = {}
+        for name, weight in weights.items():
+            parts = name.split(".")
+            if parts[1] == "layer":
+                parts[2] = str(order.index(parts[2]))
+            moved[".".join(parts)] = weight
+        return moved
+
+    def summed():
+        words, segments = (weights[f"embeddings.{kind}_embeddings.weight"][inputs[ids]]
+                           for kind, ids in (("word", "input_ids"),
+                                             ("token_type", "token_type_ids")))  # fmt: skip
+        places = weights["embeddings.position_embeddings.weight"][: words.shape[1]]
+        return words + places + segments
+
+    def last_norm(out):
+        last = states()[-1]
+        last = F.layer_norm(last, last.shape[-1:], eps=config.layer_norm_eps)
+        return not checks.difference(out[-1], last, "", None)
+
+    unscaled = {name: w * config.head_dim**0.5 if ".query." in name else w
+                for name, w in weights.items()}  # fmt: skip
+    ones, zeros = torch.ones_like(inputs["input_ids"]), torch.zeros_like(inputs["input_ids"])
+    other = "gelu" if config.hidden_act != "gelu" else "gelu_new"
+    return {
+        'hidden_act is not used, or its forms are exchanged: "gelu" is the one with erf': would(
+            {"hidden_act": other}),
+        "layer_norm_eps is not used: 1e-12 is written in": would({"layer_norm_eps": 1e-12}),
+        "layer_norm_eps is not used: F.layer_norm takes 1e-5 unless it is told": would(
+            {"layer_norm_eps": 1e-5}),
+        "num_attention_heads is not used: there is one head": would({"num_attention_heads": 1}),
+        "num_attention_heads is not used: 12 is written in": would({"num_attention_heads": 12}),
+        "the scores are not divided by √head_dim": would(weights=unscaled),
+        "attention_mask is not used": would(attention_mask=ones),
+        "token_type_ids is not used: every token gets segment 0": would(token_type_ids=zeros),
+        "the segments are left out": without("token_type"),
+        "the positions are left out": without("position"),
+        "the layer norm of the embeddings is missing": (
+            lambda out: not checks.difference(out[0], summed(), "", None)),
+        "the states after the embeddings are missing: there is one more than there are layers": (
+            lambda out: len(out) == config.num_hidden_layers),
+        "only the last states are returned: a list with all is asked for": (
+            lambda out: type(out) is torch.Tensor),
+        "a layer norm follows the last layer: BERT's own was the last already": last_norm,
+        "the layers are sorted by name: layer.10 stands before layer.2": would(
+            weights=sorted_by_name()),
+    }  # fmt: skip
+
+
+def pooled_mistakes(weights, states):
+    def pool(x):
+        return F.linear(x, weights["pooler.dense.weight"], weights["pooler.dense.bias"])
+
+    last = states[-1]
+    return {
+        "the tanh of the pooler is missing": pool(last[:, 0]),
+        "the pooler reads the mean of all tokens: it reads the first, [CLS]": (
+            pool(last.mean(1)).tanh()),
+        "the pooler reads the last token: it reads the first, [CLS]": pool(last[:, -1]).tanh(),
+        "[CLS] goes through no dense layer": last[:, 0].tanh(),
+    }  # fmt: skip
+
+
+def check_encoding(out, expected, config, weights, inputs, *, of=""):
+    states, pooled = checks.parts(out, "the states", "the pooled vector")
+    checks.same(states, expected.hidden_states, of=f"the states{of}",
+                mistakes=encode_mistakes(config, weights, inputs))  # fmt: skip
+    checks.same(pooled, expected.pooled, of=f"the pooled vector{of}",
+                mistakes=pooled_mistakes(weights, expected.hidden_states))  # fmt: skip
+
+
+def load_mistakes(expected):
+    def any_name(test):
+        return lambda out: any(test(name) for name in out)
+
+    def through(dtype):
+        return {name: w.to(dtype).double() for name, w in expected.items()}
+
+    exchanged = {}
+    for name, w in expected.items():
+        first, kind = name.rsplit(".", 1)
+        other = {"weight": "bias", "bias": "weight"}[kind] if "LayerNorm" in name else kind
+        exchanged[f"{first}.{other}"] = w
+    return {
+        "the prefix bert. is still there: today's names begin with embeddings., encoder. or "
+        "pooler.": any_name(lambda name: name.startswith("bert.")),
+        "gamma and beta are still there: they are the weight and the bias of a layer norm": (
+            any_name(lambda name: name.endswith(("gamma", "beta")))),
+        "the heads are among them: cls. is no part of the encoder": any_name(
+            lambda name: name.startswith("cls.")),
+        "a buffer is among them: position_ids is no weight": any_name(
+            lambda name: "position_ids" in name),
+        "a pooler was made up: the file has none": lambda out: (
+            "pooler.dense.weight" in out and "pooler.dense.weight" not in expected),
+        "nothing was found: do your names fit this kind of file?": lambda out: len(out) == 0,
+        "the numbers are not float64: turn each tensor into it": lambda out: any(
+            w.dtype != torch.float64 for w in out.values()),
+        "gamma and beta are exchanged: gamma is the weight": exchanged,
+        "the numbers went through float16": through(torch.float16),
+        "the numbers went through bfloat16": through(torch.bfloat16),
+    }  # fmt: skip
+
+
+def files(config):
+    """The kinds of file that a BERT comes in."""
+    full = stored(config)
+    bare = {name.removeprefix("bert."): w for name, w in full.items() if name.startswith("bert.")}
+    old = {name.replace("LayerNorm.weight", "LayerNorm.gamma")
+           .replace("LayerNorm.bias", "LayerNorm.beta"): w for name, w in full.items()}  # fmt: skip
+    no_pooler = {name: w for name, w in bare.items() if "pooler" not in name}
+    positions = torch.arange(config.max_position_embeddings)[None]
+    return {
+        "saved from BertForPreTraining": (full, encoder_of(full)),
+        "saved from BertModel": (bare, encoder_of(full)),
+        "saved with gamma and beta": (old, encoder_of(full)),
+        "saved without a pooler, with position_ids": (
+            {"embeddings.position_ids": positions, **no_pooler},
+            {name: w for name, w in encoder_of(full).items() if "pooler" not in name},
+        ),
+        "saved in bfloat16": (
+            {name: w.bfloat16() for name, w in full.items()},
+            {name: w.bfloat16().double() for name, w in encoder_of(full).items()},
+        ),
+    }
+
+
+@pytest.mark.weight(3)
+def test_every_kind_of_file_gives_the_same_names(student):
+    for config in (WIDE, DEEP):
+        for kind, (tensors, expected) in files(config).items():
+            out = student.load_encoder(folder(config, tensors))
+            fields, weights = checks.parts(out, "the config", "the weights")
+            checks.that(type(fields) is dict, "the config: expected a dict, as json.loads gives it")
+            checks.same({name: fields.get(name) for name in vars(config)}, vars(config),
+                        of="the config")  # fmt: skip
+            checks.same(weights, expected, of=f"the weights of a file {kind}",
+                        mistakes=load_mistakes(expected))  # fmt: skip
+
+
+@pytest.mark.weight(4)
+def test_every_state_and_the_pooled_vector_agree(student):
+    for config, rows, seq in [(WIDE, 3, 7), (WIDE, 1, 20), (WIDE, 7, 1), (WIDE, 4, 4)]:
+        weights, inputs = encoder_of(stored(config)), batch(config, rows, seq)
+        expected = reference(config, weights, inputs)
+        out = student.encode(as_config(config), weights, **inputs)
+        check_encoding(out, expected, config, weights, inputs)
+
+
+@pytest.mark.weight(3)
+def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
+    for config in (DEEP, DEEP.with_changes(hidden_act="gelu"), WIDE.with_changes(
+        hidden_act="gelu_pytorch_tanh", num_attention_heads=2
+    )):  # fmt: skip
+        weights, inputs = encoder_of(stored(config, seed=5)), batch(config, 3, 6)
+        expected = reference(config, weights, inputs)
+        out = student.encode(as_config(config), weights, **inputs)
+        check_encoding(out, expected, config, weights, inputs, of=f" ({config.hidden_act})")
+    fields = as_config(WIDE)
+    del fields["layer_norm_eps"]
+    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    out = student.encode(fields, weights, **inputs)
+    check_encoding(out, reference(WIDE, weights, inputs), WIDE, weights, inputs)
+
+
+@pytest.mark.weight(2)
+def test_a_folder_is_opened_and_computes_what_transformers_computes(student):
+    """`transformers` itself need not be installed: its numbers stand at the top of this file."""
+    tensors = waves(WIDE)
+    fields, weights = checks.parts(
+        student.load_encoder(folder(WIDE, tensors)), "the config", "the weights"
+    )
+    inputs = batch(WIDE, 2, 9)
+    inputs["input_ids"] = (torch.arange(18).view(2, 9) * 7 + 3) % 50
+    segments = [[0, 0, 0, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1, 1]]
+    inputs["token_type_ids"] = torch.tensor(segments)
+    out = student.encode(fields, weights, **inputs)
+    states, pooled = checks.parts(out, "the states", "the pooled vector")
+    checks.that(type(states) is list and len(states) == 4, "the states: expected a list of 4")
+    for name, found in (("state", states[-1][1, 2]), ("pooled", pooled[0])):
+        checks.same(found[:4], torch.tensor(PUBLISHED[name], dtype=torch.float64),
+                    of=f"the first numbers of the {name}, as transformers has them")  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
+    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    inputs["attention_mask"][2] = 0
+    expected = reference(WIDE, weights, inputs)
+    mask = inputs["attention_mask"].bool()
+    for ids in (inputs["input_ids"], torch.where(mask, inputs["input_ids"], 49)):
+        out = student.encode(as_config(WIDE), weights, **inputs | {"input_ids": ids})
+        states, _ = checks.parts(out, "the states", "the pooled vector")
+        checks.that(type(states) is list and len(states) == 4, "the states: expected a list of 4")
+        checks.same(states[-1].isfinite().all().item(), True, of="whether all states are finite",
+                    mistakes={"a softmax of nothing but -inf is NaN: use the lowest finite number":
+                              lambda out: not out})  # fmt: skip
+        checks.same(states[-1][mask], expected.hidden_states[-1][mask],
+                    of="the last states of the tokens that are no padding",
+                    mistakes={"attention_mask is not used": reference(
+                        WIDE, weights, inputs | {"attention_mask": torch.ones_like(ids),
+                                                 "input_ids": ids}
+                    ).hidden_states[-1][mask]})  # fmt: skip
+
+
+def test_without_a_pooler_there_is_no_pooled_vector(student):
+    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    expected = reference(WIDE, weights, inputs).hidden_states
+    weights = {name: w for name, w in weights.items() if not name.startswith("pooler.")}
+    out = student.encode(as_config(WIDE), weights, **inputs)
+    checks.same(out, (expected, None), of="the states, and None")
+
+
+def test_nothing_is_left_behind(student):
+    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    checks.leaves_no_trace(student.load_encoder, folder(WIDE, stored(WIDE)))
+    checks.leaves_no_trace(student.encode, as_config(WIDE), weights, **inputs)

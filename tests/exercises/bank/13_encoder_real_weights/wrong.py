@@ -1,0 +1,100 @@
+"""Wrong answers to 13_encoder_real_weights, as edits of the solution, and the words of each."""
+
+PREFIX = 'name = name.removeprefix("bert.")'
+OLD = '((".gamma", ".weight"), (".beta", ".bias"))'
+KEPT = 'if name.startswith(("embeddings.", "encoder.", "pooler.")) and tensor.is_floating_point():'
+DOUBLE = "weights[name] = tensor.double()"
+CONFIG = 'heads, eps = config["num_attention_heads"], config.get("layer_norm_eps", 1e-12)'
+GELU = 'gelu = "none" if config["hidden_act"] == "gelu" else "tanh"'
+EMBEDDED = 'states = [norm(words + positions + segments, weights, "embeddings.LayerNorm", eps)]'
+SEGMENTS = "F.embedding(token_type_ids, "
+VISIBLE = "visible = attention_mask.bool()[:, None, None, :]"
+LAYERS = 'for number in range(config["num_hidden_layers"]):'
+NAME = 'name, x = f"encoder.layer.{number}", states[-1]'
+FILL = "torch.finfo(scores.dtype).min"
+SCALE = "/ math.sqrt(query.shape[-1])"
+LAST = 'states.append(norm(x + worked, weights, f"{name}.output.LayerNorm", eps))'
+NO_POOLER = 'if "pooler.dense.weight" not in weights:\n        return states, None\n'
+POOLED = 'return states, dense(states[-1][:, 0], weights, "pooler.dense").tanh()'
+LINEAR = 'return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])'
+
+WRONG = {
+    "the prefix stays": ([(PREFIX, "pass"), (KEPT, 'if "cls." not in name and '
+                           "tensor.is_floating_point():")], "the prefix bert. is still there"),
+    "names with the prefix alone": (
+        [(PREFIX, 'name = name.removeprefix("bert.") if name.startswith("bert.") else "?"')],
+        "nothing was found"),
+    "gamma and beta stay": ([(OLD, "()")], "gamma and beta are still there"),
+    "gamma and beta exchanged": (
+        [(OLD, '((".gamma", ".bias"), (".beta", ".weight"))')], "gamma and beta are exchanged"),
+    "the heads are kept": (
+        [(KEPT, "if tensor.is_floating_point():")], "the heads are among them"),
+    "position_ids are kept": (
+        [(KEPT, KEPT.replace(" and tensor.is_floating_point()", ""))],
+        "a buffer is among them"),
+    "a pooler made up": (
+        [("    return config, weights\n", '    if "pooler.dense.weight" not in weights:\n'
+          '        size = config["hidden_size"]\n'
+          '        weights["pooler.dense.weight"] = torch.zeros(size, size).double()\n'
+          '        weights["pooler.dense.bias"] = torch.zeros(size).double()\n'
+          "    return config, weights\n")],
+        "a pooler was made up"),
+    "float32": ([(DOUBLE, "weights[name] = tensor.float()")], "the numbers are not float64"),
+    "as stored": ([(DOUBLE, "weights[name] = tensor")], "the numbers are not float64"),
+    "by way of float16": ([(DOUBLE, "weights[name] = tensor.half().double()")],
+                              "the numbers went through float16"),
+    "12 heads": ([(CONFIG, CONFIG.replace('config["num_attention_heads"]', "12"))],
+                 "12 is written in"),
+    "one head": ([(CONFIG, CONFIG.replace('config["num_attention_heads"]', "1"))],
+                 "there is one head"),
+    "heads of 64, as in the released family": (
+        [(CONFIG, CONFIG.replace('config["num_attention_heads"]',
+                                 'max(1, config["hidden_size"] // 64)'))], "there is one head"),
+    "12 layers": ([(LAYERS, "for number in range(12):")], "raised KeyError"),
+    "layers sorted by name": (
+        [(LAYERS, 'for number in sorted(range(config["num_hidden_layers"]), key=str):')],
+        "layer.10 stands before layer.2"),
+    "eps written in": ([(CONFIG, CONFIG.replace('config.get("layer_norm_eps", 1e-12)', "1e-12"))],
+                       "layer_norm_eps is not used: 1e-12"),
+    "layer_norm's own eps": (
+        [(CONFIG, CONFIG.replace('config.get("layer_norm_eps", 1e-12)', "1e-5"))],
+        "layer_norm_eps is not used: F.layer_norm"),
+    "eps must be there": (
+        [(CONFIG, CONFIG.replace('.get("layer_norm_eps", 1e-12)', '["layer_norm_eps"]'))],
+        "raised KeyError"),
+    "always erf": ([(GELU, 'gelu = "none"')], "hidden_act is not used"),
+    "always tanh": ([(GELU, 'gelu = "tanh"')], "hidden_act is not used"),
+    "tanh for gelu_new alone": (
+        [(GELU, 'gelu = "tanh" if config["hidden_act"] == "gelu_new" else "none"')],
+        "hidden_act is not used"),
+    "no segments": ([(EMBEDDED, EMBEDDED.replace(" + segments", ""))], "the segments are left out"),
+    "segment always 0": ([(SEGMENTS, SEGMENTS.replace("token_type_ids", "0 * token_type_ids"))],
+                         "every token gets segment 0"),
+    "no positions": ([(EMBEDDED, EMBEDDED.replace("positions + ", ""))],
+                     "the positions are left out"),
+    "no norm of the embeddings": ([(EMBEDDED, "states = [words + positions + segments]")],
+                                  "the layer norm of the embeddings is missing"),
+    "mask not used": ([(VISIBLE, "visible = torch.ones_like(attention_mask).bool()"
+                        "[:, None, None, :]")], "attention_mask is not used"),
+    "-inf": ([(FILL, "-math.inf")], "a softmax of nothing but -inf is NaN"),
+    "no scale": ([(SCALE, "/ 1.0")], "the scores are not divided"),
+    "a last norm, as in GPT": (
+        [(NO_POOLER, "states[-1] = F.layer_norm(states[-1], states[-1].shape[-1:], eps=eps)\n    "
+          + NO_POOLER)],
+        "a layer norm follows the last layer"),
+    "the last states alone": ([(POOLED, POOLED.replace("return states,", "return states[-1],"))],
+                              "only the last states are returned"),
+    "no state of the embeddings": (
+        [(POOLED, POOLED.replace("return states,", "return states[1:],"))],
+        "the states after the embeddings are missing"),
+    "no tanh": ([(POOLED, POOLED.replace(".tanh()", ""))], "the tanh of the pooler is missing"),
+    "mean for [CLS]": ([(POOLED, POOLED.replace("[:, 0]", ".mean(1)"))],
+                       "the pooler reads the mean"),
+    "last token for [CLS]": ([(POOLED, POOLED.replace("[:, 0]", "[:, -1]"))],
+                             "the pooler reads the last token"),
+    "no dense in the pooler": ([(POOLED, "return states, states[-1][:, 0].tanh()")],
+                               "[CLS] goes through no dense layer"),
+    "a pooler must be there": ([(NO_POOLER, "")], "raised KeyError"),
+    "weights as TensorFlow has them": (
+        [(LINEAR, LINEAR.replace('.weight"]', '.weight"].mT'))], "raised RuntimeError"),
+}  # fmt: skip

@@ -1,0 +1,282 @@
+"""A student's process as the tests see it: a sandbox that runs, and calls that go into it.
+
+The trusted side. It waits no longer than it said, reads no more than it allows, and takes every
+byte that comes for what it is: an answer to be compared.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.codec import BadMessage, pack, unpack
+from autograder.points import Exercise
+from autograder.sandbox import ENVIRONMENT, Sandbox
+from autograder.student import StudentError
+
+START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
+END_SECONDS = 10.0
+LARGEST_ANSWER = 1 << 26
+SUBREAPER = 36  # of prctl(2)
+
+
+class CannotStart(BaseException):
+    """The sandbox does not come up: nothing that a student has done, so no test may catch it."""
+
+
+@dataclass(frozen=True)
+class Pipes:
+    """To a worker and from it."""
+
+    questions: int
+    answers: int
+
+    def close(self) -> None:
+        os.close(self.questions)
+        os.close(self.answers)
+
+
+class Cell:
+    """A sandbox with a guard in it, which forks one worker at a time."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self.sandbox, self.folder = sandbox, folder
+        self.process: subprocess.Popen | None = None
+        self.control: socket.socket | None = None
+        self.work: Path | None = None
+        adopt_orphans()
+
+    def start(self) -> None:
+        """Bring the guard up, if it is not."""
+        if self.process is not None:
+            return
+        self.work = Path(tempfile.mkdtemp(prefix="work-", dir=self.folder))
+        if self.sandbox.as_nobody:
+            os.chown(self.work, self.sandbox.user, self.sandbox.user)
+        self.control, theirs = socket.socketpair()
+        settings = json.dumps(self.sandbox.settings(self.work))
+        with theirs, tempfile.TemporaryFile() as errors:
+            self.process = subprocess.Popen(
+                self.sandbox.command(settings, self.work), stdin=theirs, stdout=subprocess.DEVNULL,
+                stderr=errors, env=ENVIRONMENT, start_new_session=True, cwd=self.work,
+            )  # fmt: skip
+            theirs.close()
+            if not self._hears(b"r"):
+                self.close()
+                errors.seek(0)
+                said = errors.read(4_000).decode("utf-8", "replace").strip().splitlines()
+                raise CannotStart(said[-1] if said else "it does not answer")
+
+    def begin(self, exercise: Exercise, file: bytes, seconds: float) -> Pipes:
+        """A worker for a student's file. What the guard says now is not yet the student's."""
+        for _ in range(2):  # an earlier worker may have harmed the guard: then another one
+            self.start()
+            (theirs_in, questions), (answers, theirs_out) = os.pipe(), os.pipe()
+            order = {"exercise": exercise.name, "file": exercise.file,
+                     "torch": needs_torch(exercise), "cpu_seconds": int(seconds) + 1,
+                     "packages": self.sandbox.packages(exercise.uses)}  # fmt: skip
+            pipes = Pipes(questions, answers)
+            with contextlib.suppress(OSError):
+                socket.send_fds(self.control, [json.dumps(order).encode()], [theirs_in, theirs_out])
+            os.close(theirs_in)
+            os.close(theirs_out)
+            if self._hears(b"s"):
+                os.set_blocking(questions, False)
+                os.set_blocking(answers, False)
+                with contextlib.suppress(EOFError, TimeoutError):
+                    exchange(pipes, file, answer=False, until=time.monotonic() + START_SECONDS)
+                    return pipes
+            pipes.close()
+            self.close()
+        raise CannotStart("no worker was started")
+
+    def end(self) -> None:
+        """End the worker and all that it started; the guard stays for the next one."""
+        if self.process is None:
+            return
+        with contextlib.suppress(OSError):
+            self.control.sendall(b"x")
+        if not self._hears(b"e", END_SECONDS):
+            self.close()
+        elif self.sandbox.kind == "none":
+            end_descendants(keep=self.process.pid)
+
+    def close(self) -> None:
+        """End everything."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        self.control.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        end_descendants()
+        remove(self.work)
+
+    def _hears(self, word: bytes, seconds: float = START_SECONDS) -> bool:
+        try:
+            self.control.settimeout(seconds)
+            return self.control.recv(1) == word
+        except OSError:
+            return False
+
+
+class CellTransport:
+    """Carries the calls of one exercise into a cell; `seconds` are for all of them together."""
+
+    def __init__(self, cell: Cell, exercise: Exercise, file: bytes, seconds: float) -> None:
+        self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
+        self.spent = 0.0
+        self.pipes: Pipes | None = None
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        name, longest = request["function"], self.seconds / 4
+        if self.spent > self.seconds - longest:
+            raise StudentError(f"{name} was not called: the {self.seconds:g} seconds of this "
+                               "exercise are used up", function=name)  # fmt: skip
+        self._check_silence()
+        if self.pipes is None:
+            self.pipes = self.cell.begin(self.exercise, self.file, self.seconds)
+        message = pack(request)
+        start = time.monotonic()
+        try:
+            answer = unpack(exchange(self.pipes, message, until=start + longest))
+        except TimeoutError:
+            self._end_all()
+            raise StudentError(f"{name} timed out: it was ended after {longest:g} seconds",
+                               function=name) from None  # fmt: skip
+        except EOFError:
+            self._end_all()
+            raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
+                               "the memory?", function=name) from None  # fmt: skip
+        except BadMessage:
+            self._end_all()
+            raise
+        finally:
+            took = time.monotonic() - start
+            self.spent += took
+        if type(answer) is dict and "seconds" in answer:
+            answer["seconds"] = took  # by our clock: theirs may have been set
+        return answer
+
+    def close(self) -> None:
+        if self.pipes is not None:
+            self.pipes.close()
+            self.pipes = None
+            self.cell.end()
+
+    def _check_silence(self) -> None:
+        """Between two calls nothing may come; a worker that has ended is started again."""
+        if self.pipes is None or not select.select([self.pipes.answers], [], [], 0)[0]:
+            return
+        said = os.read(self.pipes.answers, 1)
+        self._end_all()
+        if said:
+            raise BadMessage("something was sent that nobody had asked for")
+
+    def _end_all(self) -> None:
+        """Whoever misbehaves has its guard ended too."""
+        self.pipes.close()
+        self.pipes = None
+        self.cell.close()
+
+
+def exchange(pipes: Pipes, message: bytes, *, until: float, answer: bool = True) -> bytes:
+    """Send a message, and wait for another unless none is to come.
+
+    Raises `TimeoutError` at the time `until`, `EOFError` if the other side is gone, `BadMessage` if
+    what comes is too large.
+    """
+    left = memoryview(len(message).to_bytes(8, "big") + message)
+    came, size = bytearray(), 8
+    while left or (answer and len(came) < size):
+        wait = until - time.monotonic()
+        readable, writable, _ = select.select(
+            [pipes.answers] if answer else [], [pipes.questions] if left else [], [], max(wait, 0)
+        )
+        if wait <= 0 or not (readable or writable):
+            raise TimeoutError
+        if writable:
+            try:
+                left = left[os.write(pipes.questions, left[: 1 << 16]) :]
+            except BlockingIOError:
+                pass
+            except BrokenPipeError:
+                raise EOFError from None
+        if readable:
+            piece = os.read(pipes.answers, min(1 << 20, size - len(came)))
+            if not piece:
+                raise EOFError
+            came += piece
+            if len(came) == 8 and size == 8:
+                size += int.from_bytes(came, "big")
+                if size > LARGEST_ANSWER:
+                    raise BadMessage(f"{size} bytes: {LARGEST_ANSWER} are allowed")
+    return bytes(came[8:])
+
+
+def needs_torch(exercise: Exercise) -> bool:
+    """Whether its test or its starter speaks of torch: then it is loaded before the fork."""
+    return any("torch" in path.read_text("utf-8", "replace")
+               for path in (exercise.test, exercise.starter) if path.is_file())  # fmt: skip
+
+
+def adopt_orphans() -> None:
+    """Processes whose parent ends become ours, not the system's: so we find and end them."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+
+
+def end_descendants(*, keep: int = 0) -> None:
+    """End all processes that this one has started, and theirs. First they are stopped, so that none
+    starts another while we look."""
+    stopped: set[int] = set()
+    while found := descendants(os.getpid()) - stopped - {keep}:
+        for process in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP)
+        stopped |= found
+    for process in stopped:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass  # those that had become ours
+
+
+def descendants(process: int) -> set[int]:
+    """Processes below a process; without /proc, none are seen."""
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = status.read_text("utf-8", "replace").rpartition(")")[2].split()[:2]
+            if state != "Z":
+                children.setdefault(int(parent), []).append(int(status.parent.name))
+    found, left = set(), [process]
+    while left:
+        below = children.get(left.pop(), [])
+        found.update(below)
+        left += below
+    return found
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder whose owner may have locked us out of parts of it."""
+    for root, names, _ in os.walk(folder):
+        for name in names:
+            place = os.path.join(root, name)
+            if not os.path.islink(place):
+                with contextlib.suppress(OSError):
+                    os.chmod(place, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)

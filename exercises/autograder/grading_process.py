@@ -1,0 +1,210 @@
+"""The trusted processes that grade: each takes one file after another, and says what became of it.
+
+They run the tests and compare; a student's code runs in a cell below them. Should one of them end,
+killed for want of memory say, another takes its place, and the file that it was at is tried once
+more. Both sides talk in JSON.
+"""
+
+import json
+import multiprocessing
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from autograder.cell import CannotStart, Cell, CellTransport
+from autograder.codec import BadMessage
+from autograder.likeness import fingerprint
+from autograder.points import Exercise, checks_of, find, present
+from autograder.runner import NOT_RUN, Outcome, grade
+from autograder.sandbox import Sandbox
+from autograder.student import StudentError
+from bert_run.errors import UserError
+
+TRIES = 2
+
+# What differs from run to run in a message that is otherwise the same.
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+TEMPORARY = re.compile(r"/[^\s'\"]*?/tmp[a-z0-9_]{8}\b")
+SECONDS = re.compile(r"\b\d+\.\d+ s\b|\b\d+\.\d+ (?=times as long)")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A student's file of an exercise."""
+
+    student: str
+    exercise: Exercise
+    file: bytes
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job. `sound` is false where it could not be graded through no fault of the
+    student's: such a result is told, and not kept."""
+
+    outcomes: list[Outcome]
+    fingerprint: str
+    seconds: float
+    sound: bool = True
+
+
+def grade_all(
+    jobs: list[list[Job]], sandbox: Sandbox, folder: Path, *, processes: int, timeout: float
+) -> Iterator[tuple[Job, Done]]:
+    """Grade each student's jobs one after another, several students at a time."""
+    left = [list(group) for group in reversed(jobs)]
+    context = multiprocessing.get_context("spawn")
+    given = (sandbox, folder, timeout)
+    graders = [Grader(context, given) for _ in range(min(processes, len(jobs)))]
+    try:
+        while True:
+            for grader in graders:
+                while left and not grader.jobs:
+                    grader.jobs = left.pop()
+                grader.send_next()
+            busy = [grader for grader in graders if grader.jobs]
+            if not busy:
+                return
+            ready = wait([grader.pipe for grader in busy])
+            for grader in (g for g in busy if g.pipe in ready):
+                if answer := grader.receive():
+                    yield answer
+    finally:
+        for grader in graders:
+            grader.stop()
+
+
+class Grader:
+    """One such process, seen from the command."""
+
+    def __init__(self, context, arguments: tuple) -> None:
+        self.context, self.arguments = context, arguments
+        self.jobs: list[Job] = []
+        self.tries = 0
+        self.is_at_work = False
+        self.start()
+
+    def start(self) -> None:
+        self.pipe, theirs = self.context.Pipe()
+        self.process = self.context.Process(target=serve, args=(theirs, *self.arguments))
+        self.process.start()
+        theirs.close()
+
+    def send_next(self) -> None:
+        if self.jobs and not self.is_at_work:
+            self.pipe.send_bytes(self.jobs[0].exercise.name.encode())
+            self.pipe.send_bytes(self.jobs[0].file)
+            self.is_at_work = True
+
+    def receive(self) -> tuple[Job, Done] | None:
+        """The answer to the first job; None if it has to be tried again."""
+        self.is_at_work = False
+        try:
+            done = loads(self.pipe.recv_bytes())
+        except (EOFError, OSError):
+            self.stop()
+            self.start()
+            self.tries += 1
+            if self.tries < TRIES:
+                return None
+            done = unsound(self.jobs[0].exercise, "the grader was ended while it graded this file")
+        self.tries = 0
+        return self.jobs.pop(0), done
+
+    def stop(self) -> None:
+        self.pipe.close()
+        self.process.join(5)
+        self.process.kill()
+        self.process.join()
+
+
+def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float) -> None:
+    """The process itself: file in, outcomes out, until no more come or the command has ended."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    cell = Cell(sandbox, folder)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    try:
+        while True:
+            exercise, file = find(pipe.recv_bytes().decode()), pipe.recv_bytes()
+            pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout)))
+    except (EOFError, OSError, KeyboardInterrupt):
+        pass
+    finally:
+        cell.close()
+
+
+def end_with_parent() -> None:
+    """The command may be killed while we wait for a student's code: it ends with us."""
+    multiprocessing.parent_process().join()
+    os._exit(1)
+
+
+def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float) -> Done:
+    start = time.monotonic()
+    sound = True
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / exercise.file
+        path.write_bytes(file)
+        try:
+            transport = CellTransport(cell, exercise, file, timeout)
+            outcomes = grade(exercise, path, transport=transport)
+        except CannotStart as error:
+            outcomes, sound = (
+                unsound(exercise, f"the sandbox did not start: {error}").outcomes,
+                False,
+            )
+    outcomes = [Outcome(o.id, o.outcome, settle(o.message, cell)) for o in outcomes]
+    text = file.decode("utf-8", "replace")
+    return Done(outcomes, fingerprint(text), time.monotonic() - start, sound)
+
+
+def settle(message: str, cell: Cell) -> str:
+    """A message as it is in every run: without addresses, names of the moment, and times."""
+    message = message.replace(f"{cell.work}/", "") if cell.work else message
+    message = ADDRESS.sub("0x…", TEMPORARY.sub("FOLDER", message))
+    message = SECONDS.sub(lambda found: "… s" if found[0].endswith("s") else "… ", message)
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}"
+                   for c in message)[:4_000]  # fmt: skip
+
+
+def unsound(exercise: Exercise, message: str) -> Done:
+    outcomes = [Outcome(check.id, NOT_RUN, message) for check in checks_of(exercise)]
+    return Done(outcomes, "", 0.0, sound=False)
+
+
+def dumps(done: Done) -> bytes:
+    return json.dumps(asdict(done)).encode()
+
+
+def loads(data: bytes) -> Done:
+    fields: dict[str, Any] = json.loads(data)
+    return Done(**{**fields, "outcomes": [Outcome(**o) for o in fields["outcomes"]]})
+
+
+def choose(candidates: list[Sandbox], kind: str, folder: Path) -> Sandbox:
+    """The first that works: it must run a file and give its answer. Raises `UserError`."""
+    reasons = []
+    for sandbox in candidates:
+        cell = Cell(sandbox, folder)
+        request = {"function": "f", "args": (20,), "kwargs": {}, "inspect": False,
+                   "global_seed": None, "wrt": [], "upstream": None}  # fmt: skip
+        transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
+        try:
+            if transport.ask(request).get("value") == 21:
+                return sandbox
+            reasons.append("it gives a wrong answer")
+        except (CannotStart, StudentError, BadMessage) as error:
+            reasons.append(str(error))
+        finally:
+            transport.close()
+            cell.close()
+    why = reasons[0] if reasons else "its programs are not installed"
+    raise UserError(f"--sandbox {kind}: it cannot be used here ({why}): take auto, or see "
+                    "exercises/autograder/README.md")  # fmt: skip

@@ -1,0 +1,368 @@
+"""A training loop whose state is a value: right, shuffled, and the same however it is cut."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import checks
+from bert_lowlevel.optimizer import Adam
+from bert_paper import optimizer as chapter
+from bert_run.settings import AdamSettings
+
+WORDS = "bert.embeddings.word_embeddings.weight"
+POSITIONS = "bert.embeddings.position_embeddings.weight"
+NORM = "bert.embeddings.LayerNorm"
+VOCAB, SEQ, HIDDEN, MASKS = 13, 7, 6, 3
+SETTINGS = dict(seed=0, batch_size=4, peak=0.03, warmup_steps=3, total_steps=20)
+
+
+def first_weights(dtype=torch.float64, seed=5):
+    generator = torch.Generator().manual_seed(seed)
+    shapes = {WORDS: (VOCAB, HIDDEN), POSITIONS: (SEQ, HIDDEN), f"{NORM}.weight": (HIDDEN,),
+              f"{NORM}.bias": (HIDDEN,), "cls.predictions.bias": (VOCAB,)}  # fmt: skip
+    return {name: (name == f"{NORM}.weight") + 0.2 * torch.randn(shape, generator=generator,
+                                                                 dtype=dtype)
+            for name, shape in shapes.items()}  # fmt: skip
+
+
+def stories(examples=18, *, dtype=torch.float64, seed=6):
+    """Rows in which each word comes twice, so that a hidden one can be known; uneven masks."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(3, VOCAB, (examples, SEQ), generator=generator)
+    ids[:, 4:] = ids[:, 1:4].flip(1)
+    ids[:, 0] = 1
+    attention_mask = torch.ones_like(ids)
+    ids[::5, 6], attention_mask[::5, 6] = 0, 0  # some are shorter
+    positions = torch.tensor([2, 4, 1]).repeat(examples, 1)
+    weights = (torch.rand(examples, MASKS, generator=generator) < 0.6).to(dtype)
+    weights[:, 0] = 1
+    return {"input_ids": ids.scatter(1, positions[:, :2], 2), "attention_mask": attention_mask,
+            "masked_lm_positions": positions, "masked_lm_ids": ids.gather(1, positions),
+            "masked_lm_weights": weights}  # fmt: skip
+
+
+def surprise(weights, batch):
+    """As the starter has it, without dropout."""
+
+    def norm(x):
+        return F.layer_norm(x, (HIDDEN,), weights[f"{NORM}.weight"], weights[f"{NORM}.bias"], 1e-12)
+
+    visible = batch["attention_mask"].bool()[:, None, :]
+    x = norm(F.embedding(batch["input_ids"], weights[WORDS]) + weights[POSITIONS])
+    scores = (x @ x.transpose(1, 2) / HIDDEN**0.5).masked_fill(~visible, -torch.inf)
+    x = norm(x + scores.softmax(-1) @ x)
+    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, HIDDEN)
+    logits = F.linear(x.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
+    each = F.cross_entropy(logits.transpose(1, 2), batch["masked_lm_ids"], reduction="none")
+    return (each * batch["masked_lm_weights"]).sum(), batch["masked_lm_weights"].sum()
+
+
+def reference(weights, data, orders, *, peak, warmup_steps, total_steps, adds_up=False,
+              forgets=False, by_slots=False, rate_of=None, after=False):  # fmt: skip
+    """The chapter's optimiser and schedule over batches that are given; or one thing wrong."""
+    moved = {name: weight.clone() for name, weight in weights.items()}
+    adam, losses, collected = Adam.start(moved, AdamSettings()), [], {}
+    for step, rows in enumerate(orders):
+        batch = {name: tensor[rows] for name, tensor in data.items()}
+        leaves = {name: weight.clone().requires_grad_() for name, weight in moved.items()}
+        total, masks = surprise(leaves, batch)
+        loss = total / (batch["masked_lm_weights"].numel() if by_slots else masks)
+        found = torch.autograd.grad(loss, list(leaves.values()))
+        gradients = dict(zip(leaves, found, strict=True))
+        if adds_up:
+            gradients = {n: g + collected.get(n, 0) for n, g in gradients.items()}
+            collected = gradients
+        if forgets:
+            adam = Adam.start(moved, AdamSettings())
+        rate = chapter.learning_rate(
+            step, peak=peak, warmup_steps=warmup_steps, total_steps=total_steps
+        )
+        adam.update(moved, gradients, learning_rate=rate if rate_of is None else rate_of(step))
+        if after:
+            loss = torch.divide(*surprise(moved, batch))
+        losses.append(loss.item())
+    return {"weights": moved, "m": adam.first_moments, "v": adam.second_moments,
+            "step": len(orders)}, losses  # fmt: skip
+
+
+def would_give(part, arguments, tolerance):
+    """Whether a wrong run, made only if it is asked for, has this state (0) or losses (1)."""
+    return lambda out: not checks.difference(out, reference(**arguments)[part], "", tolerance)
+
+
+@pytest.mark.weight(2)
+def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
+    for peak, warmup, total in [(1e-4, 10, 100), (5e-5, 0, 7), (3.0, 1, 3), (2.0, 5, 13)]:
+        for step in sorted({0, 1, warmup - 1, warmup, warmup + 1, total // 2, total - 1} - {-1}):
+            right = chapter.learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
+            named = {
+                "the rate of the first step is 0: count from step + 1 during warm-up": (
+                    step / warmup if step < warmup else None),
+                "the fall is counted from step 0: the rate jumps down where the warm-up ends": (
+                    (total - step) / total if step >= warmup else None),
+                "there is no fall: the rate stays at its peak": 1.0 if step >= warmup else None,
+                "there is no warm-up": (total - step) / total if step < warmup else None,
+                "the fall is a step late or early": (
+                    (total - step - 1) / (total - warmup) if step >= warmup else None),
+            }  # fmt: skip
+            checks.same(
+                student.learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total),
+                right,
+                of=f"the rate of step {step}, warm-up {warmup}, total {total}",
+                mistakes={n: peak * share for n, share in named.items() if share is not None},
+                tolerance=1e-15,
+            )
+
+
+def pass_of(student, number, *, seed, examples, batch_size):
+    """The batches of one pass as lists of numbers, each looked at."""
+    steps = examples // batch_size
+    found = []
+    for step in range(number * steps, (number + 1) * steps):
+        rows = student.batch_indices(step, seed=seed, examples=examples, batch_size=batch_size)
+        named = {"expected a tensor of batch_size whole numbers": lambda out: True}
+        checks.same(torch.zeros_like(rows) if isinstance(rows, torch.Tensor) else rows,
+                    torch.zeros(batch_size, dtype=torch.int64), of=f"the indices of step {step}",
+                    mistakes=named)  # fmt: skip
+        checks.that(bool(((rows >= 0) & (rows < examples)).all()),
+                    f"step {step} takes {rows.tolist()} of {examples} examples",
+                    likely="`examples` is not used, or numbers count from 1")  # fmt: skip
+        found.append(rows.tolist())
+    return found
+
+
+@pytest.mark.weight(3)
+def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
+    orders = {}
+    for examples, batch_size in ((23, 5), (24, 4), (16, 16), (30, 1)):
+        sizes = {"examples": examples, "batch_size": batch_size}
+        for seed, number in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (7, 0)):
+            batches = pass_of(student, number, seed=seed, **sizes)
+            order = [row for batch in batches for row in batch]
+            checks.that(
+                len(set(order)) == len(order),
+                f"pass {number} over {examples} examples takes one twice: {batches}",
+                likely="the examples are drawn with replacement"
+                if any(len(set(batch)) < batch_size for batch in batches)
+                else "each batch is drawn by itself, or a new order begins within the pass: "
+                "cut all batches of a pass out of one order",
+            )
+            orders[seed, number, examples] = order
+        one = {key[:2]: order for key, order in orders.items() if key[2] == examples}
+        for (a, b), likely in {
+            ((0, 0), (0, 1)): "every pass has the same order: draw it anew for each",
+            ((0, 1), (0, 2)): "every pass after the first has the same order",
+            ((0, 0), (1, 0)): "`seed` is not used",
+            ((0, 1), (1, 0)): "the generator's seed is seed + pass, which is the same for both: "
+                              "multiply the seed by a large number",
+        }.items():  # fmt: skip
+            checks.that(one[a] != one[b], f"seed {a[0]}, pass {a[1]} and seed {b[0]}, pass {b[1]} "
+                        f"have one order: {one[a]}", likely=likely)  # fmt: skip
+        checks.that(one[0, 0] != sorted(one[0, 0]), f"the first pass is not shuffled: {one[0, 0]}",
+                    likely="the examples come in the order of the data")  # fmt: skip
+    seen = {row for number in range(40) for batch in pass_of(
+        student, number, seed=3, examples=23, batch_size=5) for row in batch}  # fmt: skip
+    checks.that(seen == set(range(23)), f"in 40 passes {sorted(set(range(23)) - seen)} never came",
+                likely="what is left over is the same in each pass")  # fmt: skip
+
+
+def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
+    given = dict(seed=2, examples=23, batch_size=5)
+    first = [student.batch_indices(step, **given) for step in (0, 1, 6)]
+    again = [student.batch_indices(step, **given) for step in (6, 0, 1)]
+    drawn = "something is remembered between calls, or drawn from a generator that is not made anew"
+    checks.same(again, [first[2], first[0], first[1]], of="the indices of the same steps",
+                mistakes={drawn: lambda out: True})  # fmt: skip
+
+
+def test_a_run_begins_with_moments_of_zero(student):
+    weights = first_weights()
+    zeros = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    checks.same(student.start(weights), {"weights": weights, "m": zeros, "v": zeros, "step": 0},
+                of="the state before step 0", mistakes={
+                    "the moments begin with the weights": {
+                        "weights": weights, "m": weights, "v": weights, "step": 0},
+                    "the number of the step is missing": lambda out: "step" not in out,
+                })  # fmt: skip
+
+
+@pytest.mark.weight(4)
+def test_steps_are_those_of_the_paper(student):
+    for dtype, changes in ((torch.float64, {}), (torch.float64, {"batch_size": 1, "seed": 3}),
+                           (torch.float64, {"peak": 0.1, "warmup_steps": 0, "total_steps": 12}),
+                           (torch.float32, {"batch_size": 5})):  # fmt: skip
+        weights, data, settings = first_weights(dtype), stories(dtype=dtype), SETTINGS | changes
+        size = settings["batch_size"]
+        orders = [student.batch_indices(step, seed=settings["seed"], examples=18, batch_size=size)
+                  for step in range(12)]  # fmt: skip
+        out = student.train(student.start(weights), data, until=12, dropout=0.0, **settings)
+        state, losses = checks.parts(out, "the state", "the losses")
+        schedule = {name: settings[name] for name in ("peak", "warmup_steps", "total_steps")}
+        right = reference(weights, data, orders, **schedule)
+        in_order = [torch.arange(i, i + size) % 18 for i in range(0, 12 * size, size)]
+        wrong = {
+            "gradients of earlier steps are still there: each step has its own": {"adds_up": True},
+            "the moments begin anew at each step": {"forgets": True},
+            "the loss is divided by the slots, not by the masks": {"by_slots": True},
+            "learning_rate is not used: the rate is always at its peak": {
+                "rate_of": lambda s, rate=settings["peak"]: rate},
+            "the rate is that of the next step": {
+                "rate_of": lambda s, kw=schedule: chapter.learning_rate(s + 1, **kw)},
+            "batch_indices is not used: the examples come in order": {"orders": in_order},
+            "all steps take the first batch": {"orders": [orders[0]] * 12},
+            "the losses are those after the update: a step's loss is known before it": {
+                "after": True},
+        }  # fmt: skip
+
+        tolerance = 1e-9 if dtype == torch.float64 else 1e-3
+        given = {"weights": weights, "data": data, "orders": orders, **schedule}
+        checks.same(losses, right[1], of="the losses", tolerance=tolerance, mistakes={
+            "the losses are tensors: asked for are Python floats": (
+                lambda out: any(isinstance(x, torch.Tensor) for x in out)),
+            "the losses are not divided by the number of masks": (
+                lambda out, right=right: abs(out[0] / right[1][0] - round(out[0] / right[1][0])) < (
+                    1e-6) and out[0] > 2 * right[1][0]),
+            **{name: would_give(1, given | changes, tolerance) for name, changes in wrong.items()}})  # fmt: skip
+        checks.that(all(type(x) is float for x in losses), "the losses: expected Python floats",
+                    likely="the losses are tensors: asked for are Python floats")  # fmt: skip
+        checks.same(state, right[0], of="the state", tolerance=tolerance, mistakes={
+            "the step of the state is not counted on": lambda out: out["step"] == 0,
+            "the step of the state is that of the last step, not the number of steps done": (
+                lambda out: out["step"] == 11),
+            "the old moments are in the new state": lambda out: not out["m"][WORDS].any(),
+            **{name: would_give(0, given | changes, tolerance) for name, changes in wrong.items()}})  # fmt: skip
+
+
+@pytest.mark.weight(5)
+def test_a_run_in_parts_is_the_run_in_one_go_to_the_bit(student):
+    for dtype in (torch.float32, torch.float64):
+        data, settings = stories(dtype=dtype), SETTINGS | {"dropout": 0.2}
+        begin = student.start(first_weights(dtype))
+        out = student.train(begin, data, until=9, **settings)
+        whole, losses = checks.parts(out, "the state", "the losses")
+        for cuts in ([4, 9], [1, 2, 3, 4, 5, 6, 7, 8, 9]):
+            state, found = begin, []
+            for until in cuts:
+                out = student.train(state, data, until=until, **settings)
+                state, more = checks.parts(out, "the state", "the losses")
+                found += more
+                # Another run in between, of which this one must not know.
+                student.train(begin, data, until=2, **(settings | {"seed": 9}))
+            first = next((i for i, (a, b) in enumerate(zip(found, losses, strict=False))
+                          if a != b), None)  # fmt: skip
+            cut = cuts[0]
+            named = {
+                "`until` is taken for the number of steps to do: it is the step to stop before": (
+                    lambda out, step=state["step"]: len(out) > 9 and step != 9),
+                "the steps are counted from 0 at each call": (
+                    lambda out, cuts=cuts: len(out) == sum(cuts)),
+                "what is drawn or read at a step depends on where the run was cut: the order of "
+                "the data or dropout begins anew, or something is remembered between two calls": (
+                    lambda out, first=first, cut=cut: first == cut),
+                "the moments or the learning rate begin anew at each call": (
+                    lambda out, first=first, cut=cut: first is not None and first > cut),
+            }  # fmt: skip
+            checks.same(found, losses, of=f"the losses of a run cut at {cuts}", tolerance=0.0,
+                        mistakes=named)  # fmt: skip
+            checks.same(state, whole, of=f"the state of a run cut at {cuts}", tolerance=0.0,
+                        mistakes={"the last step is another one in a run in parts": (
+                            lambda out: True)})  # fmt: skip
+
+
+def test_a_run_that_has_arrived_is_returned_as_it_is(student):
+    data, settings = stories(), SETTINGS | {"dropout": 0.2}
+    state, _ = checks.parts(
+        student.train(student.start(first_weights()), data, until=3, **settings),
+        "the state", "the losses",
+    )  # fmt: skip
+    for until in (3, 1):
+        out = student.train(state, data, until=until, **settings)
+        named = {"the step of the state goes back to `until`": lambda out: out[0]["step"] < 3,
+                 "steps are done beyond `until`": lambda out: bool(out[1])}  # fmt: skip
+        checks.same(out, (state, []), of=f"a run of 3 steps until={until}", tolerance=0.0,
+                    mistakes=named)  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
+    one = stories(1)
+    data = {name: tensor.repeat(6, *[1] * (tensor.ndim - 1)) for name, tensor in one.items()}
+    begin = student.start(first_weights())
+    settings = SETTINGS | {"peak": 0.0, "batch_size": 6}  # all rows are one, and nothing is learnt
+
+    def losses(**changes):
+        out = student.train(begin, data, until=4, **(settings | changes))
+        return checks.parts(out, "the state", "the losses")[1]
+
+    plain = losses(dropout=0.0)
+    checks.that(max(plain) - min(plain) < 1e-9, f"without dropout the same batch loses {plain}",
+                likely="the dropout argument is not used")  # fmt: skip
+    found = {seed: losses(dropout=0.3, seed=seed) for seed in (0, 1)}
+    checks.that(abs(found[0][0] - plain[0]) > 1e-9, "with dropout the loss is that without",
+                likely="the dropout argument is not used")  # fmt: skip
+    checks.that(len(set(found[0])) == 4, f"four steps on the same batch lose {found[0]}",
+                likely="dropout draws the same at each step: its generator needs the step",
+                )  # fmt: skip
+    checks.that(found[0][0] != found[1][0], "seeds 0 and 1 lose the same at step 0",
+                likely="dropout does not depend on `seed`")  # fmt: skip
+    checks.that(found[0][1] != found[1][0], "step 1 of seed 0 loses what step 0 of seed 1 does",
+                likely="the generator's seed is seed + step, which is the same for both: multiply "
+                       "the seed by a large number")  # fmt: skip
+    drawn = "dropout draws from a generator that is not made anew"
+    checks.same(losses(dropout=0.3), found[0], of="the losses of the same run", tolerance=0.0,
+                mistakes={drawn: lambda out: True})  # fmt: skip
+    default = student.train(begin, data, until=1, **settings)[1]
+    checks.same(default, losses(dropout=0.1)[:1], of="the loss with the default dropout")
+
+
+@pytest.mark.weight(2)
+def test_evaluation_is_the_mean_over_all_masks_without_dropout(student):
+    weights = first_weights()
+    for examples, size in ((18, 4), (18, 18), (7, 3), (5, 1), (3, 10)):
+        data = stories(examples)
+        parts = [surprise(weights, {n: t[i : i + size] for n, t in data.items()})
+                 for i in range(0, examples, size)]  # fmt: skip
+        full = [part for i, part in enumerate(parts) if (i + 1) * size <= examples]
+        right = (sum(p[0] for p in parts) / sum(p[1] for p in parts)).item()
+        means = [(total / masks).item() for total, masks in parts]
+        found = student.evaluate(weights, data, batch_size=size)
+        checks.same(found, right, of=f"the loss of {examples} examples in batches of {size}",
+                    mistakes={
+            "the mean of the batches' means: divide the sum by the masks of all": (
+                sum(means) / len(means)),
+            "the last batch, which is smaller, is left out": (
+                (sum(p[0] for p in full) / sum(p[1] for p in full)).item() if full else math.nan),
+            "only the last batch counts": means[-1],
+            "the sum is divided by the examples, not by the masks": (
+                sum(p[0] for p in parts).item() / examples),
+            "dropout is on: evaluation is without": lambda out, right=right: abs(out - right) < 1,
+        })  # fmt: skip
+        checks.that(type(found) is float, f"expected a Python float, got {type(found).__name__}")
+
+
+def test_the_model_learns(student):
+    data = stories(48)
+    begin = student.start(first_weights())
+    state, _ = checks.parts(
+        student.train(begin, data, until=60, seed=1, batch_size=12, peak=0.05, warmup_steps=10,
+                      total_steps=80, dropout=0.0),
+        "the state", "the losses",
+    )  # fmt: skip
+    before, after = (student.evaluate(s["weights"], data, batch_size=20) for s in (begin, state))
+    checks.that(
+        after < before - 0.5,
+        f"60 steps brought the loss from {before:.3f} to {after:.3f}: 0.5 less is expected",
+        likely="something in the step is wrong",
+    )
+
+
+def test_nothing_is_left_behind(student):
+    weights, data = first_weights(), stories()
+    state = student.start(weights)
+    settings = SETTINGS | {"dropout": 0.2}
+    checks.leaves_no_trace(student.batch_indices, 3, seed=1, examples=23, batch_size=5)
+    checks.leaves_no_trace(student.start, weights)
+    checks.leaves_no_trace(student.train, state, data, until=3, **settings)
+    checks.leaves_no_trace(student.evaluate, weights, data, batch_size=4)

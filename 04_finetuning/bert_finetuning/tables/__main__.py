@@ -3,15 +3,18 @@
 import tyro
 
 from bert_finetuning.tables.ablated_page import ablated_page
+from bert_finetuning.tables.checkpoint_page import checkpoint_page, features_page
 from bert_finetuning.tables.pictures import draw
 from bert_finetuning.tables.report import Page
-from bert_finetuning.tables.settings import PROGRAM, TableSettings
+from bert_finetuning.tables.settings import FEATURES, PROGRAM, TableSettings
 from bert_run.errors import command
 from bert_run.files import write_atomically
 
 
 def page_of(settings: TableSettings) -> Page:
-    return ablated_page(settings)
+    if settings.is_ablation:
+        return ablated_page(settings)
+    return features_page(settings) if settings.table == FEATURES else checkpoint_page(settings)
 
 
 @command

@@ -14,7 +14,7 @@ from bert_finetuning.tables.columns import (
     NAMES,
     PAIRS,
     PERPLEXITY,
-    SENTIMENT,
+    check_examples,
 )
 from bert_finetuning.tables.settings import TableSettings
 from bert_finetuning.tables.trials import MAJORITY, Trial, collected
@@ -39,6 +39,7 @@ def variants(settings: TableSettings) -> dict[str, PretrainSettings]:
 
 def ablated(settings: TableSettings) -> Results:
     """Pretrain what is missing, fine-tune what is missing, and read off all figures."""
+    check_examples((COLUMNS[column] for column in ABLATED[settings.name]), settings.examples)
     runs = list(trained(runs_of(variants(settings), seeds=settings.seeds, out=settings.pretrained)))
     results = collected([trial for run in runs for trial in trials_of(run, settings)])
     if settings.figure:
@@ -76,18 +77,18 @@ def starts_along_the_way(run: Run) -> dict[int, Path]:
 def trial(run: Run, column: str, settings: TableSettings, *, start: Path) -> Trial:
     """A run's model, or one of its checkpoints, on the task of a column."""
     asked = COLUMNS[column.partition("@")[0]]
+    few = None if asked.how == "features" else settings.examples
     reads_from_the_left = run.settings.objective == "next-words"
-    is_text = column.partition("@")[0] in (PAIRS, SENTIMENT)
     name = run.settings.out.name
     if start != run.settings.out:
         name += f"_after-{step_of(start)}"
     tuned = FinetuneSettings(
         task=asked.task,
         checkpoint=str(start),
-        few_shot=settings.examples or asked.examples,
+        few_shot=few or asked.examples,
         epochs=settings.epochs or asked.epochs,
         batch_size=asked.batch_size,
-        pooling="mean" if reads_from_the_left and is_text else "cls",
+        pooling="mean" if reads_from_the_left and asked.is_text else "cls",
         seed=run.seed,
         device=settings.device,
         out=settings.out / name,

@@ -3,7 +3,7 @@
 from bert_finetuning.tables.ablated import SHARES, WITH_BILSTM, ablated
 from bert_finetuning.tables.claims import GAINED, verdicts_of
 from bert_finetuning.tables.columns import ABLATED, COLUMNS, PAIRS, PERPLEXITY
-from bert_finetuning.tables.report import Page
+from bert_finetuning.tables.report import Page, times
 from bert_finetuning.tables.settings import TableSettings
 from bert_finetuning.tables.trials import MAJORITY
 from bert_paper.ablations.measuring import UNTRAINED
@@ -43,10 +43,6 @@ def add_gain(results: Results) -> None:
             figures[GAINED] = figures[last] - figures[first]
 
 
-def times(epochs: float) -> str:
-    return "once" if epochs == 1 else f"{epochs:g} times"
-
-
 def notes(settings: TableSettings, results: Results) -> str:
     """What the columns are."""
     variant = next(iter(variants_of(settings.name, steps=settings.steps).values()))
@@ -57,9 +53,9 @@ def notes(settings: TableSettings, results: Results) -> str:
         "(`python -m bert_paper.ablations`), then fine-tuned on StoryWorld's tasks, which stand "
         f"for the paper's in brackets: {settings.examples or tuned.examples:,} examples, "
         f"passed over {times(settings.epochs or tuned.epochs)}, batches of {tuned.batch_size}, "
-        "measured on 500 others. With more, all models come to do alike. A seed is a run of pretraining, "
-        "fine-tuned once. The median of the seeds, lowest and highest in brackets. The best of the "
-        "measurements after each epoch counts, on these same examples, so every figure is a little "
+        "measured on 500 others. A seed is a run of pretraining, fine-tuned once. The median of "
+        "the seeds, lowest and highest in brackets. The best of the measurements after each epoch "
+        "counts, on these same examples, so every figure is a little "
         f"too good. *{UNTRAINED}*: the same sizes with first weights, learning all from the "
         f"examples; *{MAJORITY}*: said of all without reading. The paper's figures stand beside as "
         "it has them, of other tasks, on another scale."
@@ -74,8 +70,8 @@ def notes(settings: TableSettings, results: Results) -> str:
     if settings.table == "8":
         few = COLUMNS[ABLATED["8"][-1]].examples
         parts.append(
-            f"*Features*: a BiLSTM on the frozen layers side by side, which learns from "
-            f"{settings.examples or few} sentences."
+            f"*Features*: a BiLSTM on the frozen layers side by side, which learns from {few} "
+            "sentences."
         )
     if settings.figure:
         parts.append(

@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 
 from bert_finetuning.tables.ablated import SHARES
 from bert_finetuning.tables.columns import PAIRS
+from bert_finetuning.tables.paper import BASE, LARGE
 from bert_finetuning.tables.report import Page
+from bert_finetuning.tables.trials import MAJORITY
 from bert_paper.ablations.measuring import UNTRAINED, title_of
 from bert_paper.ablations.pictures import COLOURS, GREY, blank, draw_values
 from bert_paper.ablations.verdicts import Results, is_share
@@ -39,7 +41,7 @@ def draw_rows(page: Page) -> Figure:
         for place, row in enumerate(rows):
             values = [figures[column] for figures in page.results[row] if column in figures]
             draw_cell(axes, place, row, [100 * v if is_share(column) else v for v in values])
-        axes.set_title(title_of(column), fontsize=9)
+        axes.set_title(page.headings.get(column, title_of(column)), fontsize=9)
         axes.set_xlabel("per cent" if is_share(column) else "perplexity", fontsize=8)
         axes.tick_params(axis="x", labelsize=8)
         axes.grid(axis="y", color="#eeeeee")
@@ -52,9 +54,10 @@ def draw_rows(page: Page) -> Figure:
 
 
 def draw_cell(axes: Axes, place: int, row: str, values: list[float]) -> None:
-    """Our runs; the paper's figure as a diamond."""
-    if row.startswith("the paper"):
-        axes.plot(values, [place] * len(values), "D", color=GREY, markersize=5)
+    """Our runs; in grey what the paper has, and what needs no reading."""
+    if row in (BASE, LARGE, MAJORITY):
+        mark = "x" if row == MAJORITY else "D"
+        axes.plot(values, [place] * len(values), mark, color=GREY, markersize=5)
     else:
         draw_values(axes, place, values)
 

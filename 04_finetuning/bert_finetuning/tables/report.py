@@ -1,7 +1,8 @@
 """A table as text: the paper's figures and ours, side by side; then the verdicts on its claims."""
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -17,6 +18,10 @@ def heading(column: str) -> str:
     return column.partition("@")[2] or title_of(column)
 
 
+def times(epochs: float) -> str:
+    return "once" if epochs == 1 else f"{epochs:g} times"
+
+
 @dataclass(frozen=True)
 class Page:
     """What one table comes to: all that is printed, and written where a report is asked for."""
@@ -29,11 +34,13 @@ class Page:
     theirs: dict[str, str] | None = None  # the paper's row beside each of ours, in its own columns
     their_title: str = ""
     rule: str = RULE
+    headings: Mapping[str, str] = field(default_factory=dict)  # where a column's name says less
 
     def table(self) -> str:
         """Ours: the median of the seeds, lowest and highest in brackets."""
         beside = [] if self.theirs is None else [self.their_title]
-        rows = [["", *map(heading, self.columns), *beside]]
+        heads = [self.headings.get(column, heading(column)) for column in self.columns]
+        rows = [["", *heads, *beside]]
         for row, runs in self.results.items():
             found = [[run[column] for run in runs if column in run] for column in self.columns]
             cells = [in_words(values, column) if values else NOTHING

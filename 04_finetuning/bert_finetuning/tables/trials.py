@@ -21,7 +21,7 @@ from bert_finetuning.finetune import drop_models, finetune, identity
 from bert_finetuning.opening import open_task
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.tables.features import score_of_features
+from bert_finetuning.tables.features import score_of_features, scores_of_all_features
 from bert_finetuning.tables.mismatched import mismatched_accuracy
 from bert_paper.ablations.runs import say, time_left
 from bert_paper.ablations.verdicts import Results
@@ -30,7 +30,7 @@ from bert_run.hub import locate
 from bert_run.metrics import Record
 from bert_run.weights import weight_files
 
-How = Literal["fine-tuned", "with-bilstm", "features"]
+How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
 Scores = dict[
     str, Record
 ]  # under "scores" those of the run, under "majority" those without reading
@@ -121,6 +121,7 @@ RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {
     "fine-tuned": fine_tuned,
     "with-bilstm": with_bilstm,
     "features": score_of_features,
+    "all-features": scores_of_all_features,
 }
 
 

@@ -216,23 +216,26 @@ def test_steps_are_those_of_the_paper(student):
                 "after": True},
         }  # fmt: skip
 
-        tolerance = 1e-9 if dtype == torch.float64 else 1e-3
+        # In float32 a gradient of nearly 0 may have either sign, and Adam makes a step of it.
+        close, far = (1e-9, 1e-9) if dtype == torch.float64 else (1e-3, 0.1)
         given = {"weights": weights, "data": data, "orders": orders, **schedule}
-        checks.same(losses, right[1], of="the losses", tolerance=tolerance, mistakes={
+        checks.same(losses, right[1], of="the losses", tolerance=close, mistakes={
             "the losses are tensors: asked for are Python floats": (
                 lambda out: any(isinstance(x, torch.Tensor) for x in out)),
             "the losses are not divided by the number of masks": (
                 lambda out, right=right: abs(out[0] / right[1][0] - round(out[0] / right[1][0])) < (
                     1e-6) and out[0] > 2 * right[1][0]),
-            **{name: would_give(1, given | changes, tolerance) for name, changes in wrong.items()}})  # fmt: skip
+            **{name: would_give(1, given | changes, close) for name, changes in wrong.items()},
+        })  # fmt: skip
         checks.that(all(type(x) is float for x in losses), "the losses: expected Python floats",
                     likely="the losses are tensors: asked for are Python floats")  # fmt: skip
-        checks.same(state, right[0], of="the state", tolerance=tolerance, mistakes={
+        checks.same(state, right[0], of="the state", tolerance=far, mistakes={
             "the step of the state is not counted on": lambda out: out["step"] == 0,
             "the step of the state is that of the last step, not the number of steps done": (
                 lambda out: out["step"] == 11),
             "the old moments are in the new state": lambda out: not out["m"][WORDS].any(),
-            **{name: would_give(0, given | changes, tolerance) for name, changes in wrong.items()}})  # fmt: skip
+            **{name: would_give(0, given | changes, far) for name, changes in wrong.items()},
+        })  # fmt: skip
 
 
 @pytest.mark.weight(5)

@@ -78,7 +78,8 @@ WRONG = {
                     "over an O in between"),
     "end inclusive": (
         [("    return found\n    # end solution",
-          "    return [(k, a, b - 1) for k, a, b in found]\n    # end solution")], "the end is the last word"),
+          "    return [(k, a, b - 1) for k, a, b in found]\n    # end solution")],
+        "the end is the last word"),
     "single words": ([(GOES_ON, "goes_on = False")], "each word is a name of its own"),
     "type without its hyphen": (
         [(PARTS, 'prefix, kind = (tag.split("-") + [""])[:2]')], "a type with a hyphen is cut"),

@@ -72,6 +72,9 @@ CATALOGUE = (
 )
 
 
+MANNERS = {"leaves_no_trace", "not_slower", "seconds"}
+
+
 @dataclass(frozen=True)
 class Check:
     """A test of an exercise, read from its file without running it."""
@@ -79,6 +82,7 @@ class Check:
     id: str
     weight: int
     functions: tuple[str, ...]  # of the student, as the test first calls each
+    of_manners: bool = False  # of what a call leaves behind or how long it takes, not of its answer
 
 
 def present() -> list[Exercise]:
@@ -95,7 +99,7 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     """The tests that must be run, whatever a run reports."""
     tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
     return tuple(
-        Check(node.name, _weight(node), tuple(dict.fromkeys(_functions(node))))
+        Check(node.name, _weight(node), tuple(dict.fromkeys(_functions(node))), _of_manners(node))
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     )
@@ -113,6 +117,11 @@ def _functions(test: ast.FunctionDef) -> list[str]:
     found = [node for node in ast.walk(test) if isinstance(node, ast.Attribute)
              and isinstance(node.value, ast.Name) and node.value.id == "student"]  # fmt: skip
     return [node.attr for node in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+
+
+def _of_manners(test: ast.FunctionDef) -> bool:
+    used = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
+    return bool(used & MANNERS) and not used & {"same", "share"}
 
 
 def shares(total: int, weights: list[int]) -> list[int]:

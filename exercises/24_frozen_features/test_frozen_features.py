@@ -1,0 +1,247 @@
+"""Features of words from layers that stand still: which layers, which piece, how mixed, what
+learns."""
+
+import pytest
+import torch
+
+from autograder import checks
+from bert_finetuning import features
+
+NAMES = list(features.features_of(12))
+WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
+
+
+def case(layers, batch, seq, hidden, *, seed=3, dtype=torch.float64):
+    """Hidden states, and the starts of words of one to three pieces, fewer words in later rows."""
+    generator = torch.Generator().manual_seed(seed + 10 * layers)
+    states = [torch.randn(batch, seq, hidden, generator=generator, dtype=torch.float64).to(dtype)
+              for _ in range(layers + 1)]  # fmt: skip
+    words = max(1, seq // 2)
+    starts = torch.full((batch, words), -1)
+    for row in range(batch):
+        place = 1
+        for word in range(words):
+            if place < seq - row or word == 0:
+                starts[row, word] = min(place, seq - 1)
+            place += int(torch.randint(1, 4, (1,), generator=generator))
+    return states, starts
+
+
+CASES = [(12, 3, 9, 4), (4, 1, 7, 5), (2, 2, 6, 3), (3, 4, 4, 4), (1, 2, 1, 6)]
+
+
+def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
+    if not feature.startswith("weighted"):
+        return None
+    generator = torch.Generator().manual_seed(seed)
+    count = len(features.features_of(layers)[feature].layers)
+    weights = torch.randn(count, generator=generator, dtype=torch.float64)
+    return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
+
+
+def pieces(states, starts):
+    """Row by row, word by word."""
+    out = torch.zeros(*starts.shape, states.shape[-1], dtype=states.dtype)
+    for row, places in enumerate(starts.tolist()):
+        for word, place in enumerate(places):
+            if place >= 0:
+                out[row, word] = states[row, place]
+    return out
+
+
+def right_features(states, starts, name, mix=None):
+    known = features.features_of(len(states) - 1)[name]
+    vectors = torch.stack([pieces(states[i], starts) for i in known.layers], dim=2)
+    module = features.LayerMix(known)
+    return torch.func.functional_call(module, mix or {}, (vectors,))
+
+
+def test_each_feature_reads_its_layers(student):
+    outs, rights = {}, {}
+    mistakes = {
+        name: {}
+        for name in (
+            "the last layer is taken for number layers - 1: number 0 are the embeddings",
+            "the embeddings are among all layers",
+            "five layers, not four",
+            "three layers, not four",
+            "in falling order",
+            "the last four hold the embeddings where a model has no four layers",
+            "places below 0, counted from the end: give them from the start",
+        )
+    }
+    shift, everything, five, three, falling, few, negative = mistakes.values()
+    for layers in (12, 24, 4, 5, 3, 2, 1):
+        for name in NAMES:
+            key = f"{name}, {layers} layers"
+            outs[key] = student.layers_of(name, layers)
+            right = rights[key] = list(features.features_of(layers)[name].layers)
+            is_four, is_all = name.endswith("-4"), name.endswith("-all")
+            shift[key] = right if name == "embeddings" else [i - 1 for i in right]
+            everything[key] = [0, *right] if is_all else right
+            five[key] = list(range(max(1, layers - 4), layers + 1)) if is_four else right
+            three[key] = right[-3:] if is_four else right
+            falling[key] = right[::-1]
+            few[key] = list(range(max(0, layers - 3), layers + 1)) if is_four else right
+            negative[key] = None
+    mistakes["places below 0, counted from the end: give them from the start"] = lambda out: any(
+        i < 0 for found in out.values() for i in found
+    )
+    mistakes["the number of layers is not used: there are always 12"] = lambda out: (
+        out["last, 24 layers"] == [12]
+    )
+    checks.same(outs, rights, of="the layers", mistakes=mistakes)
+
+
+def piece_mistakes(states, starts):
+    is_word = (starts >= 0)[:, :, None]
+    seq = states.shape[1]
+
+    def at(places):
+        return pieces(states, torch.where(starts >= 0, places.clamp(0, seq - 1), -1))
+
+    ends = torch.cat([starts[:, 1:], torch.full_like(starts[:, :1], -1)], dim=1)
+    last_piece = torch.where(ends > 0, ends - 1, starts)
+    means = torch.zeros_like(pieces(states, starts))
+    for row, places in enumerate(starts.tolist()):
+        for word, place in enumerate(places):
+            if place >= 0:
+                stop = int(ends[row, word])
+                means[row, word] = states[row, place : stop if stop > 0 else place + 1].mean(0)
+    words = starts.shape[1]
+    return {
+        "-1 is taken for an index: where no word is, zeros belong": torch.stack(
+            [row[places] for row, places in zip(states, starts, strict=True)]),
+        "where no word is, [CLS] stands: zeros belong there": torch.where(
+            is_word, pieces(states, starts), states[:, :1]),
+        "the starts of the first row are used for all": is_word * pieces(
+            states, starts[:1].expand_as(starts)),
+        "word i is read from token i: pieces are not words": states[:, :words] * is_word,
+        "word i is read from token i + 1: pieces are not words": (
+            lambda out: torch.equal(out, states[:, 1 : words + 1] * is_word)),
+        "one token too early: starts counts [CLS] already": at(starts - 1),
+        "one token too late: starts counts [CLS] already": at(starts + 1),
+        "the last piece of each word is taken, not the first": at(last_piece),
+        "the mean of each word's pieces is taken, not the first piece": means,
+        "NaN: zeros by a product, and 0 · inf is NaN": lambda out: bool(out.isnan().any()),
+    }  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_first_piece_stands_for_the_word(student):
+    for shape in CASES:
+        states, starts = case(*shape)
+        checks.same(
+            student.first_pieces(states[-1], starts), pieces(states[-1], starts),
+            of="the vectors of the words", mistakes=piece_mistakes(states[-1], starts),
+        )  # fmt: skip
+    states, starts = case(2, 3, 8, 4, dtype=torch.float32)
+    states[1][:, 0] = torch.inf  # nobody asks for [CLS]
+    for given in (states[1], states[1][..., ::2]):
+        checks.same(student.first_pieces(given, starts), pieces(given, starts),
+                    of="the vectors of the words ([CLS] is infinite)",
+                    mistakes=piece_mistakes(given, starts))  # fmt: skip
+    checks.leaves_no_trace(student.first_pieces, states[0], starts)
+
+
+def mixed(states, starts, layers, how="sum", shares=None):
+    vectors = torch.stack([pieces(states[i], starts) for i in layers], dim=2)
+    if how == "flat":
+        return vectors.flatten(2)
+    if how == "interleaved":
+        return vectors.transpose(2, 3).flatten(2)
+    if shares is not None:
+        return torch.einsum("bwlh,l->bwh", vectors, shares)
+    return vectors.mean(2) if how == "mean" else vectors.sum(2)
+
+
+def feature_mistakes(states, starts, name, mix):
+    layers = list(features.features_of(len(states) - 1)[name].layers)
+    given, top = (states, starts), len(states) - 1
+    if name.startswith("concat"):
+        return {
+            "the layers are put side by side in falling order: the lowest first": mixed(
+                *given, layers[::-1], "flat"),
+            "the layers are interleaved: layer by layer, not number by number": mixed(
+                *given, layers, "interleaved"),
+            "the layers are summed, not put side by side": mixed(*given, layers),
+        }  # fmt: skip
+    if mix is None:
+        return {
+            "the last layer is read, whatever the feature": mixed(*given, [top]),
+            "the layers are averaged, not summed": mixed(*given, layers, "mean"),
+            "one layer too low: number 0 are the embeddings": mixed(
+                *given, [max(0, i - 1) for i in layers]),
+            "the embeddings are among all layers": mixed(*given, [0, *layers]),
+        }  # fmt: skip
+    weights, scale = mix["weights"], mix["scale"]
+    shares = weights.softmax(0)
+    return {
+        "the weights are used without softmax": mixed(*given, layers, shares=scale * weights),
+        "the scale is left out": mixed(*given, layers, shares=shares),
+        "the weights are divided by their sum: it is softmax": mixed(
+            *given, layers, shares=scale * weights / weights.sum()),
+        "the exponentials are not divided by their sum": mixed(
+            *given, layers, shares=scale * weights.exp()),
+        "the scale stands inside the softmax": mixed(
+            *given, layers, shares=(scale * weights).softmax(0)),
+        "mix is not used: all layers weigh the same": mixed(*given, layers, "mean"),
+        "mix is not used: the layers are summed": mixed(*given, layers),
+        "the weights meet the layers in falling order": mixed(
+            *given, layers[::-1], shares=scale * shares),
+        "divided by the number of layers: the shares add up to 1 already": mixed(
+            *given, layers, shares=scale * shares / len(layers)),
+    }  # fmt: skip
+
+
+def compared(student, names, cases=CASES, **options):
+    for shape in cases:
+        states, starts = case(*shape, **options)
+        for name in names:
+            mix = mix_for(name, shape[0], **options)
+            checks.same(
+                student.word_features(states, starts, feature=name, mix=mix),
+                right_features(states, starts, name, mix).detach(),
+                of=f"the features {name} of {shape[0]} layers",
+                mistakes=feature_mistakes(states, starts, name, mix),
+            )
+
+
+@pytest.mark.weight(2)
+def test_layers_are_taken_summed_or_put_side_by_side(student):
+    compared(student, [name for name in NAMES if name not in WEIGHTED])
+
+
+@pytest.mark.weight(2)
+def test_layers_are_weighted_with_shares_that_are_learnt(student):
+    compared(student, WEIGHTED)
+    compared(student, NAMES, [(4, 2, 7, 5)], dtype=torch.float32)
+    states, starts = case(4, 2, 7, 5)
+    for name in ("last", WEIGHTED[0]):
+        checks.leaves_no_trace(student.word_features, states, starts, feature=name,
+                               mix=mix_for(name, 4))  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_mix_learns_and_the_encoder_stands_still(student):
+    for name in NAMES:
+        states, starts = case(4, 3, 8, 5)
+        mix = mix_for(name, 4)
+        leaves = {key: value.clone().requires_grad_() for key, value in (mix or {}).items()}
+        out = right_features(states, starts, name, leaves)
+        upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(6),
+                               dtype=out.dtype)  # fmt: skip
+        wrt = ("hidden_states", "mix") if mix else ("hidden_states",)
+        _, gradients = student.word_features.grad(states, starts, feature=name, mix=mix, wrt=wrt,
+                                                  upstream=upstream)  # fmt: skip
+        reached = [i for i, g in enumerate(gradients["hidden_states"]) if g is not None]
+        checks.that(not reached, f"{name}: a gradient arrives at hidden states {reached}",
+                    likely="the encoder is not frozen: detach what is read from it")  # fmt: skip
+        if mix:
+            right = torch.autograd.grad(out, list(leaves.values()), upstream)
+            checks.same(
+                gradients["mix"], dict(zip(leaves, right, strict=True)),
+                of="the gradient of the mix",
+                mistakes={"torch.no_grad() or detach around too much: the mix does not learn": (
+                    lambda out: None in out.values())},
+            )  # fmt: skip

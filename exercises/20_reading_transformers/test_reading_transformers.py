@@ -1,0 +1,358 @@
+"""Reading checkpoints: names and layouts of all years, and what is not there is said."""
+
+import numpy as np
+import pytest
+
+from autograder import checks
+from bert_run import parameters
+from bert_run.config import PRESETS, BertConfig
+
+SMALL = {"architectures": ["BertForPreTraining"], "hidden_act": "gelu", "hidden_size": 4,
+         "intermediate_size": 6, "max_position_embeddings": 5, "model_type": "bert",
+         "num_attention_heads": 2, "num_hidden_layers": 2, "type_vocab_size": 3,
+         "vocab_size": 7}  # fmt: skip
+DEEP = SMALL | {"num_hidden_layers": 12, "hidden_size": 2, "num_attention_heads": 1}
+WORDS = "bert.embeddings.word_embeddings.weight"
+DECODER = "cls.predictions.decoder.weight"
+BIAS = "cls.predictions.bias"
+SQUARE = "bert.encoder.layer.1.attention.output.dense.weight"
+FIRST = "bert.encoder.layer.0"
+NSP = "cls.seq_relationship.weight"
+ROLES = ("query", "key", "value")
+
+
+def shapes_of(config):
+    known = {n: v for n, v in config.items() if n not in ("architectures", "model_type")}
+    return parameters.parameter_shapes(BertConfig(**known))
+
+
+def weights_of(config=SMALL, *, dtype=np.float32, seed=5):
+    rng = np.random.default_rng(seed)
+    return {n: rng.normal(size=shape).astype(dtype) for n, shape in shapes_of(config).items()}
+
+
+def as_old(name):
+    name = name.replace("LayerNorm.weight", "LayerNorm.gamma")
+    return name.replace("LayerNorm.bias", "LayerNorm.beta")
+
+
+def as_tensorflow(weights):
+    """As Google's checkpoints have it, with what Adam leaves."""
+    found = {"global_step": np.array(7)}
+    for name, array in weights.items():
+        name = as_old(name).replace(".layer.", ".layer_").replace(".", "/")
+        if name.endswith("_embeddings/weight"):
+            name = name.removesuffix("/weight")
+        elif name.startswith("cls/seq_relationship") or name == "cls/predictions/bias":
+            name = name.replace("/weight", "/output_weights").replace("/bias", "/output_bias")
+        elif name.endswith("/weight"):
+            name, array = name.replace("/weight", "/kernel"), array.T
+        found |= {name: array, f"{name}/adam_m": 0 * array, f"{name}/adam_v": 0 * array}
+    return found
+
+
+def fused(weights):
+    found = {}
+    for name, array in weights.items():
+        if ".self.query." in name:
+            array = np.concatenate([weights[name.replace("query", role)] for role in ROLES])
+            found[name.replace("query", "Wqkv")] = array
+        elif ".self." not in name:
+            found[name] = array
+    return found
+
+
+def as_saved(weights):
+    """As transformers saves it, the shared arrays under both of their names."""
+    return {"bert.embeddings.position_ids": np.array([[0, 1, 2, 3, 4]]), **weights,
+            DECODER: weights[WORDS], "cls.predictions.decoder.bias": weights[BIAS]}  # fmt: skip
+
+
+def compare(out, weights, *, missing=(), unexpected=(), wrong_shape=(), of, mistakes=None):
+    found = checks.parts(out, "weights", "missing", "unexpected", "wrong_shape")
+    right = {n: w for n, w in weights.items() if n not in (*missing, *wrong_shape)}
+    named = mistakes or {}
+    checks.same(found[0], right, of=f"the weights of {of}", tolerance=0.0, mistakes=named)
+    lists = {"missing": missing, "unexpected": unexpected, "wrong_shape": wrong_shape}
+    for (name, wanted), got in zip(lists.items(), found[1:], strict=True):
+        checks.same(got, list(wanted), of=f"`{name}` of {of}", mistakes={
+            "in another order": lambda out, wanted=wanted: sorted(out) == sorted(wanted),
+            **{f"{n}": test for n, test in named.items() if n.startswith("`")},
+        })  # fmt: skip
+
+
+def absent(part):
+    """Whether all names with `part` in them are missing from the weights, and others are not."""
+    return lambda out: bool(out) and not any(part in name for name in out)
+
+
+def holds(name, array):
+    """Whether the weights have this array under the name."""
+    return lambda out: name in out and np.array_equal(out[name], array)
+
+
+@pytest.mark.weight(2)
+def test_names_and_shapes_are_those_of_the_course(student):
+    for config in (SMALL, DEEP, SMALL | {"num_hidden_layers": 1, "type_vocab_size": 2}):
+        right = shapes_of(config)
+        turned = config["hidden_size"], config["intermediate_size"]
+        out = student.parameter_shapes(config)
+        checks.same(out, right, of="the shapes", mistakes={
+            "the matrices are (in, out): a weight is (out, in), as F.linear has it": (
+                lambda out, turned=turned: out[f"{FIRST}.intermediate.dense.weight"] == turned),
+            "the decoder has no name of its own: it is the word embeddings": (
+                lambda out: DECODER in out),
+            "layers count from 0": lambda out: f"{FIRST}.output.dense.weight" not in out,
+            "the number of segments is type_vocab_size": lambda out, right=right: [
+                n for n in right if out.get(n) != right[n]] == [
+                    "bert.embeddings.token_type_embeddings.weight"],
+            "shapes are tuples": lambda out: any(type(s) is not tuple for s in out.values()),
+        })  # fmt: skip
+        checks.that(list(out) == list(right), "the names are right, their order is not: from the "
+                    f"input upwards, {list(right)[:4]} …",
+                    likely="another order than the table's")  # fmt: skip
+
+
+def test_the_parameters_are_as_many_as_in_the_paper(student):
+    for name, right in (("base", 110_106_428), ("large", 336_226_108), ("tiny", 4_433_468)):
+        config = vars(PRESETS[name])
+        words = config["vocab_size"] * config["hidden_size"]
+        checks.same(
+            student.count_parameters(config),
+            right,
+            of=f"the parameters of BERT-{name}",
+            mistakes={
+                "the tied matrix is counted twice": right + words,
+                "the bias of the words is missing": right - config["vocab_size"],
+                "the heads are not counted": sum(
+                    int(np.prod(shape))
+                    for n, shape in shapes_of(config).items()
+                    if n.startswith("bert.")
+                ),
+            },
+        )
+
+
+NAMES = {
+    "a name of today stays as it is": [
+        (name, name) for name in (WORDS, SQUARE, NSP, BIAS, "classifier.weight", "qa_outputs.bias")
+    ],
+    "the prefixes of wrappers go, however many": [
+        ("module.bert.pooler.dense.bias", "bert.pooler.dense.bias"),
+        ("_orig_mod.bert.pooler.dense.bias", "bert.pooler.dense.bias"),
+        ("module._orig_mod.bert.pooler.dense.bias", "bert.pooler.dense.bias"),
+        ("_orig_mod.module.cls.predictions.bias", BIAS),
+        ("module.module.classifier.weight", "classifier.weight"),
+    ],
+    "names without bert. get it, at the start alone": [
+        ("embeddings.word_embeddings.weight", WORDS),
+        ("encoder.layer.1.attention.output.dense.weight", SQUARE),
+        ("pooler.dense.weight", "bert.pooler.dense.weight"),
+        ("image.encoder.weight", "image.encoder.weight"),
+        ("encoders.weight", "encoders.weight"),
+    ],
+    "lstrip takes letters away, not a word: use removeprefix": [
+        ("module.embeddings.LayerNorm.weight", "bert.embeddings.LayerNorm.weight"),
+        ("module.encoder.layer.0.output.dense.bias", "bert.encoder.layer.0.output.dense.bias"),
+        ("module.my_head.weight", "my_head.weight"),
+    ],
+    "gamma is the weight and beta the bias": [
+        ("bert.embeddings.LayerNorm.gamma", "bert.embeddings.LayerNorm.weight"),
+        ("bert.embeddings.LayerNorm.beta", "bert.embeddings.LayerNorm.bias"),
+        ("encoder.layer.9.output.LayerNorm.beta", "bert.encoder.layer.9.output.LayerNorm.bias"),
+    ],
+    "words inside a name are changed: look at its beginning and its end": [
+        ("head.submodule.beta", "head.submodule.beta"),
+        ("head.beta.LayerNorm.weight", "head.beta.LayerNorm.weight"),
+        ("gamma_net.kernel_size.weight", "gamma_net.kernel_size.weight"),
+        ("head.layer_norm.weight", "head.layer_norm.weight"),
+        ("head.layer_2.weight", "head.layer_2.weight"),
+    ],
+    "decoder.bias is another name of the words' bias": [
+        ("cls.predictions.decoder.bias", BIAS), ("module.cls.predictions.decoder.bias", BIAS),
+    ],
+    "TensorFlow's slashes, numbers and last words": [
+        ("bert/encoder/layer_0/output/dense/kernel", "bert.encoder.layer.0.output.dense.weight"),
+        ("bert/encoder/layer_11/output/dense/bias", "bert.encoder.layer.11.output.dense.bias"),
+        ("bert/encoder/layer_3/attention/output/LayerNorm/gamma",
+         "bert.encoder.layer.3.attention.output.LayerNorm.weight"),
+        ("bert/embeddings/token_type_embeddings", "bert.embeddings.token_type_embeddings.weight"),
+        ("cls/predictions/output_bias", BIAS),
+        ("cls/seq_relationship/output_weights", NSP),
+        ("cls/seq_relationship/output_bias", "cls.seq_relationship.bias"),
+        ("cls/predictions/transform/LayerNorm/beta", "cls.predictions.transform.LayerNorm.bias"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_every_name_of_the_table_is_known(student):
+    for what, pairs in NAMES.items():
+        for name, right in pairs:
+            checks.same(
+                student.common_name(name), right, of=f"the name of {name}",
+                mistakes={what: lambda out: True},
+            )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_files_of_transformers_old_and_new_are_read(student):
+    for dtype in (np.float32, np.float16):
+        weights = weights_of(dtype=dtype)
+        decoder = {
+            "the decoder is the word embeddings, which have their own name already": (
+                lambda out: DECODER in out
+            ),
+            "`position_ids` and the tied decoder are nothing unexpected": (
+                lambda out: set(out) <= {DECODER, "bert.embeddings.position_ids",
+                                         "cls.predictions.decoder.bias"}),
+            "the type of the numbers was changed": (
+                lambda out, dtype=dtype: any(w.dtype != dtype for w in out.values())),
+        }  # fmt: skip
+        compare(student.read_checkpoint(weights, SMALL), weights, of="a file of the course",
+                mistakes=decoder)  # fmt: skip
+        compare(student.read_checkpoint(as_saved(weights), SMALL), weights,
+                of="a BertForPreTraining", mistakes=decoder)  # fmt: skip
+        swapped = {"gamma and beta are exchanged: gamma is the weight": holds(
+                       "bert.embeddings.LayerNorm.weight",
+                       weights["bert.embeddings.LayerNorm.bias"]),
+                   "gamma and beta are not translated": absent("LayerNorm")}  # fmt: skip
+        old = {as_old(name): array for name, array in as_saved(weights).items()}
+        compare(student.read_checkpoint(old, SMALL), weights, of="a file with gamma and beta",
+                mistakes=swapped | decoder)  # fmt: skip
+        wrapped = {f"module._orig_mod.{name}": array for name, array in old.items()}
+        compare(student.read_checkpoint(wrapped, SMALL), weights, of="a wrapped model",
+                mistakes={"prefixes are left: module. or _orig_mod.": lambda out: not out,
+                          **swapped, **decoder})  # fmt: skip
+
+
+def test_shared_arrays_may_stand_under_either_name(student):
+    weights = weights_of()
+    saved = as_saved(weights)
+    only_decoder = {name: array for name, array in saved.items() if name != WORDS}
+    only_bias = {name: array for name, array in saved.items() if name != BIAS}
+    compare(student.read_checkpoint(only_decoder, SMALL), weights, of="a file without embeddings",
+            mistakes={"a decoder without word embeddings is the word embeddings, written once": (
+                lambda out: WORDS not in out)})  # fmt: skip
+    compare(student.read_checkpoint(only_bias, SMALL), weights, of="a file with decoder.bias",
+            mistakes={"decoder.bias is another name of the words' bias": (
+                lambda out: BIAS not in out)})  # fmt: skip
+    untied = saved | {DECODER: weights[WORDS] + 1}
+    before = {DECODER: untied.pop(DECODER), **untied}  # the decoder may come first
+    for arrays in (saved | {DECODER: weights[WORDS] + 1}, before):
+        compare(student.read_checkpoint(arrays, SMALL), weights, unexpected=[DECODER],
+                of="a file with a decoder of its own", mistakes={
+            "the word embeddings are those of the decoder: they have an array of their own": (
+                holds(WORDS, weights[WORDS] + 1)),
+            "`unexpected` lacks a decoder that differs from the word embeddings: compare them": (
+                lambda out: out == []),
+        })  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_fused_matrices_are_taken_apart(student):
+    for config in (SMALL, DEEP):
+        weights = weights_of(config)
+        query, key = (f"bert.encoder.layer.1.attention.self.{role}.weight" for role in ROLES[:2])
+        whole = np.concatenate([weights[query.replace("query", role)] for role in ROLES])
+        named = {
+            "Wqkv is not taken apart": absent(".self.query"),
+            "the order of the parts is query, key, value": holds(query, weights[key]),
+            "columns were cut: the rows of query, key and value stand one below the other": (
+                lambda out, query=query, size=config["hidden_size"]: (
+                    query in out and out[query].shape != (size, size))),
+            "every third row was taken: all rows of the query come first": holds(query, whole[::3]),
+            "the matrix was turned: Wqkv is (out, in)": holds(query, weights[query].T),
+            "`unexpected` has Wqkv, which was understood": (
+                lambda out: any("Wqkv" in str(n) for n in out)),
+        }  # fmt: skip
+        compare(student.read_checkpoint(fused(weights), config), weights, of="a file with Wqkv",
+                mistakes=named)  # fmt: skip
+        wrapped = {
+            f"module.{as_old(n).removeprefix('bert.')}": w for n, w in fused(weights).items()
+        }
+        compare(student.read_checkpoint(wrapped, config), weights, of="a wrapped file with Wqkv",
+                mistakes=named)  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
+    for config in (SMALL, DEEP):
+        weights = weights_of(config)
+        named = {
+            "kernels are (in, out): turn them, square ones too": holds(SQUARE, weights[SQUARE].T),
+            "output_weights is (out, in) already: only a kernel is turned": (
+                lambda out, wanted=weights[NSP]: NSP not in out or np.array_equal(
+                    out[NSP], wanted.T)),
+            "embedding tables are no kernels: they stay": lambda out: WORDS not in out,
+            "only the matrices whose shape does not fit are turned": holds(
+                SQUARE, weights[SQUARE].T),
+            "`unexpected` has adam_m, adam_v or global_step, which are no weights": (
+                lambda out: any(str(n).endswith(("adam_m", "adam_v", "global_step")) for n in out)),
+            "the weights are Adam's moments: all zeros": (
+                lambda out: not any(w.any() for w in out.values())),
+        }  # fmt: skip
+        compare(student.read_checkpoint(as_tensorflow(weights), config), weights,
+                of="a checkpoint of TensorFlow", mistakes=named)  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_what_is_missing_or_unexpected_is_said(student):
+    weights = weights_of()
+    heads = [name for name in weights if name.startswith("cls.")]
+    rng = np.random.default_rng(8)
+    tuned = {n: w for n, w in weights.items() if n not in heads}
+    tuned = {"classifier.weight": rng.normal(size=(2, 4)).astype(np.float32), **tuned,
+             "classifier.bias": np.zeros(2, np.float32)}  # fmt: skip
+    named = {"`missing` lacks the heads, or other parameters that are not there": (
+                 lambda out: out == []),
+             "what is missing was invented": lambda out: bool(set(heads) & set(out))}  # fmt: skip
+    compare(student.read_checkpoint(tuned, SMALL), weights, missing=heads,
+            unexpected=["classifier.weight", "classifier.bias"], of="a classifier",
+            mistakes=named)  # fmt: skip
+
+    bare = {f"module.{as_old(n).removeprefix('bert.')}": w for n, w in weights.items()
+            if n.startswith("bert.") and "pooler" not in n}  # fmt: skip
+    bare["module.head.gamma"] = np.ones(3, np.float32)
+    away = [n for n in weights if n.startswith("cls.") or "pooler" in n]
+    compare(student.read_checkpoint(bare, SMALL), weights, missing=away,
+            unexpected=["module.head.gamma"], of="a BertModel without pooler", mistakes={
+        "names of the course are asked for in `missing`": lambda out: out == [
+            n.removeprefix("bert.") for n in away],
+        "`unexpected` has names as they stand in the checkpoint": lambda out: out == ["head.gamma"],
+        "names without bert. are not known": lambda out: not out,
+        **named})  # fmt: skip
+
+    deeper = weights_of(SMALL | {"num_hidden_layers": 3})
+    more = [name for name in deeper if ".layer.2." in name]
+    compare(student.read_checkpoint(deeper, SMALL), {n: deeper[n] for n in weights},
+            unexpected=more, of="a checkpoint of one layer more", mistakes={
+        "layers beyond those of the config are taken for weights": (
+            lambda out: any(n in out for n in more)),
+        "`unexpected` lacks the layers that the config does not have": lambda out: out == [],
+    })  # fmt: skip
+    compare(student.read_checkpoint({}, SMALL), weights, missing=list(weights), of="nothing at all")
+
+
+def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
+    weights = weights_of()
+    wide = f"{FIRST}.intermediate.dense.weight"
+    other = {WORDS: (9, 4), BIAS: (9,), wide: (4, 6)}
+    larger = weights | {name: np.ones(shape, np.float32) for name, shape in other.items()}
+    wrong = [n for n in weights if larger[n].shape != weights[n].shape]
+    compare(student.read_checkpoint(larger, SMALL), weights, wrong_shape=wrong,
+            of="a checkpoint of another size", mistakes={
+        "an array of another shape was turned until it fitted": (
+            lambda out: wide in out and out[wide].shape == (6, 4)),
+        "shapes are not looked at": lambda out: bool(set(wrong) & set(out)),
+        "`missing` has names that were found: they have the wrong shape": (
+            lambda out: out == wrong),
+        "`wrong_shape` is empty": lambda out: out == []})  # fmt: skip
+
+
+def test_nothing_is_left_behind(student):
+    weights = weights_of()
+    checks.leaves_no_trace(student.parameter_shapes, SMALL)
+    checks.leaves_no_trace(student.common_name, SQUARE)
+    checks.leaves_no_trace(student.read_checkpoint, as_saved(weights), SMALL)
+    checks.leaves_no_trace(student.read_checkpoint, as_tensorflow(weights), SMALL)

@@ -1,0 +1,45 @@
+"""First the layout, array by array, into a list; then the names, with a set of what was used."""
+
+import numpy as np
+
+
+def pieces(name, array):
+    ours = common_name(name)
+    if name.endswith("kernel"):
+        return [(ours, array.transpose())]
+    if "Wqkv" in ours:
+        size = array.shape[0] // 3
+        return [
+            (ours.replace("Wqkv", role), array[place * size :][:size].copy())
+            for place, role in enumerate(["query", "key", "value"])
+        ]
+    return [(ours, array)]
+
+
+def read_checkpoint(arrays, config):
+    shapes = parameter_shapes(config)
+    weights, wrong_shape, unexpected = {}, set(), []
+    decoder = None
+    for name, array in arrays.items():
+        if name.rpartition("/")[2].rpartition(".")[2] in (
+            "position_ids", "adam_m", "adam_v", "global_step",
+        ):  # fmt: skip
+            continue
+        for ours, piece in pieces(name, array):
+            if ours == "cls.predictions.decoder.weight":
+                decoder = name
+            elif ours not in shapes:
+                unexpected.append(name)
+            elif piece.shape != shapes[ours]:
+                wrong_shape.add(ours)
+            else:
+                weights[ours] = piece
+    words = "bert.embeddings.word_embeddings.weight"
+    if decoder is not None:
+        if words not in weights and words not in wrong_shape:
+            weights[words] = arrays[decoder]
+        elif words in weights and not np.array_equal(weights[words], arrays[decoder]):
+            unexpected.append(decoder)
+    unexpected.sort(key=list(arrays).index)
+    missing = [name for name in shapes if name not in weights and name not in wrong_shape]
+    return weights, missing, unexpected, [name for name in shapes if name in wrong_shape]

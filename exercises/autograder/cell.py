@@ -5,7 +5,6 @@ byte that comes for what it is: an answer to be compared.
 """
 
 import contextlib
-import ctypes
 import json
 import os
 import select
@@ -13,7 +12,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -22,13 +20,19 @@ from typing import Any
 
 from autograder.codec import BadMessage, pack, unpack
 from autograder.points import Exercise
+from autograder.processes import (
+    adopt_orphans,
+    descendants,
+    end_descendants,
+    last_of_chain,
+    processor_seconds,
+)
 from autograder.sandbox import ENVIRONMENT, Sandbox
 from autograder.student import StudentError
 
 START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
-END_SECONDS = 10.0
+END_SECONDS = 5.0
 LARGEST_ANSWER = 1 << 26
-SUBREAPER = 36  # of prctl(2)
 
 
 class CannotStart(BaseException):
@@ -55,12 +59,14 @@ class Cell:
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.work: Path | None = None
+        self.others: set[int] = set()  # processes that are no student's
         adopt_orphans()
 
     def start(self) -> None:
         """Bring the guard up, if it is not."""
         if self.process is not None:
             return
+        self.others = descendants(os.getpid(), set())
         self.work = Path(tempfile.mkdtemp(prefix="work-", dir=self.folder))
         if self.sandbox.as_nobody:
             os.chown(self.work, self.sandbox.user, self.sandbox.user)
@@ -101,6 +107,10 @@ class Cell:
             self.close()
         raise CannotStart("no worker was started")
 
+    def worker(self) -> int:
+        """The worker's process: before a student's code runs, there is one chain of processes."""
+        return last_of_chain(self.process.pid)
+
     def end(self) -> None:
         """End the worker and all that it started; the guard stays for the next one."""
         if self.process is None:
@@ -110,7 +120,7 @@ class Cell:
         if not self._hears(b"e", END_SECONDS):
             self.close()
         elif self.sandbox.kind == "none":
-            end_descendants(keep=self.process.pid)
+            end_descendants(but=self.others | {self.process.pid})
 
     def close(self) -> None:
         """End everything."""
@@ -121,7 +131,7 @@ class Cell:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        end_descendants()
+        end_descendants(but=self.others)
         remove(self.work)
 
     def _hears(self, word: bytes, seconds: float = START_SECONDS) -> bool:
@@ -139,6 +149,7 @@ class CellTransport:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
         self.spent = 0.0
         self.pipes: Pipes | None = None
+        self.worker = 0
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         name, longest = request["function"], self.seconds / 4
@@ -148,29 +159,31 @@ class CellTransport:
         self._check_silence()
         if self.pipes is None:
             self.pipes = self.cell.begin(self.exercise, self.file, self.seconds)
-        message = pack(request)
+            self.worker = self.cell.worker()
+        message, worked = pack(request), processor_seconds(self.worker)
         start = time.monotonic()
         try:
             answer = unpack(exchange(self.pipes, message, until=start + longest))
         except TimeoutError:
-            self._end_all()
+            self.close()
             raise StudentError(f"{name} timed out: it was ended after {longest:g} seconds",
                                function=name) from None  # fmt: skip
         except EOFError:
-            self._end_all()
+            self.close()
             raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
                                "the memory?", function=name) from None  # fmt: skip
         except BadMessage:
-            self._end_all()
+            self.close()
             raise
         finally:
-            took = time.monotonic() - start
-            self.spent += took
-        if type(answer) is dict and "seconds" in answer:
-            answer["seconds"] = took  # by our clock: theirs may have been set
+            self.spent += time.monotonic() - start
+        if type(answer) is dict and type(answer.get("seconds")) is float:
+            worked = processor_seconds(self.worker) - worked
+            answer["seconds"] = max(answer["seconds"], worked)  # whatever their clock says
         return answer
 
     def close(self) -> None:
+        """End the worker; the next call has another one."""
         if self.pipes is not None:
             self.pipes.close()
             self.pipes = None
@@ -181,15 +194,9 @@ class CellTransport:
         if self.pipes is None or not select.select([self.pipes.answers], [], [], 0)[0]:
             return
         said = os.read(self.pipes.answers, 1)
-        self._end_all()
+        self.close()
         if said:
             raise BadMessage("something was sent that nobody had asked for")
-
-    def _end_all(self) -> None:
-        """Whoever misbehaves has its guard ended too."""
-        self.pipes.close()
-        self.pipes = None
-        self.cell.close()
 
 
 def exchange(pipes: Pipes, message: bytes, *, until: float, answer: bool = True) -> bytes:
@@ -230,45 +237,6 @@ def needs_torch(exercise: Exercise) -> bool:
     """Whether its test or its starter speaks of torch: then it is loaded before the fork."""
     return any("torch" in path.read_text("utf-8", "replace")
                for path in (exercise.test, exercise.starter) if path.is_file())  # fmt: skip
-
-
-def adopt_orphans() -> None:
-    """Processes whose parent ends become ours, not the system's: so we find and end them."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-
-
-def end_descendants(*, keep: int = 0) -> None:
-    """End all processes that this one has started, and theirs. First they are stopped, so that none
-    starts another while we look."""
-    stopped: set[int] = set()
-    while found := descendants(os.getpid()) - stopped - {keep}:
-        for process in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGSTOP)
-        stopped |= found
-    for process in stopped:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass  # those that had become ours
-
-
-def descendants(process: int) -> set[int]:
-    """Processes below a process; without /proc, none are seen."""
-    children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, parent = status.read_text("utf-8", "replace").rpartition(")")[2].split()[:2]
-            if state != "Z":
-                children.setdefault(int(parent), []).append(int(status.parent.name))
-    found, left = set(), [process]
-    while left:
-        below = children.get(left.pop(), [])
-        found.update(below)
-        left += below
-    return found
 
 
 def remove(folder: Path) -> None:

@@ -99,8 +99,10 @@ class Grader:
 
     def send_next(self) -> None:
         if self.jobs and not self.is_at_work:
-            self.pipe.send_bytes(self.jobs[0].exercise.name.encode())
-            self.pipe.send_bytes(self.jobs[0].file)
+            job = self.jobs[0]
+            for part in (job.student, job.exercise.name):
+                self.pipe.send_bytes(part.encode())
+            self.pipe.send_bytes(job.file)
             self.is_at_work = True
 
     def receive(self) -> tuple[Job, Done] | None:
@@ -128,11 +130,14 @@ class Grader:
 def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float) -> None:
     """The process itself: file in, outcomes out, until no more come or the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    cell = Cell(sandbox, folder)
+    cell, of = Cell(sandbox, folder), b""
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            exercise, file = find(pipe.recv_bytes().decode()), pipe.recv_bytes()
+            student, exercise, file = (pipe.recv_bytes() for _ in range(3))
+            if student != of:  # nobody has a cell that another student's code was in
+                cell.close()
+            of, exercise = student, find(exercise.decode())
             pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout)))
     except (EOFError, OSError, KeyboardInterrupt):
         pass

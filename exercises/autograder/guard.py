@@ -81,7 +81,10 @@ def main() -> None:
         if not control.recv(1):
             return
         end(child, alone=settings["alone"])
-        shutil.rmtree(Path(settings["work"], order["exercise"]), ignore_errors=True)
+        folder = Path(settings["work"], order["exercise"])
+        with contextlib.suppress(OSError):
+            folder.chmod(0o700)
+        shutil.rmtree(folder, ignore_errors=True)
         control.sendall(b"e")  # ended
 
 

@@ -1,0 +1,228 @@
+"""Whatever a submission does: no point without an answer, no hang, nothing left, the next is safe.
+
+The whole bank is handed in as one class, among honest students, once for each kind of sandbox that
+works here; `none`, limits alone, works everywhere.
+"""
+
+import contextlib
+import json
+import os
+import runpy
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from autograder.cell import Cell, CellTransport
+from autograder.grading_process import choose
+from autograder.points import ROOT, Exercise, find
+from autograder.processes import adopt_orphans, descendants, end_descendants
+from autograder.runner import grade
+from autograder.sandbox import Sandbox, candidates, make_box
+from bert_run.errors import UserError
+
+bank = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("hostile_bank.py"))))
+SOFTMAX = find("03_softmax")
+# The best that works here, and limits alone; with HOSTILE=all each kind.
+KINDS = ("bwrap", "unshare", "none") if os.environ.get("HOSTILE") == "all" else ("auto", "none")
+HONEST = ("aa_honest", "mm_honest", "zz_honest")
+TIMEOUT = 4.0
+
+
+class Batch:
+    """One call of `bert-grade` on the bank, and what there was to see afterwards."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.kind, self.folder, self.out = kind, folder, folder / "out"
+        self.mark = folder / f"mark-{uuid.uuid4().hex}"
+        hides = kind != "none"
+        self.names = [n for n in bank.ALL if hides or n not in bank.NOT_HELD_BY_LIMITS_ALONE]
+        self.connections: list[object] = []
+        (folder / "temporary").mkdir()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            threading.Thread(target=self.listen, args=(server,), daemon=True).start()
+            self.hand_in(server.getsockname()[1])
+            start = time.monotonic()
+            self.done = self.grade()
+            self.seconds = time.monotonic() - start
+        self.left = left_running(str(folder))
+        self.temporary = list((folder / "temporary").iterdir())
+
+    def grade(self) -> subprocess.CompletedProcess:
+        options = {"out": self.out, "sandbox": self.kind, "timeout": TIMEOUT, "jobs": 2}
+        command = [sys.executable, "-m", "autograder.grade", str(self.folder / "class")]
+        for name, value in options.items():
+            command += [f"--{name}", str(value)]
+        environment = {**os.environ, "TMPDIR": str(self.folder / "temporary")}
+        return subprocess.run(command, capture_output=True, text=True, timeout=280, env=environment)
+
+    def listen(self, server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self.connections.append(server.accept())
+
+    def hand_in(self, port: int) -> None:
+        names = {"ROOT": ROOT, "CLASS": self.folder / "class", "OUT": self.out,
+                 "MARK": self.mark, "PORT": port}  # fmt: skip
+        for name in (*HONEST, *self.names):
+            code = bank.ALL.get(name, SOFTMAX.solution.read_bytes())
+            if isinstance(code, str):
+                for word, value in names.items():
+                    code = code.replace(word, str(value))
+                code = code.encode()
+            hand_in(self.folder / "class" / name, SOFTMAX, code)
+
+    def tests(self, name: str) -> list[dict]:
+        return self.exercise(name)["tests"]
+
+    def exercise(self, name: str) -> dict:
+        return next(e for e in self.report(name)["exercises"] if e["name"] == SOFTMAX.name)
+
+    def report(self, name: str) -> dict:
+        return json.loads((self.out / "students" / name / "report.json").read_text("utf-8"))
+
+
+def hand_in(folder: Path, exercise: Exercise, code: bytes) -> None:
+    (folder / exercise.name).mkdir(parents=True)
+    (folder / exercise.name / exercise.file).write_bytes(code)
+
+
+def left_running(word: str) -> list[str]:
+    """Command lines of processes that have a word in them; given a while to end."""
+    for _ in range(40):
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                line = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            except OSError:
+                continue
+            if word in line and path.parent.name != str(os.getpid()):
+                found.append(line[:300])
+        if not found:
+            return []
+        time.sleep(0.1)
+    return found
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def batch(request, tmp_path_factory) -> Batch:
+    folder = tmp_path_factory.mktemp(request.param)
+    kind = sandbox_of(request.param, folder).kind
+    if request.param == "auto" and kind == "none":
+        pytest.skip("no other sandbox than limits alone works here")
+    return Batch(folder, kind)
+
+
+def sandbox_of(kind: str, folder: Path) -> Sandbox:
+    """A sandbox of this kind; skips the test where there is none."""
+    try:
+        return choose(candidates(kind, make_box(folder / "tried"), [ROOT]), kind, folder)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+def test_the_batch_ends_well_and_in_time(batch):
+    assert batch.done.returncode == 0, batch.done.stderr
+    assert "Traceback" not in batch.done.stderr
+    assert batch.seconds < TIMEOUT * len(batch.names), "something hung beyond its limit"
+
+
+def test_no_hostile_file_gains_a_point(batch):
+    scores = {name: batch.report(name)["score"] for name in batch.names}
+    assert {name: score for name, score in scores.items() if score} == {}
+
+
+def test_every_hostile_file_is_told_why(batch):
+    for name in batch.names:
+        assert all(test["message"] for test in batch.tests(name)), name
+        assert name == "is_too_long" or batch.exercise(name)["status"] != "not run", name
+
+
+def test_honest_students_before_between_and_after_have_full_marks(batch):
+    for name in HONEST:
+        own = batch.exercise(name)
+        assert own["status"] == "passed", own
+        assert batch.report(name)["score"] == own["max_score"] > 0
+
+
+def test_nothing_is_left_running(batch):
+    assert batch.left == []
+
+
+def test_nothing_is_written_and_nobody_is_called(batch):
+    students = sorted(path.name for path in (batch.out / "students").iterdir())
+    assert students == sorted([*HONEST, *batch.names])
+    assert batch.connections == [] and batch.temporary == []
+    if batch.kind != "none":
+        places = [batch.folder, batch.out, batch.folder / "class", ROOT,
+                  *map(Path, ("/tmp", "/", "/dev/shm"))]  # fmt: skip
+        assert [place for place in places if (place / batch.mark.name).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("loops_in_python", "softmax_forward timed out: it was ended after 1 seconds"),
+        ("loops_in_c", "softmax_backward timed out"),
+        ("ignores_signals", "timed out"),
+        ("hangs_at_import", "the 4 seconds of this exercise are used up"),
+        ("leaves_at_once_at_import", "ended the whole program"),
+        ("crashes_the_interpreter", "ended the whole program"),
+        ("takes_all_the_memory", "MemoryError"),
+        ("answers_too_much", "67108864 are allowed"),
+        ("answers_by_itself", "something was sent that nobody had asked for"),
+        ("has_a_zero_in_it", "SyntaxError"),
+        ("is_too_long", "larger than 256 KB"),
+    ],
+)
+def test_what_happened_is_told_in_words(batch, name, says):
+    told = [test["message"] for test in batch.tests(name)]
+    assert any(says in message for message in (*told, batch.done.stderr)), told
+
+
+def test_pages_hold_no_code_of_a_student(batch):
+    page = (batch.out / "students" / "says_it_is_not_begun" / "report.html").read_text("utf-8")
+    assert "onerror" in page and "<img" not in page and "<script" not in page and "\x1b" not in page
+
+
+def test_a_clock_that_is_set_makes_no_loop_fast(tmp_path):
+    """The student's process says how long it took; the system says how long it worked."""
+    forged = SOFTMAX.solution.read_text("utf-8").replace(
+        "    shifted =", "    for _ in range(10_000_000 * (x.size > 10_000)): pass\n    shifted ="
+    )
+    forged += "\nimport time\ntime.perf_counter = lambda: 0.0\n"
+    path = tmp_path / SOFTMAX.file
+    path.write_text(forged)
+    cell = Cell(sandbox_of("none", tmp_path), tmp_path)
+    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, forged.encode(), 200))
+    cell.close()
+    failed = [outcome.id for outcome in outcomes if outcome.outcome != "passed"]
+    assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
+
+
+@pytest.mark.parametrize("name", bank.WITH_TORCH)
+def test_tensors_that_are_none_and_a_patched_torch_gain_nothing(name, tmp_path):
+    exercise = find("16_tied_gathered_head")
+    path = tmp_path / exercise.file
+    path.write_text(bank.WITH_TORCH[name])
+    cell = Cell(sandbox_of("none", tmp_path), tmp_path)
+    transport = CellTransport(cell, exercise, path.read_bytes(), 200)
+    outcomes = grade(exercise, path, transport=transport)
+    cell.close()
+    assert "passed" not in {outcome.outcome for outcome in outcomes}
+
+
+def test_a_daemon_is_ended_even_without_a_namespace():
+    daemon = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(600)"
+    adopt_orphans()
+    others = descendants(os.getpid(), set())
+    subprocess.run([sys.executable, "-S", "-c", daemon], check=True)
+    assert descendants(os.getpid(), others)
+    end_descendants(but=others)
+    assert not descendants(os.getpid(), others)

@@ -43,6 +43,9 @@ def gather(paths: list[Path], but: Path | None = None) -> tuple[list[Submission]
                 but and member.resolve() == but.resolve()
             ):
                 continue
+            if member != path and member.is_symlink():
+                passed_over.append(f"{shown(str(member))}: a link, which is not followed")
+                continue
             if not (member.is_dir() or is_archive(member) or is_foreign(member)):
                 passed_over.append(f"{shown(str(member))}: neither a folder nor a zip or tar")
                 continue
@@ -69,7 +72,8 @@ def is_foreign(path: Path) -> bool:
 
 def name_of(path: Path) -> str:
     """The student's name: the file's, as far as it can be a file's name anywhere."""
-    name = unicodedata.normalize("NFC", path.resolve().name if path.is_dir() else path.name)
+    name = path.name if path.name not in ("", "..") else path.resolve().name
+    name = unicodedata.normalize("NFC", name)
     if not path.is_dir():
         name = re.sub(r"(\.tar)?\.\w+$", "", name)
     name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in name)

@@ -1,0 +1,221 @@
+"""Archives from strangers: what is safe is read, what is not is refused whole, in one line."""
+
+import io
+import os
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder import unpacking
+from autograder.submissions import gather, name_of
+from autograder.unpacking import Refused, read_archive
+from bert_run.errors import UserError
+
+ANSWER = b"def softmax_forward(x, axis=-1): return x\n"
+PLACE = "03_softmax/softmax.py"
+
+
+def read(path: Path) -> dict[str, bytes]:
+    return read_archive(path, lambda place: place.name == "softmax.py")
+
+
+def make_zip(path: Path, members: dict[str, bytes], **more) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, **more) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def make_tar(path: Path, members: dict[str, bytes | tarfile.TarInfo], mode: str = "w:gz") -> Path:
+    with tarfile.open(path, mode) as archive:
+        for name, content in members.items():
+            info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
+            data = content if isinstance(content, bytes) else b""
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return path
+
+
+def special(kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(PLACE)
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
+def test_every_kind_of_archive_is_read(tmp_path, ending):
+    path = tmp_path / f"ann.{ending}"
+    members = {PLACE: ANSWER, "notes.txt": b"hello", "x.zip": b"not opened"}
+    modes = {"tar": "w", "tgz": "w:gz"}
+    if ending == "zip":
+        make_zip(path, members)
+    else:
+        make_tar(path, members, modes.get(ending, f"w:{ending.rpartition('.')[2]}"))
+    assert read(path) == {PLACE: ANSWER}
+
+
+@pytest.mark.parametrize("name", ["../softmax.py", "/etc/softmax.py", "a/../../softmax.py",
+                                  "..\\softmax.py", "C:\\softmax.py", "\\softmax.py"])  # fmt: skip
+@pytest.mark.parametrize("make", [make_zip, make_tar])
+def test_a_path_out_of_the_archive_is_refused(tmp_path, make, name):
+    with pytest.raises(Refused, match="outside of the archive's own folder"):
+        read(make(tmp_path / "a", {PLACE: ANSWER, name: b"x"}))
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        (special(tarfile.SYMTYPE, "/etc/passwd"), "is a link"),
+        (special(tarfile.LNKTYPE, "other"), "is a link"),
+        (special(tarfile.CHRTYPE), "is a device"),
+        (special(tarfile.FIFOTYPE), "is a device"),
+    ],
+)
+def test_links_and_devices_of_a_tar_are_refused(tmp_path, info, says):
+    with pytest.raises(Refused, match=says):
+        read(make_tar(tmp_path / "a.tar", {PLACE: info}))
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path):
+    info = zipfile.ZipInfo(PLACE)
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    with pytest.raises(Refused, match="is a link"):
+        read(tmp_path / "a.zip")
+
+
+def test_bombs_are_refused_before_they_go_off(tmp_path):
+    huge = make_zip(tmp_path / "a.zip", {"zeros": bytes(30 << 20)})
+    with pytest.raises(Refused, match="unpacks to 30 MB"):
+        read(huge)
+    with pytest.raises(Refused, match="unpacks to 30 MB"):
+        read(make_tar(tmp_path / "b.tar.xz", {"zeros": bytes(30 << 20)}, "w:xz"))
+    with pytest.raises(Refused, match="larger than 256 KB"):
+        read(make_tar(tmp_path / "c.tar", {PLACE: os.urandom(300_000)}))
+
+
+def test_a_tar_that_says_less_than_it_holds_is_counted_as_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "LARGEST_CONTENT", -(9 << 20))  # leaves one megabyte
+    path = make_tar(tmp_path / "a.tar.gz", {f"{i}": bytes(400_000) for i in range(5)})
+    with pytest.raises(Refused, match="unpacks to"):
+        read(path)
+
+
+def test_too_many_too_deep_and_too_large_are_refused(tmp_path, monkeypatch):
+    many = {f"{i}.txt": b"" for i in range(unpacking.MOST_FILES + 1)}
+    with pytest.raises(Refused, match="more than 2000 files"):
+        read(make_zip(tmp_path / "a.zip", many))
+    with pytest.raises(Refused, match="more than 12 deep"):
+        read(make_zip(tmp_path / "b.zip", {"d/" * 13 + "softmax.py": ANSWER}))
+    monkeypatch.setattr(unpacking, "LARGEST_ARCHIVE", 100)
+    with pytest.raises(Refused, match="the archive has"):
+        read(make_zip(tmp_path / "c.zip", {PLACE: ANSWER}))
+
+
+def test_the_same_name_twice_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive, pytest.warns(UserWarning):
+        archive.writestr(PLACE, ANSWER)
+        archive.writestr(PLACE, b"another")
+    with pytest.raises(Refused, match="is there twice"):
+        read(tmp_path / "a.zip")
+
+
+def broken_zips() -> dict[str, bytes]:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(PLACE, ANSWER)
+    good = stream.getvalue()
+    locked = bytearray(good)
+    at = locked.find(b"PK\x01\x02")
+    locked[at + 8] |= 1  # says that it is encrypted
+    locked[6] |= 1
+    return {"cut.zip": good[:-30], "changed.zip": good.replace(b"return x", b"return y"),
+            "locked.zip": bytes(locked), "empty.zip": b"", "text.tar": b"hello" * 1000,
+            "noise.tar.gz": b"\x1f\x8b" + bytes(range(256))}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", broken_zips())
+def test_a_broken_archive_is_refused_in_one_line(tmp_path, name):
+    (tmp_path / name).write_bytes(broken_zips()[name])
+    with pytest.raises(Refused) as caught:
+        read(tmp_path / name)
+    assert str(caught.value).isprintable() and len(str(caught.value)) < 200
+
+
+def test_names_of_any_encoding_neither_break_nor_reach_the_terminal(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.GNU_FORMAT) as archive:
+        for name in ("\udce4\udcff.txt", "\x1b[2J/../evil"):
+            archive.addfile(tarfile.TarInfo(name))
+    with pytest.raises(Refused, match=r"^\?\[2J/\.\./evil lies outside"):
+        read(tmp_path / "a.tar")
+
+
+def write(path: Path, content: bytes = ANSWER) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_class_is_a_folder_of_folders_and_archives(tmp_path):
+    write(tmp_path / "ann" / PLACE)
+    write(tmp_path / "bob" / "my work" / "softmax.py")
+    make_zip(tmp_path / "Cy Lee.zip", {f"homework/exercises/{PLACE}": ANSWER})
+    make_tar(tmp_path / "dan.tar.gz", {"softmax.py": ANSWER})
+    make_zip(write(tmp_path / "eve" / "work.zip"), {PLACE: ANSWER})
+    write(tmp_path / "fay.rar")
+    write(tmp_path / "readme.txt")
+    write(tmp_path / "out" / "students" / "x" / PLACE)
+    found, passed_over = gather([tmp_path], but=tmp_path / "out")
+    assert [one.student for one in found] == ["Cy Lee", "ann", "bob", "dan", "eve", "fay"]
+    assert all(one.files == {"03_softmax": ANSWER} for one in found[:-1])
+    assert "refused: this kind of file is not read" in found[-1].notes[0]
+    assert len(passed_over) == 1 and "readme.txt" in passed_over[0]
+
+
+def test_one_student_is_a_folder_or_an_archive(tmp_path):
+    write(tmp_path / "ann" / "exercises" / PLACE)
+    archive = make_zip(tmp_path / "bob.zip", {PLACE: ANSWER})
+    found, _ = gather([tmp_path / "ann", archive])
+    assert [one.student for one in found] == ["ann", "bob"]
+
+
+def test_the_file_in_its_own_folder_is_the_one_and_others_are_told(tmp_path):
+    write(tmp_path / "ann" / "old" / "softmax.py", b"old")
+    write(tmp_path / "ann" / "deep" / "deeper" / PLACE)
+    write(tmp_path / "ann" / "deep" / "a" / "deeper" / PLACE, b"deeper")
+    [one], _ = gather([tmp_path])
+    assert one.files["03_softmax"] == ANSWER
+    assert "is there 2 times: graded is deep/deeper/03_softmax/softmax.py" in one.notes[0]
+
+
+def test_links_of_a_folder_are_not_followed(tmp_path):
+    secret = write(tmp_path / "secret" / "softmax.py", b"another student's")
+    (tmp_path / "class" / "ann" / "03_softmax").mkdir(parents=True)
+    (tmp_path / "class" / "ann" / PLACE).symlink_to(secret)
+    (tmp_path / "class" / "ann" / "05_gelu").symlink_to(secret.parent)
+    (tmp_path / "class" / "bob").symlink_to(secret.parent)
+    found, passed_over = gather([tmp_path / "class"])
+    assert [(one.student, one.files) for one in found] == [("ann", {})]
+    assert "no file of an exercise" in found[0].notes[0] and "bob" in passed_over[0]
+
+
+def test_names_are_safe_and_nobody_loses_theirs(tmp_path):
+    for name in ("ann", "Ann", "-rf", "=1+1", "a;b|c", "é"):
+        write(tmp_path / name / PLACE)
+    make_zip(tmp_path / "ann.zip", {PLACE: ANSWER})
+    found, _ = gather([tmp_path])
+    names = [one.student for one in found]
+    assert len(names) == 7 and len({name.casefold() for name in names}) == 7
+    assert {"-rf", "=1+1", "a_b_c", "é"} <= set(names)
+    assert name_of(Path("..")) not in ("", ".", "..")
+
+
+def test_nothing_to_grade_is_told_in_a_line(tmp_path):
+    with pytest.raises(UserError, match="no submission in it"):
+        gather([tmp_path])
+    with pytest.raises(UserError, match="does not exist"):
+        gather([tmp_path / "nowhere"])

@@ -21,6 +21,7 @@ Mistakes = dict[str, Any | Callable[[Any], bool]]
 # Right answers written differently stay far within these; wrong ones far outside.
 TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
 FALSE_ALARM = 1e-7  # chance that a check of a share fails a right answer
+SPEED_ROUNDS = 5  # how often a function is measured before it is called slow
 
 
 class CheckFailed(AssertionError):
@@ -113,16 +114,22 @@ def not_slower(
     function: Function, *args, loop: Callable[[], Any], times: float = 1.0, **kwargs
 ) -> None:
     """The function must take no longer than `times` as long as `loop`, a plain Python loop that
-    does the same, on this machine, now."""
-    seconds = function.seconds(*args, **kwargs)
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
-        loop()
-        took.append(time.perf_counter() - start)
-    ratio = seconds / min(took)
-    that(ratio <= times,
-         f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as a plain loop: at "
+    does the same, on this machine, now.
+
+    What seems too slow is measured again, both sides by turns, and the shortest times count: on a
+    busy machine any single measurement may be many times too long.
+    """
+    seconds = took = math.inf
+    for _ in range(SPEED_ROUNDS):
+        seconds = min(seconds, function.seconds(*args, **kwargs))
+        for _ in range(3):
+            start = time.perf_counter()
+            loop()
+            took = min(took, time.perf_counter() - start)
+        if seconds <= times * took:
+            return
+    ratio = seconds / took
+    fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as a plain loop: at "
          f"most {times:g} times is allowed",
          likely="a Python loop over single numbers: use whole arrays at once")  # fmt: skip
 

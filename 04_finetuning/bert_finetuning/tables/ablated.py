@@ -26,7 +26,7 @@ from bert_paper.settings import PretrainSettings
 from bert_run.run_folder import RunFolder, step_of
 
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
-SHARES = (20, 40, 60, 80, 100)  # of the steps, in per cent
+SHARES = (20, 40, 50, 60, 80, 100)  # of the steps, in per cent
 
 
 def variants(settings: TableSettings) -> dict[str, PretrainSettings]:

@@ -23,6 +23,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
 from bert_finetuning.tables.features import score_of_features, scores_of_all_features
 from bert_finetuning.tables.mismatched import mismatched_accuracy
+from bert_paper.ablations.measuring import title_of
 from bert_paper.ablations.runs import say, time_left
 from bert_paper.ablations.verdicts import Results
 from bert_run.files import write_atomically
@@ -81,7 +82,10 @@ class Trial:
         return json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
 
     def __str__(self) -> str:
-        return f"{self.row}, {', '.join(self.columns)}, seed {self.settings.seed}"
+        what = (
+            self.settings.task if len(self.columns) > 2 else ", ".join(map(title_of, self.columns))
+        )
+        return f"{self.row}, {what}, seed {self.settings.seed}"
 
 
 def start_of(settings: FinetuneSettings) -> Path:

@@ -1,0 +1,238 @@
+"""`bert-grade`: what it writes, that it goes on where it was, and that it says the same again."""
+
+import csv
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autograder.cell import Cell
+from autograder.gradebook import harmless
+from autograder.grading_process import Job, choose, grade_all, grade_file
+from autograder.likeness import fingerprint, marks
+from autograder.points import ROOT, find, present
+from autograder.report import make_report
+from autograder.runner import grade
+from autograder.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
+
+SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
+SOLUTION = SOFTMAX.solution.read_text("utf-8")
+WRONG = SOLUTION.replace("(axis=axis, keepdims=True)", "(axis=-1, keepdims=True)")
+RENAMED = '"""Mine."""\n' + SOLUTION.replace("exponentials", "e").replace("# ", "#! ")
+LOOPS = SOLUTION + (
+    ROOT / "tests" / "exercises" / "bank" / SOFTMAX.name / "right_loops.py"
+).read_text("utf-8")
+
+
+def call(*arguments: object, **more) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "autograder.grade", *map(str, arguments)],
+                          capture_output=True, text=True, timeout=200, **more)  # fmt: skip
+
+
+def hand_in(folder: Path, text: str, exercise=SOFTMAX) -> None:
+    (folder / exercise.name).mkdir(parents=True)
+    (folder / exercise.name / exercise.file).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory) -> tuple[subprocess.CompletedProcess, Path]:
+    """A class, graded once: its folder, beside the results in `out`."""
+    folder = tmp_path_factory.mktemp("class")
+    hand_in(folder / "ann", SOLUTION)
+    hand_in(folder / "ann", GELU.solution.read_text("utf-8"), GELU)
+    hand_in(folder / "bob", SOFTMAX.starter.read_text("utf-8"))
+    hand_in(folder / "eve", WRONG)
+    hand_in(folder / '=HYPERLINK("x")', LOOPS)
+    hand_in(folder / "zoe", RENAMED)
+    (folder / "gil.rar").write_bytes(b"")
+    (folder / "nobody").mkdir()
+    done = call(folder, "--out", folder / "out", "--sandbox", "none", "--jobs", "2")
+    assert done.returncode == 0, done.stderr
+    return done, folder
+
+
+def test_the_report_has_the_form_of_pytests_and_says_the_same(graded):
+    _, folder = graded
+    for name, text in [("eve", WRONG), ("bob", SOFTMAX.starter.read_text("utf-8"))]:
+        report = json.loads((folder / "out" / "students" / name / "report.json").read_text())
+        assert report.keys() == {"score", "max_score", "exercises"}
+        assert sum(e["max_score"] for e in report["exercises"]) == pytest.approx(100)
+        (folder.parent / name).mkdir()
+        path = folder.parent / name / SOFTMAX.file
+        path.write_text(text)
+        here = make_report({SOFTMAX.name: grade(SOFTMAX, path)})
+        own = [e for e in report["exercises"] if e["name"] == SOFTMAX.name]
+        assert own == [e for e in here["exercises"] if e["name"] == SOFTMAX.name]
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "out" / "gradebook.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_gradebook_has_a_row_for_everyone_whatever_was_handed_in(graded):
+    by_name = {row["student"]: row for row in rows(graded[1])}
+    assert by_name.keys() == {"ann", "bob", "eve", "zoe", "gil", "nobody", "'=HYPERLINK(_x_)"}
+    best = by_name["zoe"][SOFTMAX.name]
+    assert float(by_name["ann"]["score"]) == float(best) + float(by_name["ann"][GELU.name])
+    assert by_name["'=HYPERLINK(_x_)"][SOFTMAX.name] == best
+    assert 0 < float(by_name["eve"]["score"]) < float(best)
+    assert by_name["bob"]["score"] == by_name["gil"]["score"] == by_name["nobody"]["score"] == "0"
+    assert "refused" in by_name["gil"]["notes"] and "no file" in by_name["nobody"]["notes"]
+    assert all(row["max_score"] == "100" for row in by_name.values())
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_cell_that_would_be_a_formula_is_text(text):
+    assert harmless(text) == f"'{text}" and harmless("Ann") == "Ann"
+
+
+def test_gradescope_gets_every_test_with_its_points(graded):
+    path = graded[1] / "out" / "students" / "ann" / "results.json"
+    results = json.loads(path.read_text("utf-8"))
+    assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(100)
+    assert sum(test["score"] for test in results["tests"]) == pytest.approx(results["score"])
+
+
+def test_the_students_page_has_points_messages_and_hints_and_no_other_student(graded):
+    page = (graded[1] / "out" / "students" / "eve" / "report.html").read_text("utf-8")
+    for words in ("the axis argument is ignored", "Hint 1", "gelu.py is missing", "<h1>eve</h1>"):
+        assert words in page, words
+    assert "zoe" not in page and "equals" not in page
+
+
+def test_the_summary_has_means_mistakes_marks_and_the_sandbox(graded):
+    page = (graded[1] / "out" / "summary.html").read_text("utf-8")
+    for words in ("7 submissions", "Sandbox: <b>none</b>", "the axis argument is ignored",
+                  "softmax.py equals the solution, zoe", "softmax.py equals the solution, ann",
+                  "students/%3DHYPERLINK", "full marks"):  # fmt: skip
+        assert words in page, words
+    assert "warning: sandbox none" in graded[0].stderr
+
+
+def bytes_of(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*"))
+            if path.is_file() and path.name not in ("times.csv", ".lock")}  # fmt: skip
+
+
+def test_after_kill_9_the_same_call_goes_on_and_gives_the_same_bytes(graded):
+    _, folder = graded
+    out = folder.parent / "again"
+    command = [sys.executable, "-m", "autograder.grade", folder, "--out", out, "--sandbox", "none",
+               "--jobs", "1"]  # fmt: skip
+    shutil.move(folder / "out", folder.parent / "out")  # it would be a student of this call
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while not (done := list(out.glob("students/*/0*.json"))):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in out.glob("students/*/0*.json")}
+    assert not (out / "gradebook.csv").exists()
+    assert call(*command[3:]).returncode == 0
+    shutil.move(folder.parent / "out", folder / "out")
+    assert bytes_of(out) == bytes_of(folder / "out")
+    assert done[0] in before and all(p.stat().st_mtime_ns == t for p, t in before.items())
+
+
+def test_only_what_has_changed_is_graded_again(tmp_path):
+    hand_in(tmp_path / "class" / "ann", SOLUTION)
+    hand_in(tmp_path / "class" / "bob", WRONG)
+    where = (tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "none", "--jobs", "1")
+    assert call(*where).returncode == 0
+    (tmp_path / "class" / "bob" / SOFTMAX.name / SOFTMAX.file).write_text(SOLUTION)
+    (tmp_path / "out" / "students" / "ann" / "03_softmax.json").touch()
+    assert call(*where).returncode == 0
+    lines = (tmp_path / "out" / "times.csv").read_text("utf-8").splitlines()
+    assert [line.split(",")[0] for line in lines[2:]] == ["bob"]
+    assert (tmp_path / "out" / "students" / "bob" / "report.json").read_text() == (
+        tmp_path / "out" / "students" / "ann" / "report.json"
+    ).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--out", "x"], "nothing to grade"),
+        (["nowhere", "--out", "x"], "nowhere does not exist"),
+        (["empty", "--out", "x"], "no submission in it"),
+        (["empty", "--out", "x", "--jobs", "-1"], "--jobs is -1"),
+        (["empty", "--out", "x", "--timeout", "0"], "--timeout is 0"),
+        (["empty", "--out", "x", "--sandbox", "docker"], "sandbox"),
+        (["empty"], "--out"),
+    ],
+)
+def test_wrong_usage_is_told_in_a_line_and_exits_with_2(tmp_path, arguments, says):
+    (tmp_path / "empty").mkdir()
+    done = call(*arguments, cwd=tmp_path)
+    assert done.returncode == 2 and says in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_sandbox_that_is_not_there_is_told_and_not_replaced(tmp_path):
+    hand_in(tmp_path / "class" / "ann", SOLUTION)
+    done = call(tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "bwrap",
+                env={**os.environ, "PATH": ""})  # fmt: skip
+    assert done.returncode == 2 and "--sandbox bwrap: it cannot be used here" in done.stderr
+
+
+@pytest.fixture
+def sandbox(tmp_path) -> Sandbox:
+    return choose(candidates("none", make_box(tmp_path), [ROOT]), "none", tmp_path)
+
+
+def test_a_grader_that_is_killed_is_replaced_and_the_file_graded(sandbox, tmp_path):
+    jobs = [[Job(name, SOFTMAX, SOLUTION.encode())] for name in ("ann", "bob", "eve")]
+    found = []
+    others = set(multiprocessing.active_children())
+    for job, done in grade_all(jobs, sandbox, tmp_path, processes=1, timeout=60):
+        found.append((job.student, {outcome.outcome for outcome in done.outcomes}))
+        if len(found) == 1:
+            [grader] = set(multiprocessing.active_children()) - others
+            os.kill(grader.pid, signal.SIGKILL)
+    assert found == [(name, {"passed"}) for name in ("ann", "bob", "eve")]
+
+
+def test_a_sandbox_that_does_not_start_is_no_fault_of_the_students(tmp_path):
+    cell = Cell(Sandbox("none", tmp_path / "no box", ()), tmp_path)
+    done = grade_file(cell, SOFTMAX, SOLUTION.encode(), 60)
+    assert not done.sound and {o.outcome for o in done.outcomes} == {"not run"}
+    assert "the sandbox did not start" in done.outcomes[0].message
+
+
+def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
+    assert fingerprint(SOLUTION) == fingerprint(RENAMED) != fingerprint(LOOPS)
+    assert fingerprint(SOLUTION) != fingerprint(WRONG)
+    assert fingerprint("def f(") == "" == fingerprint("x = " + "-" * 100_000 + "1")
+
+
+def test_untouched_starters_and_broken_files_are_not_marked():
+    starter = fingerprint(SOFTMAX.starter.read_text("utf-8"))
+    found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "1", "f": "1"})
+    assert found == {"e": "softmax.py equals that of f", "f": "softmax.py equals that of e"}
+
+
+def test_a_sandbox_shows_the_environment_and_no_chapter_of_the_course(tmp_path):
+    places = needed(tmp_path)
+    assert tmp_path in places and any(place.name == "site-packages" for place in places)
+    assert not any(place.is_relative_to(ROOT / "exercises") for place in places)
+    assert not is_visible(ROOT / "exercises") and not is_visible(Path("."))
+
+
+def test_what_holds_the_environment_is_covered_but_for_it(tmp_path):
+    for name in ("env/bin", "solutions", "tests"):
+        (tmp_path / name).mkdir(parents=True)
+    covered = without(tmp_path, [tmp_path / "env"])
+    assert covered == [tmp_path / "solutions", tmp_path / "tests"]
+    assert without(tmp_path, []) == [tmp_path] and without(tmp_path / "no", []) == []
+
+
+def test_every_exercise_has_a_place_in_the_gradebook(graded):
+    assert {exercise.name for exercise in present()} <= rows(graded[1])[0].keys()

@@ -214,7 +214,9 @@ def test_gradient_reaches_query_key_and_value(student):
     wanted = {"query": q, "key": k, "value": v}
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     found = torch.autograd.grad(right_attention(*leaves, visible), leaves, upstream)
-    _, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
+    out, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
+    context, shares = right_attention(q, k, v, visible)
+    checks.same(out, (context, shares), of="context and shares")
     for name, right in zip(wanted, found, strict=True):
         checks.same(
             gradients[name],

@@ -192,9 +192,10 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
         right = right_logits(states, positions, weights)
         upstream = torch.randn(right.shape, dtype=right.dtype,
                                generator=torch.Generator().manual_seed(8))  # fmt: skip
-        _, found = student.word_logits.grad(
+        logits, found = student.word_logits.grad(
             states, positions, weights, wrt=("states", "weights"), upstream=upstream
         )
+        checks.same(logits, right, of="the logits", mistakes=mistakes(states, positions, weights))
         expected = gradients(right_logits, states, positions, weights, upstream=upstream)
         for name, gradient in {"states": found["states"], **found["weights"]}.items():
             wanted = expected.get(name)

@@ -189,9 +189,10 @@ def test_gradient_flows_through_both_losses(student):
         upstream = (torch.tensor(0.7, dtype=torch.float64), torch.tensor(-1.3, dtype=torch.float64))
         leaves = [x.clone().requires_grad_() for x in (words, pairs)]
         right = torch.autograd.grad(right_losses(*leaves, batch), leaves, upstream)
-        _, found = student.joint_loss.grad(
+        out, found = student.joint_loss.grad(
             words, pairs, batch, wrt=("mlm_logits", "nsp_logits"), upstream=upstream
         )
+        compare(out, right_losses(words, pairs, batch), words, pairs, batch)
         labels = batch["next_sentence_labels"]
         for name, wanted in zip(found, right, strict=True):
             checks.same(

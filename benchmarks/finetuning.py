@@ -1,0 +1,221 @@
+"""What pretraining bought: every task fine-tuned from a checkpoint, from nothing, and not at all.
+
+    python benchmarks/finetuning.py --checkpoint runs/demo --out results/finetuning.md
+    python benchmarks/finetuning.py --checkpoint runs/wikipedia --data DATA --out results/real.md
+
+Without `--data` the tasks are StoryWorld's, and sentiment also from a hundred labelled examples,
+with five seeds. With `--data` they are real ones: the folders of `REAL`, in the forms they are
+given out in; those that are not there are left out. Beside each task stands the same model with
+nothing learnt before (its sizes and its vocabulary, other weights), and the answer that is most
+common, said unread. A call that is repeated goes on where the last one stopped (`--runs`).
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from bert_finetuning.finetune import finetune
+from bert_finetuning.settings import FinetuneSettings
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.parameters import count_parameters, parameter_shapes
+from bert_run.pictures import BLUE, GREY, ORANGE, picture_with_axes
+
+FEW, FEW_SEEDS, FEW_EPOCHS = 100, 5, 20.0  # twenty passes over a hundred examples: 80 steps
+
+
+@dataclass(frozen=True)
+class Job:
+    """A task, what it asks, and its settings beside those of every task."""
+
+    name: str
+    asks: str
+    settings: dict
+
+
+STORYWORLD = (
+    Job("sentiment", "is the review of a restaurant praise?", {"task": "sentiment"}),
+    Job("pairs", "does the second sentence follow from the first?", {"task": "pairs"}),
+    Job("stars", "how many stars does the review give?", {"task": "stars"}),
+    Job("names", "which words name people, places, firms?", {"task": "names"}),
+    Job("questions", "which words of the text answer the question?", {"task": "questions"}),
+    Job("endings", "which of four sentences comes next?", {"task": "endings"}),
+    Job("summary", "which sentences sum the document up?", {"task": "summary"}),
+)
+
+# Folders of real data, and how each is read. Where a set is large, not all of it is learnt from.
+REAL = (
+    ("sst2", Job("SST-2", "is it praise?", {"task": "sst-2", "few_shot": 6_000})),
+    ("cola", Job("CoLA", "is it English?", {"task": "cola"})),
+    ("rte", Job("RTE", "does it follow?", {"task": "rte"})),
+    ("snli", Job("SNLI, counterfactual", "does it follow?",
+                 {"train": "train.tsv", "dev": "dev.tsv"})),
+    ("wnut17", Job("WNUT-17", "which words are names?", {"task": "wnut17"})),
+    ("ud-english-ewt", Job("UD English EWT", "which part of speech?", {"task": "pos"})),
+    ("squad", Job("SQuAD 1.1", "which words answer the question?",
+                  {"task": "squad", "few_shot": 4_000, "epochs": 2.0, "max_length": 256})),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of a job: per cent of its metric, one number a seed."""
+
+    job: Job
+    metric: str
+    examples: tuple[int, int]
+    majority: float
+    untrained: list[float]
+    pretrained: list[float]
+    seconds: float
+
+
+def jobs(data: Path | None) -> Iterator[Job]:
+    if data is None:
+        yield from STORYWORLD
+        return
+    for folder, job in REAL:
+        if not (data / folder).is_dir():
+            continue
+        settings = dict(job.settings)
+        if "task" in settings:
+            settings["data"] = data / folder
+        else:
+            for part in ("train", "dev"):
+                settings[part] = str(data / folder / settings[part])
+        yield Job(job.name, job.asks, settings)
+
+
+def measure(job: Job, checkpoint: str, runs: Path, *, seeds: int = 1, **more) -> Row:
+    """The task from the checkpoint and from nothing."""
+    scores, seconds = {}, 0.0
+    for start in ("pretrained", "untrained"):
+        from_nothing = {"checkpoint": "none", "model": checkpoint}
+        settings = FinetuneSettings(
+            **{"seeds": seeds, **job.settings, **more},
+            **({"checkpoint": checkpoint} if start == "pretrained" else from_nothing),
+            out=runs / f"{job.name.lower().replace(' ', '-').replace(',', '')}"
+            f"{'-few' if more else ''}-{start}",
+        )
+        begin = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()):
+            outcome = finetune(settings)
+        seconds += time.perf_counter() - begin
+        scores[start] = [100 * score for score in outcome.scores]
+        metric, examples = outcome.metric, outcome.examples
+        majority = 100 * outcome.majority[outcome.metric]
+    return Row(job, metric, examples, majority, scores["untrained"], scores["pretrained"], seconds)
+
+
+def in_words(scores: list[float]) -> str:
+    """The median, lowest and highest in brackets."""
+    ordered = sorted(scores)
+    middle = f"{ordered[len(ordered) // 2]:.1f}"
+    return middle if len(ordered) == 1 else f"{middle} ({ordered[0]:.1f}–{ordered[-1]:.1f})"
+
+
+def table(rows: list[Row]) -> str:
+    lines = ["| task | metric, per cent | learnt from | measured on | most common | from nothing "
+             "| **pretrained** | seconds, both |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+    for row in rows:
+        lines.append(
+            f"| {row.job.name}: {row.job.asks} | {row.metric} | {row.examples[0]:,} "
+            f"| {row.examples[1]:,} | {row.majority:.1f} | {in_words(row.untrained)} "
+            f"| **{in_words(row.pretrained)}** | {row.seconds:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def draw(rows: list[Row], path: Path, title: str) -> None:
+    """A row for each task: the most common answer, nothing learnt before, pretrained."""
+    picture, axes = picture_with_axes(
+        height=0.8 + 0.42 * len(rows), title=title, xlabel="per cent of the task's metric"
+    )
+    for place, row in enumerate(rows):
+        axes.plot(row.majority, place, "|", color=GREY, markersize=14, markeredgewidth=2)
+        axes.plot(row.untrained, [place] * len(row.untrained), "s", color=ORANGE, markersize=6)
+        axes.plot(row.pretrained, [place] * len(row.pretrained), "o", color=BLUE, markersize=7)
+    for marker, colour, label in (("|", GREY, "the most common answer"),
+                                  ("s", ORANGE, "the same model, nothing learnt before"),
+                                  ("o", BLUE, "pretrained")):  # fmt: skip
+        axes.plot([], [], marker, color=colour, label=label, markersize=8)
+    axes.set_yticks(range(len(rows)), [f"{row.job.name} ({row.metric})" for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlim(-2, 102)
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.4, -0.22), ncols=3)
+    picture.save(path)
+
+
+def text(rows: list[Row], few: Row | None, arguments: argparse.Namespace) -> str:
+    config = BertConfig.load(Path(arguments.checkpoint))
+    size = count_parameters(parameter_shapes(config))
+    data = " --data DATA" if arguments.data else ""
+    what = "Fine-tuned on real tasks" if arguments.data else "What pretraining bought"
+    minutes = sum(row.seconds for row in rows) / 60
+    parts = [
+        f"# {what}", "", "```",
+        f"python benchmarks/finetuning.py --checkpoint {arguments.checkpoint}{data} "
+        f"--out {arguments.out}", "```", "",
+        f"From `{arguments.checkpoint}`: {config.num_hidden_layers} layers, "
+        f"{config.hidden_size} wide, {size:,} parameters. {os.cpu_count()} cores, "
+        f"{platform.system()}, Python {platform.python_version()}, torch {torch.__version__}. "
+        f"One seed, the settings of `bert-finetune` where nothing else is said; {minutes:.1f} "
+        "minutes for all tasks, from the checkpoint and from nothing.",
+        "", table(rows), "",
+        "*From nothing* is the same model and vocabulary with nothing learnt before; *most common* "
+        "is what one would say without reading. Each score is the best of the measurements after "
+        "each pass, on the same examples, so it is a little flattering, for both.",
+        "", f"![each task, three ways]({Path(arguments.out).with_suffix('.png').name})",
+    ]  # fmt: skip
+    if few is not None:
+        parts += [
+            "", f"## From {FEW} labelled examples", "",
+            f"Sentiment, {FEW} reviews, {FEW_EPOCHS:.0f} passes, {FEW_SEEDS} seeds; each draws its "
+            "own hundred. Median, lowest and highest in brackets.", "", table([few]),
+        ]  # fmt: skip
+    return "\n".join(parts) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--checkpoint", required=True, help="the folder of a pretrained BERT")
+    parser.add_argument("--data", type=Path, help="a folder with the folders of REAL")
+    parser.add_argument("--runs", type=Path, help="where the runs lie (runs/finetuning)")
+    parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
+    parser.add_argument("--out", type=Path, help="write FILE.md and FILE.png")
+    arguments = parser.parse_args()
+    runs = arguments.runs or Path("runs") / ("real" if arguments.data else "finetuning")
+    rows: list[Row] = []
+    for job in jobs(arguments.data):
+        if arguments.only and job.name not in arguments.only:
+            continue
+        print(f"\n{job.name}: {json.dumps(job.settings, default=str)}", flush=True)
+        try:
+            rows.append(measure(job, arguments.checkpoint, runs))
+        except UserError as error:
+            print(f"left out: {error}", flush=True)
+            continue
+        print(table(rows[-1:]), flush=True)
+    few = None
+    if not arguments.data and not arguments.only:
+        few = measure(STORYWORLD[0], arguments.checkpoint, runs,
+                      few_shot=FEW, epochs=FEW_EPOCHS, seeds=FEW_SEEDS)  # fmt: skip
+        print(table([few]), flush=True)
+    if arguments.out is not None and rows:
+        draw(rows, arguments.out.with_suffix(".png"),
+             "fine-tuned: from a pretrained BERT, and from nothing")  # fmt: skip
+        write_atomically(arguments.out, text(rows, few, arguments))
+
+
+if __name__ == "__main__":
+    main()

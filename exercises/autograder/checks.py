@@ -102,7 +102,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
 
 def _in_order(tree: Any) -> Any:
     """The same values, the entries of each dict by their names: their order is no part of an answer
-    (that of `safetensors.torch.load` is another at every call)."""
+    (that of the loader of `safetensors` is another at every call)."""
     if type(tree) in (list, tuple):
         return type(tree)(_in_order(item) for item in tree)
     if type(tree) is dict:

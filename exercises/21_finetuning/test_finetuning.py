@@ -1,0 +1,418 @@
+"""Fine-tuning: one vector for a text, a classifier, the loss, and steps that train all of it."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autograder import checks
+from bert_finetuning import heads
+from bert_paper.optimizer import learning_rate
+from bert_run.parameters import is_decayed
+
+VOCAB, ROOM = 19, 12
+POOLINGS = ("cls", "mean")
+NEAR = 2e-7  # of a run's weights: clip_grad_norm_ adds 1e-6 to the norm, other programs do not
+
+
+def draw(seed):
+    generator = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def weights_for(hidden, labels, *, seed=3, dtype=torch.float64):
+    normal, weights = draw(seed), {}
+    weights["embeddings.word.weight"] = normal(VOCAB, hidden)
+    weights["embeddings.position.weight"] = 0.3 * normal(ROOM, hidden)
+    for name in ("embeddings.LayerNorm", "attention.LayerNorm"):
+        weights |= {f"{name}.weight": 1 + 0.3 * normal(hidden), f"{name}.bias": normal(hidden)}
+    for name, out in [("attention.query", hidden), ("attention.key", hidden),
+                      ("attention.value", hidden), ("pooler.dense", hidden),
+                      ("classifier", labels)]:  # fmt: skip
+        weights |= {f"{name}.weight": 0.5 * normal(out, hidden), f"{name}.bias": normal(out)}
+    return {name: w.to(dtype) for name, w in weights.items()}
+
+
+def texts(batch, seq, *, seed=4, holes=False):
+    """Ids and a mask; [CLS] is always there. With `holes` padding stands anywhere else."""
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(1, VOCAB, (batch, seq), generator=generator)
+    lengths = torch.randint(1, seq + 1, (batch, 1), generator=generator)
+    mask = (torch.arange(seq) < lengths).long()
+    if holes:
+        mask = torch.randint(2, (batch, seq), generator=generator)
+        mask[:, 0] = 1
+    return ids, mask
+
+
+def right_vector(states, mask, weights, pooling):
+    if pooling == "mean":
+        return heads.mean_of_tokens(states, mask)
+    return (states[:, 0] @ weights["pooler.dense.weight"].T + weights["pooler.dense.bias"]).tanh()
+
+
+def right_states(ids, mask, weights):
+    """The encoder that the starter gives."""
+
+    def part(x, name):
+        return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[f"{name}.weight"], weights[f"{name}.bias"],
+                            1e-12)  # fmt: skip
+
+    x = (
+        weights["embeddings.word.weight"][ids]
+        + weights["embeddings.position.weight"][: ids.shape[1]]
+    )
+    x = norm(x, "embeddings.LayerNorm")
+    q, k, v = (part(x, f"attention.{name}") for name in ("query", "key", "value"))
+    scores = (q @ k.transpose(1, 2) / q.shape[-1] ** 0.5).masked_fill(
+        mask[:, None] == 0, -torch.inf
+    )
+    return norm(x + scores.softmax(-1) @ v, "attention.LayerNorm")
+
+
+def right_logits(ids, mask, weights, pooling, *, struck=0.0):
+    text = right_vector(right_states(ids, mask, weights), mask, weights, pooling)
+    return F.linear(text * (1 - struck), weights["classifier.weight"], weights["classifier.bias"])
+
+
+def right_loss(logits, labels):
+    if logits.shape[1] == 1:
+        return heads.squared_error(logits[:, 0], labels)
+    return heads.cross_entropy(logits, labels)
+
+
+def vector_mistakes(states, mask, weights, pooling):
+    weight, bias = weights["pooler.dense.weight"], weights["pooler.dense.bias"]
+    real = mask[:, :, None].to(states.dtype)
+    last = states[torch.arange(len(mask)), mask.sum(1) - 1]
+    if pooling == "cls":
+        return {
+            "the tanh of the pooler is missing": states[:, 0] @ weight.T + bias,
+            "the pooler is missing": states[:, 0],
+            "the pooler's dense layer is missing": states[:, 0].tanh(),
+            "the pooler's weight is turned: F.linear takes (out, in)": (
+                (states[:, 0] @ weight + bias).tanh()),
+            "the last column is read, not [CLS], which is token 0": (
+                (states[:, -1] @ weight.T + bias).tanh()),
+            "the last token is read, not [CLS], which is token 0": (
+                (last @ weight.T + bias).tanh()),
+            "pooling is not used: this is the mean": right_vector(states, mask, weights, "mean"),
+            "[CLS] of the first text is used for all": (
+                (states[:1, 0] @ weight.T + bias).tanh().expand(len(states), -1)),
+        }  # fmt: skip
+    mean = right_vector(states, mask, weights, "mean")
+    return {
+        "padding is counted: the mean of all columns": states.mean(1),
+        "padding is left out above, but counted below": (states * real).mean(1),
+        "a sum, not a mean": (states * real).sum(1),
+        "the mean of the batch's number of tokens: each text has its own": (
+            (states * real).sum(1) / real.sum() * len(states)),
+        "[CLS] is left out of the mean": (
+            (states[:, 1:] * real[:, 1:]).sum(1) / real[:, 1:].sum(1).clamp(min=1)),
+        "[CLS] is left out of the mean (0/0 where it is alone)": (
+            lambda out: bool(out.isnan().any())),
+        "the mean goes through the pooler: it should not": (mean @ weight.T + bias).tanh(),
+        "pooling is not used: this is [CLS]": right_vector(states, mask, weights, "cls"),
+        "the largest number, not the mean": states.masked_fill(real == 0, -1e9).max(1).values,
+        "computed in float32: whole numbers divided by whole numbers have that type": (
+            lambda out: bool((out - mean).abs().max() < 1e-6)),
+        "something is added to the number of tokens": (
+            lambda out: bool((out - mean).abs().max() < 1e-3)),
+    }  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_a_text_has_one_vector_without_its_padding(student):
+    for batch, seq, hidden, holes in [(3, 5, 4, False), (1, 7, 6, True), (4, 4, 4, True),
+                                      (2, 1, 5, False)]:  # fmt: skip
+        weights, mask = weights_for(hidden, 3), texts(batch, seq, holes=holes)[1]
+        states = draw(5)(batch, seq, hidden) * 1.5
+        for pooling in POOLINGS:
+            checks.same(
+                student.text_vector(states, mask, weights, pooling=pooling),
+                right_vector(states, mask, weights, pooling),
+                of=f"the vector of a text ({pooling})",
+                mistakes=vector_mistakes(states, mask, weights, pooling),
+            )
+    single = weights_for(6, 2, dtype=torch.float32)
+    states, mask = draw(6)(3, 5, 6).float(), texts(3, 5)[1]
+    for pooling in POOLINGS:
+        checks.same(student.text_vector(states, mask, single, pooling=pooling),
+                    right_vector(states, mask, single, pooling),
+                    of=f"the vector of a text in float32 ({pooling})")  # fmt: skip
+        checks.leaves_no_trace(student.text_vector, states, mask, single, pooling=pooling)
+
+
+@pytest.mark.weight(2)
+def test_the_classifier_stands_on_the_encoder(student):
+    for batch, seq, hidden, labels in [(3, 5, 4, 3), (1, 7, 6, 2), (2, 4, 5, 1)]:
+        weights, (ids, mask) = weights_for(hidden, labels), texts(batch, seq)
+        for pooling in POOLINGS:
+            right = right_logits(ids, mask, weights, pooling)
+            mistakes = {
+                "no padding is hidden from the encoder: attention_mask is not used": right_logits(
+                    ids, torch.ones_like(mask), weights, pooling),
+                "a softmax is taken: scores are asked for": right.softmax(-1),
+                "pooling is not used": right_logits(ids, mask, weights,
+                                                    POOLINGS[pooling == "cls"]),
+                "the bias of the classifier is missing": right - weights["classifier.bias"],
+            }  # fmt: skip
+            out = student.classify(ids, mask, weights, pooling=pooling, dropout=0.9)
+            checks.same(out, right, of=f"the scores ({pooling})", mistakes=mistakes | {
+                "dropout strikes out in evaluation: F.dropout must be told `training`": (
+                    lambda out, r=right: out.shape == r.shape)})  # fmt: skip
+            out = student.classify(ids, mask, weights, pooling=pooling, dropout=0.0, training=True)
+            checks.same(out, right, of=f"the scores in training ({pooling}, dropout 0)",
+                        mistakes={"dropout is not used: a share is written in":
+                                  lambda out: True})  # fmt: skip
+            out = student.classify(ids, mask, weights, pooling=pooling, dropout=1.0, training=True)
+            checks.same(out, right_logits(ids, mask, weights, pooling, struck=1.0),
+                        of=f"the scores in training ({pooling}, dropout 1)", mistakes={
+                "nothing is struck out in training": right,
+                "dropout strikes out scores: it belongs before the classifier": 0 * right,
+                "dropout is not used: a share is written in": lambda out: True})  # fmt: skip
+        checks.leaves_no_trace(student.classify, ids, mask, weights, pooling="mean")
+
+
+def test_gradients_reach_the_encoder(student):
+    for pooling in POOLINGS:
+        weights, (ids, mask) = weights_for(4, 3), texts(3, 5)
+        leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
+        out = right_logits(ids, mask, leaves, pooling)
+        upstream = draw(7)(*out.shape)
+        right = torch.autograd.grad(out, list(leaves.values()), upstream, allow_unused=True)
+        _, gradients = student.classify.grad(ids, mask, weights, pooling=pooling, dropout=0.0,
+                                             wrt=("weights",), upstream=upstream)  # fmt: skip
+        for name, expected in zip(weights, right, strict=True):
+            checks.same(gradients["weights"][name], expected, of=f"the gradient of {name}",
+                        mistakes={"the encoder is frozen: detach or no_grad on the way":
+                                  lambda out: out is None})  # fmt: skip
+
+
+def test_the_loss_fits_the_labels(student):
+    for batch, labels in [(5, 3), (1, 2), (4, 4), (3, 1), (1, 1), (4, 1)]:
+        logits = 3 * draw(8 + batch)(batch, labels)
+        is_number = labels == 1
+        wanted = draw(9)(batch) if is_number else torch.arange(batch) * 2 % labels
+        right = right_loss(logits, wanted)
+        if is_number:
+            mistakes = {
+                "every prediction meets every number: (batch, 1) against (batch,) is a square": (
+                    (logits - wanted).square().mean()),
+                "the sum, not the mean": (logits[:, 0] - wanted).square().sum(),
+                "the distance, not its square": (logits[:, 0] - wanted).abs().mean(),
+                "the root of the mean": right.sqrt(),
+                "half of it": right / 2,
+                "cross-entropy with a single label is always 0": torch.zeros_like(right),
+            }  # fmt: skip
+        else:
+            mistakes = {
+                "a softmax before F.cross_entropy, which takes one itself": F.cross_entropy(
+                    logits.softmax(-1), wanted),
+                "the sum, not the mean": right * batch,
+                "the probability, not its logarithm": -logits.softmax(-1)[
+                    torch.arange(batch), wanted].mean(),
+                "in bits, not in nats": right / torch.log(torch.tensor(2.0, dtype=right.dtype)),
+                "the sign: a loss is not negative": -right,
+            }  # fmt: skip
+        checks.same(student.loss(logits, wanted), right, of=f"the loss of {labels} labels",
+                    mistakes=mistakes)  # fmt: skip
+        leaf = logits.clone().requires_grad_()
+        expected = torch.autograd.grad(right_loss(leaf, wanted), leaf)[0]
+        _, gradients = student.loss.grad(logits, wanted, wrt=("logits",),
+                                         upstream=torch.ones_like(right))  # fmt: skip
+        checks.same(gradients["logits"], expected, of="the gradient of the scores", mistakes={
+            "the way back is cut: item, detach or no_grad?": lambda out: out is None})  # fmt: skip
+    checks.leaves_no_trace(student.loss, logits, wanted)
+
+
+# --- The loop ---
+
+
+def lessons(steps, *, labels=3, batch=4, seq=6, seed=11):
+    found = []
+    for step in range(steps):
+        ids, mask = texts(batch, seq, seed=seed + step)
+        wanted = ids[:, 0] % labels if labels > 1 else ids[:, 0].double() / VOCAB
+        found.append({"input_ids": ids, "attention_mask": mask, "labels": wanted})
+    return found
+
+
+def trained(weights, batches, *, pooling, peak_rate, warmup_steps, weight_decay=0.01, max_norm=1.0,
+            dropout=0.0, decayed=is_decayed, rate=learning_rate, clip="all", eps=1e-6, zero=True,
+            learns=lambda name: True, make=torch.optim.AdamW, after=False, anew=False):  # fmt: skip
+    """The reference, or with one thing about it wrong."""
+    leaves = {name: w.clone().requires_grad_(learns(name)) for name, w in weights.items()}
+
+    def optimizer_for():
+        return make([{"params": [w for n, w in leaves.items() if decayed(n) == d],
+                      "weight_decay": weight_decay * d} for d in (True, False)],
+                    lr=peak_rate, betas=(0.9, 0.999), eps=eps)  # fmt: skip
+
+    optimizer, losses = optimizer_for(), []
+    for step, batch in enumerate(batches):
+        optimizer = optimizer_for() if anew else optimizer
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step, peak=peak_rate, warmup_steps=warmup_steps,
+                               total_steps=len(batches))  # fmt: skip
+
+        def loss(batch=batch):
+            given = batch["input_ids"], batch["attention_mask"], leaves, pooling
+            return right_loss(right_logits(*given, struck=dropout), batch["labels"])
+
+        value = loss()
+        value.backward()
+        if clip == "all":
+            torch.nn.utils.clip_grad_norm_(leaves.values(), max_norm)
+        elif clip == "each":
+            for leaf in leaves.values():
+                torch.nn.utils.clip_grad_norm_([leaf], max_norm)
+        optimizer.step()
+        if zero:
+            optimizer.zero_grad()
+        losses.append((loss() if after else value).item())
+    return {name: w.detach() for name, w in leaves.items()}, losses
+
+
+def rates(**changes):
+    """Schedules that are a little wrong."""
+
+    def rate(step, *, peak, warmup_steps, total_steps):
+        if changes.get("constant"):
+            return peak
+        if changes.get("no warm-up"):
+            return peak * (total_steps - step) / total_steps
+        if changes.get("no decay") and step >= warmup_steps:
+            return peak
+        if changes.get("from 0"):
+            if step < warmup_steps:
+                return peak * step / warmup_steps
+            return peak * (total_steps - step) / (total_steps - warmup_steps)
+        if changes.get("late"):
+            step += 1
+        return learning_rate(step, peak=peak, warmup_steps=warmup_steps, total_steps=total_steps)
+
+    return {"rate": rate}
+
+
+class BertAdam(torch.optim.Optimizer):
+    """AdamW without bias correction."""
+
+    def __init__(self, groups, lr, betas, eps):
+        super().__init__(groups, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": 0.0})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for w in (w for w in group["params"] if w.grad is not None):
+                state = self.state[w]
+                m = state["m"] = 0.9 * state.get("m", 0) + 0.1 * w.grad
+                v = state["v"] = 0.999 * state.get("v", 0) + 0.001 * w.grad**2
+                w.mul_(1 - group["lr"] * group["weight_decay"])
+                w.sub_(group["lr"] * m / (v.sqrt() + group["eps"]))
+
+
+LOOPS = {
+    "only the classifier learns: all weights should": {"learns": lambda n: "classifier" in n},
+    "only the classifier and the pooler learn: all weights should": {
+        "learns": lambda n: "classifier" in n or "pooler" in n
+    },
+    "the embeddings do not learn: all weights should": {"learns": lambda n: "embeddings" not in n},
+    "gradients are not cleared: each step has those of all before it too": {"zero": False},
+    "the optimiser is made anew for each batch, and forgets its moments": {"anew": True},
+    "the rate is always the peak: warm-up and decay are missing": rates(constant=True),
+    "warm-up is missing": rates(**{"no warm-up": True}),
+    "the rate does not fall after the warm-up": rates(**{"no decay": True}),
+    "the rate of the first step is 0: step 0 has peak / warmup_steps": rates(**{"from 0": True}),
+    "the rate is that of the next step": rates(late=True),
+    "the bias is not corrected: this is BERT's own Adam": {"make": BertAdam},
+    "the decay is added to the gradient: AdamW, not Adam": {"make": torch.optim.Adam},
+    "everything is decayed, biases and layer norms too": {"decayed": lambda n: True},
+    "layer norms are decayed": {"decayed": lambda n: not n.endswith("bias")},
+    "nothing is decayed": {"decayed": lambda n: False},
+    "weight_decay is not used: 0.01 is written in": {"weight_decay": 0.01},
+    "max_norm is not used: 1 is written in": {"max_norm": 1.0},
+    "nothing is clipped": {"clip": None},
+    "each gradient is clipped by its own norm: it is that of all together": {"clip": "each"},
+    "eps is torch's 1e-8: BERT's is 1e-6": {"eps": 1e-8},
+}
+
+
+def mistakes_of_a_run(weights, batches, **settings):
+    """What other recipes would give; each is run only if the right one was not followed."""
+    other = {"pooling": POOLINGS[settings["pooling"] == "cls"]}
+
+    def made(wrong):
+        return lambda out: (
+            not checks.difference(out, trained(weights, batches, **settings | wrong)[0], "", NEAR)
+        )
+
+    return {name: made(wrong) for name, wrong in {**LOOPS, "pooling is not used": other}.items()}
+
+
+@pytest.mark.weight(3)
+def test_each_step_follows_the_recipe(student):
+    for pooling, labels, seed, settings in [
+        ("cls", 3, 11, dict(peak_rate=0.02, warmup_steps=3, weight_decay=0.3, max_norm=0.5)),
+        ("mean", 2, 30, dict(peak_rate=0.05, warmup_steps=2, weight_decay=0.1, max_norm=3.0)),
+        ("mean", 1, 50, dict(peak_rate=0.01, warmup_steps=0)),
+    ]:
+        weights, batches = weights_for(4, labels), lessons(6, labels=labels, seed=seed)
+        settings["pooling"] = pooling
+        out = student.fine_tune(weights, batches, dropout=0.0, **settings)
+        found, losses = checks.parts(out, "weights", "losses")
+        right, right_losses = trained(weights, batches, **settings)
+        named = mistakes_of_a_run(weights, batches, **settings)
+        checks.same(
+            found, right, of="the weights after the run", tolerance=NEAR,
+            mistakes={"the weights were not changed": weights} | named,
+        )  # fmt: skip
+        checks.same(
+            losses, right_losses, of="the losses", tolerance=NEAR,
+            mistakes={
+                "the losses are measured after their step": trained(
+                    weights, batches, after=True, **settings)[1],
+                "the sums, not the means": [4 * value for value in right_losses],
+            },
+        )  # fmt: skip
+    checks.leaves_no_trace(student.fine_tune, weights, batches, dropout=0.0, **settings)
+
+
+def test_dropout_is_on_while_it_learns(student):
+    weights, batches = weights_for(4, 3), lessons(3)
+    settings = dict(pooling="cls", peak_rate=0.02, warmup_steps=1)
+    out = student.fine_tune(weights, batches, dropout=1.0, **settings)
+    losses = checks.parts(out, "weights", "losses")[1]
+    checks.same(
+        losses, trained(weights, batches, dropout=1.0, **settings)[1], tolerance=NEAR,
+        of="the losses with dropout 1, where the classifier sees only zeros",
+        mistakes={"dropout is off while it learns: training=True is missing": trained(
+            weights, batches, **settings)[1]},
+    )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_it_learns_a_small_set_by_heart(student):
+    generator = torch.Generator().manual_seed(13)
+    ids = torch.randint(3, VOCAB, (8, 7), generator=generator)
+    ids[:, 0] = 1
+    mask = (torch.arange(7) < torch.arange(3, 11)[:, None]).long()
+    wanted = torch.arange(8) % 2
+    ids[wanted == 1, 2] = 2  # the word that makes the difference
+    batch = {"input_ids": ids, "attention_mask": mask, "labels": wanted}
+    for pooling in POOLINGS:
+        drawn = weights_for(8, 2, seed=21, dtype=torch.float32)
+        start = {n: w if "LayerNorm.weight" in n else 0.4 * w for n, w in drawn.items()}
+        weights, losses = checks.parts(
+            student.fine_tune(start, [batch] * 40, pooling=pooling, peak_rate=0.02,
+                              warmup_steps=4, dropout=0.0), "weights", "losses")  # fmt: skip
+        told = f"after 40 steps the loss is {losses[-1]:.3f} (at first {losses[0]:.3f})"
+        checks.that(losses[-1] < 0.1, f"{pooling}: {told}, expected less than 0.1",
+                    likely="a gradient that does not arrive, or a softmax too many"
+                    )  # fmt: skip
+        logits = student.classify(ids, mask, weights, pooling=pooling)
+        checks.same(logits.argmax(-1), wanted, of=f"the labels of the set learnt ({pooling})",
+                    mistakes={"the weights that are returned are those of the start":
+                              lambda out: True})  # fmt: skip

@@ -1,0 +1,150 @@
+"""Wrong answers to 21_finetuning, as edits of the solution, and the words that name each."""
+
+CLS = 'return dense(states[:, 0], weights, "pooler.dense").tanh()'
+MEAN = "return (states * real).sum(1) / real.sum(1)"
+STATES = "states = encode(input_ids, attention_mask, weights)"
+TEXT = "text = text_vector(states, attention_mask, weights, pooling=pooling)"
+HEAD = 'return dense(F.dropout(text, dropout, training), weights, "classifier")'
+NUMBER = "return (logits[:, 0] - labels).square().mean()"
+CROSS = "return F.cross_entropy(logits, labels)"
+COPIES = "weights = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}"
+BARE = 'is_bare = {name: name.endswith("bias") or "LayerNorm" in name for name in weights}'
+ADAM = "optimizer = torch.optim.AdamW(groups, lr=peak_rate, betas=(0.9, 0.999), eps=1e-6)"
+WARM = "rate = peak_rate * (step + 1) / warmup_steps"
+FALL = "rate = peak_rate * (len(batches) - step) / (len(batches) - warmup_steps)"
+SET = 'group["lr"] = rate'
+VALUE = 'value = loss(logits, batch["labels"])'
+CLIP = "torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)"
+CLEAR = "optimizer.zero_grad()  # or the next backward adds to these"
+KEEP = "losses.append(value.item())"
+RETURN = "return {name: w.detach() for name, w in weights.items()}, losses"
+
+STEP = "optimizer.step()\n        optimizer.zero"
+BERT_ADAM = """for name, w in weights.items():
+            if w.grad is not None:
+                s = optimizer.state[w]
+                s["m"] = 0.9 * s.get("m", 0) + 0.1 * w.grad
+                s["v"] = 0.999 * s.get("v", 0) + 0.001 * w.grad**2
+                decay = 0.0 if is_bare[name] else weight_decay
+                w.data -= rate * (s["m"] / (s["v"].sqrt() + 1e-6) + decay * w.data)
+        optimizer.zero"""
+FROZEN = """weights = {{
+        name: w.detach().clone().requires_grad_({}) for name, w in weights.items()
+    }}"""
+
+
+def mean(line):
+    return [(MEAN, line)]
+
+
+WRONG = {
+    "no tanh": ([(CLS, CLS.replace(".tanh()", ""))], "the tanh of the pooler"),
+    "no pooler": ([(CLS, "return states[:, 0]")], "the pooler is missing"),
+    "no dense layer": ([(CLS, "return states[:, 0].tanh()")], "the pooler's dense layer"),
+    "last column": ([(CLS, CLS.replace("[:, 0]", "[:, -1]"))], "the last column is read"),
+    "last token": (
+        [(CLS, CLS.replace("[:, 0]", "[torch.arange(len(states)), attention_mask.sum(1) - 1]"))],
+        "the last token is read"),
+    "pooling not used": (
+        [('if pooling == "cls":', 'if pooling:')], "pooling is not used: this is [CLS]"),
+    "always the mean": (
+        [('if pooling == "cls":', 'if not pooling:')], "pooling is not used: this is the mean"),
+    "padding in the mean": (mean("return states.mean(1)"), "padding is counted"),
+    "padding in the count": (mean("return (states * real).mean(1)"), "but counted below"),
+    "sum": (mean("return (states * real).sum(1)"), "a sum, not a mean"),
+    "count of the batch": (
+        mean("return (states * real).sum(1) / real.sum() * len(states)"), "each text has its own"),
+    "without [CLS]": (
+        mean("return (states[:, 1:] * real[:, 1:]).sum(1) / real[:, 1:].sum(1).clamp(min=1)"),
+        "[CLS] is left out of the mean"),
+    "maximum": (mean("return states.masked_fill(real == 0, -1e9).max(1).values"),
+                "the largest number"),
+    "mean through the pooler": (
+        mean('return dense((states * real).sum(1) / real.sum(1), weights, "pooler.dense").tanh()'),
+        "goes through the pooler"),
+    "shares in float32": (
+        mean("shares = attention_mask / attention_mask.sum(1, keepdim=True)\n"
+             "    return (states * shares[:, :, None]).sum(1)"), "computed in float32"),
+    "something added": (mean("return (states * real).sum(1) / (real.sum(1) + 1e-5)"),
+                        "something is added"),
+    "mask not used": (
+        [(STATES, STATES.replace("attention_mask", "torch.ones_like(attention_mask)"))],
+        "attention_mask is not used"),
+    "encoder frozen": ([(STATES, STATES + ".detach()")], "the encoder is frozen"),
+    "encoder without gradient": (
+        [(STATES, "with torch.no_grad():\n        " + STATES)], "the encoder is frozen"),
+    "dropout in evaluation": ([(HEAD, HEAD.replace(", training)", ")"))],
+                              "dropout strikes out in evaluation"),
+    "no dropout": ([(HEAD, 'return dense(text, weights, "classifier")')],
+                   "nothing is struck out in training"),
+    "dropout written in": ([(HEAD, HEAD.replace("text, dropout", "text, 0.1"))],
+                           "a share is written in"),
+    "dropout on the scores": (
+        [(HEAD, 'return F.dropout(dense(text, weights, "classifier"), dropout, training)')],
+        "dropout strikes out scores"),
+    "softmax in the scores": ([(HEAD, HEAD + ".softmax(-1)")], "a softmax is taken"),
+    "softmax in the loss": ([(CROSS, CROSS.replace("logits", "logits.softmax(-1)"))],
+                            "a softmax before F.cross_entropy"),
+    "sum of the loss": ([(CROSS, CROSS.replace("labels)", 'labels, reduction="sum")'))],
+                        "the sum, not the mean"),
+    "square of all with all": ([(NUMBER, "return (logits - labels).square().mean()")],
+                               "is a square"),
+    "distance": ([(NUMBER, NUMBER.replace("square", "abs"))], "the distance, not its square"),
+    "no regression": (
+        [("if logits.shape[1] == 1:", "if False:"),
+         (CROSS, "return F.cross_entropy(logits, labels.long())")], "out of bounds"),
+    "loss detached": ([(CROSS, CROSS + ".detach().requires_grad_()")], "the way back is cut"),
+    "weights in place": (
+        [(COPIES, "weights = {n: w.requires_grad_() for n, w in weights.items()}")],
+        "changed its input in place"),
+    "classifier alone": ([(COPIES, FROZEN.format('"classifier" in name'))],
+                         "only the classifier learns"),
+    "classifier and pooler alone": (
+        [(COPIES, FROZEN.format('"classifier" in name or "pooler" in name'))],
+        "only the classifier and the pooler"),
+    "embeddings frozen": ([(COPIES, FROZEN.format('"embeddings" not in name'))],
+                          "the embeddings do not learn"),
+    "gradients not cleared": ([(CLEAR, "pass")], "gradients are not cleared"),
+    "optimiser anew": ([(VALUE, ADAM.replace("peak_rate", "rate") + "\n        " + VALUE)],
+                       "made anew for each batch"),
+    "peak all the way": ([(SET, 'group["lr"] = peak_rate')], "warm-up and decay are missing"),
+    "no warm-up": (
+        [("if step < warmup_steps:", "if False:"),
+         (FALL, "rate = peak_rate * (len(batches) - step) / len(batches)")], "warm-up is missing"),
+    "no decay of the rate": ([(FALL, "rate = peak_rate")], "the rate does not fall"),
+    "first rate 0": ([(WARM, WARM.replace("(step + 1)", "step"))], "the first step is 0"),
+    "rate of the next step": (
+        [("in enumerate(batches):", "in enumerate(batches, start=1):")], "that of the next step"),
+    "BERT's own Adam": ([(STEP, BERT_ADAM)], "the bias is not corrected"),
+    "Adam with L2": ([(ADAM, ADAM.replace("AdamW", "Adam"))], "AdamW, not Adam"),
+    "all decayed": ([(BARE, "is_bare = dict.fromkeys(weights, False)")], "everything is decayed"),
+    "layer norms decayed": (
+        [(BARE, 'is_bare = {name: name.endswith("bias") for name in weights}')],
+        "layer norms are decayed"),
+    "none decayed": ([(BARE, "is_bare = dict.fromkeys(weights, True)")], "nothing is decayed"),
+    "decay written in": ([('"weight_decay": weight_decay}', '"weight_decay": 0.01}')],
+                         "weight_decay is not used"),
+    "norm written in": ([(CLIP, CLIP.replace("max_norm", "1.0"))], "max_norm is not used"),
+    "not clipped": ([(CLIP, "pass")], "nothing is clipped"),
+    "clipped one by one": (
+        [(CLIP, "for w in weights.values():\n            " + CLIP.replace(
+            "weights.values()", "[w]"))], "by its own norm"),
+    "clipped after the step": (
+        [(CLIP, "optimizer.step()"),
+         (STEP, CLIP + "\n        optimizer.zero")],
+        "nothing is clipped"),
+    "eps of torch": ([(ADAM, ADAM.replace("1e-6", "1e-8"))], "eps is torch's"),
+    "eval mode while learning": (
+        [("pooling=pooling, dropout=dropout, training=True,", "pooling=pooling, dropout=dropout,")],
+        "training=True is missing"),
+    "pooling of the run": (
+        [("pooling=pooling, dropout=dropout, training=True,",
+          'pooling="cls", dropout=dropout, training=True,')], "pooling is not used"),
+    "loss after the step": (
+        [(KEEP, "losses.append(loss(classify(batch['input_ids'], batch['attention_mask'], weights,"
+                "\n            pooling=pooling), batch['labels']).item())")],
+        "measured after their step"),
+    "old weights returned": (
+        [(COPIES, "old = weights\n    " + COPIES), (RETURN, "return old, losses")],
+        "the weights were not changed"),
+}  # fmt: skip

@@ -278,6 +278,21 @@ def test_the_average_of_the_papers_glue_is_that_of_its_nine_columns():
     assert {column.task for column in REAL["1"].values()} == set(GLUE) - {"mnli-mm", "wnli"}
 
 
+def test_the_tasks_are_learnt_as_the_paper_learns_them(checkpoint):
+    base = one_checkpoint.Start(str(checkpoint), "base", PRESETS["base"])
+    recipes = {}
+    for table, columns in REAL.items():
+        for column in columns.values():
+            asked = TableSettings(table=table, data="hub", checkpoint="x")
+            tuned = one_checkpoint.asked_settings(column, asked, base, 0)
+            recipes[tuned.task] = (tuned.epochs, tuned.batch_size, tuned.rate(768))
+    for task in recipes.keys() & GLUE.keys():
+        assert recipes[task] == (3, 32, 5e-5)  # section 4.1, the first of its rates
+    assert recipes["squad"] == (3, 32, 5e-5)  # section 4.2
+    assert recipes["squad2"] == (2, 48, 5e-5)  # section 4.3
+    assert recipes["swag"] == (3, 16, 2e-5)  # section 4.4
+
+
 def test_every_column_that_stands_in_stands_for_one_of_the_papers():
     for table, columns in STAND_INS.items():
         assert set(STANDS_FOR[table]) == set(columns)

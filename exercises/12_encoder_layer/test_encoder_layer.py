@@ -1,6 +1,7 @@
 """An encoder layer: its numbers, its gradients, its mask, and its dropout, in training alone."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -117,7 +118,7 @@ def attention_mistakes(x, mask, weights, heads):
 
 def wrong_layer(x, mask, weights, heads, eps=1e-12, *, pre=False, residuals=(1, 1), act=F.gelu,
                 norms=("attention.output.LayerNorm", "output.LayerNorm"), first=False,
-                final=True):  # fmt: skip
+                final=True, norm=norm):  # fmt: skip
     given, (left, right) = x, residuals
 
     def before(x, name):
@@ -133,12 +134,22 @@ def wrong_layer(x, mask, weights, heads, eps=1e-12, *, pre=False, residuals=(1, 
     return after(x, norms[1]) if final else x
 
 
+def wrong_norm(x, weights, name, eps, *, unbiased=False, outside=False):
+    variance = x.var(-1, keepdim=True, unbiased=unbiased)
+    std = variance.sqrt() + eps if outside else (variance + eps).sqrt()
+    return (x - x.mean(-1, keepdim=True)) / std * weights[f"{name}.weight"] + weights[
+        f"{name}.bias"]  # fmt: skip
+
+
 def layer_mistakes(x, mask, weights, heads, eps=1e-12):
     def wrong(**changes):
         return wrong_layer(x, mask, weights, heads, **{"eps": eps} | changes)
 
     return {
         "pre-LN: the norm stands before each part. BERT's comes after the sum": wrong(pre=True),
+        "a layer norm with the unbiased variance: it divides by n, not n - 1": wrong(
+            norm=partial(wrong_norm, unbiased=True)),
+        "a layer norm with eps outside the root": wrong(norm=partial(wrong_norm, outside=True)),
         "eps is not used: F.layer_norm takes 1e-5 unless it is told": wrong(eps=1e-5),
         "eps is not used: 1e-12 is written in": wrong(eps=1e-12),
         "the first residual is missing: LN(x + attention)": wrong(residuals=(0, 1)),

@@ -65,6 +65,15 @@ WRONG = {
     "layer_norm's own eps": ([(NORM, NORM.replace(", eps)", ")"))],
                              "F.layer_norm takes 1e-5 unless it is told"),
     "eps written in": ([(NORM, NORM.replace(", eps)", ", 1e-12)"))], "1e-12 is written in"),
+    "unbiased variance": (
+        [(NORM, "x = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt()\n"
+                '    return x * scale + weights[f"{name}.bias"]')],
+        "a layer norm with the unbiased variance"),
+    "eps outside the root": (
+        [(NORM, "std = x.var(-1, keepdim=True, unbiased=False).sqrt() + eps\n"
+                "    x = (x - x.mean(-1, keepdim=True)) / std\n"
+                '    return x * scale + weights[f"{name}.bias"]')],
+        "a layer norm with eps outside the root"),
     "no first residual": ([(FIRST, FIRST.replace("x + attended", "attended"))],
                           "the first residual is missing"),
     "no second residual": ([(LAST, LAST.replace("x + worked", "worked"))],

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from autograder.student import StudentError
 START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
 END_SECONDS = 5.0
 LARGEST_ANSWER = 1 << 26
+WAITING = 4
 
 
 class CannotStart(BaseException):
@@ -143,7 +145,12 @@ class Cell:
 
 
 class CellTransport:
-    """Carries the calls of one exercise into a cell; `seconds` are for all of them together."""
+    """Carries the calls of one exercise into a cell.
+
+    `seconds` are for all of them together, a quarter of them for one. They are seconds of a
+    processor, so that a busy machine fails nobody; by the clock a call may take `WAITING` times as
+    long.
+    """
 
     def __init__(self, cell: Cell, exercise: Exercise, file: bytes, seconds: float) -> None:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
@@ -160,26 +167,32 @@ class CellTransport:
         if self.pipes is None:
             self.pipes = self.cell.begin(self.exercise, self.file, self.seconds)
             self.worker = self.cell.worker()
-        message, worked = pack(request), processor_seconds(self.worker)
+        message, before = pack(request), processor_seconds(self.worker)
         start = time.monotonic()
+
+        def worked() -> float:
+            return processor_seconds(self.worker) - before
+
         try:
-            answer = unpack(exchange(self.pipes, message, until=start + longest))
+            answer = unpack(exchange(self.pipes, message, until=start + WAITING * longest,
+                                     expired=lambda: worked() > longest))  # fmt: skip
         except TimeoutError:
+            self.spent += longest
             self.close()
             raise StudentError(f"{name} timed out: it was ended after {longest:g} seconds",
                                function=name) from None  # fmt: skip
         except EOFError:
+            self.spent += (time.monotonic() - start) / WAITING
             self.close()
             raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
                                "the memory?", function=name) from None  # fmt: skip
         except BadMessage:
+            self.spent += (time.monotonic() - start) / WAITING
             self.close()
             raise
-        finally:
-            self.spent += time.monotonic() - start
+        self.spent += max(worked(), (time.monotonic() - start) / WAITING)
         if type(answer) is dict and type(answer.get("seconds")) is float:
-            worked = processor_seconds(self.worker) - worked
-            answer["seconds"] = max(answer["seconds"], worked)  # whatever their clock says
+            answer["seconds"] = max(answer["seconds"], worked())  # whatever their clock says
         return answer
 
     def close(self) -> None:
@@ -199,21 +212,23 @@ class CellTransport:
             raise BadMessage("something was sent that nobody had asked for")
 
 
-def exchange(pipes: Pipes, message: bytes, *, until: float, answer: bool = True) -> bytes:
+def exchange(
+    pipes: Pipes, message: bytes, *, until: float, answer: bool = True,
+    expired: Callable[[], bool] = lambda: False,
+) -> bytes:  # fmt: skip
     """Send a message, and wait for another unless none is to come.
 
-    Raises `TimeoutError` at the time `until`, `EOFError` if the other side is gone, `BadMessage` if
-    what comes is too large.
+    Raises `TimeoutError` at the time `until` or when `expired` says so, `EOFError` if the other
+    side is gone, `BadMessage` if what comes is too large.
     """
     left = memoryview(len(message).to_bytes(8, "big") + message)
     came, size = bytearray(), 8
     while left or (answer and len(came) < size):
-        wait = until - time.monotonic()
-        readable, writable, _ = select.select(
-            [pipes.answers] if answer else [], [pipes.questions] if left else [], [], max(wait, 0)
-        )
-        if wait <= 0 or not (readable or writable):
+        if time.monotonic() > until or expired():
             raise TimeoutError
+        readable, writable, _ = select.select(
+            [pipes.answers] if answer else [], [pipes.questions] if left else [], [], 0.1
+        )
         if writable:
             try:
                 left = left[os.write(pipes.questions, left[: 1 << 16]) :]

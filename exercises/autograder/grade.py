@@ -38,7 +38,8 @@ class GradeSettings:
     jobs: int = 0
     """students graded at the same time; 0: one for each processor"""
     timeout: float = 60.0
-    """seconds of a student's code for all checks of an exercise; one call may take a quarter"""
+    """seconds of a processor for all checks of an exercise, a quarter of them for one call; by the
+    clock four times as many"""
     sandbox: Literal["auto", "bwrap", "unshare", "none"] = "auto"
     """auto: the best that works here, and a warning if that is not bwrap"""
 

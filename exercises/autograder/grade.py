@@ -84,6 +84,8 @@ def run(settings: GradeSettings, folder: Path) -> None:
     sandbox = choose(found, settings.sandbox, folder)
     if sandbox.kind in WARNINGS:
         print(f"warning: sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}", file=sys.stderr)
+        if sandbox.kind == "none" and os.geteuid() == 0 and not sandbox.as_nobody:
+            print("warning: it runs as root: grade as another user", file=sys.stderr)
     graded = [Graded(submission) for submission in submissions]
     grade_missing(settings, graded, sandbox, folder)
     mark_likeness(graded)

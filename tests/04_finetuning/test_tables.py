@@ -285,7 +285,8 @@ def test_the_tasks_are_learnt_as_the_paper_learns_them(checkpoint):
         for column in columns.values():
             asked = TableSettings(table=table, data="hub", checkpoint="x")
             tuned = one_checkpoint.asked_settings(column, asked, base, 0)
-            recipes[tuned.task] = (tuned.epochs, tuned.batch_size, tuned.rate(768))
+            recipe = tuned.epochs, tuned.batch_size, tuned.rate(768)
+            assert recipes.setdefault(tuned.task, recipe) == recipe  # columns of one run agree
     for task in recipes.keys() & GLUE.keys():
         assert recipes[task] == (3, 32, 5e-5)  # section 4.1, the first of its rates
     assert recipes["squad"] == (3, 32, 5e-5)  # section 4.2

@@ -43,11 +43,12 @@ def gather(paths: list[Path], but: Path | None = None) -> tuple[list[Submission]
                 but and member.resolve() == but.resolve()
             ):
                 continue
+            place = shown(str(member.relative_to(path.parent)))
             if member != path and member.is_symlink():
-                passed_over.append(f"{shown(str(member))}: a link, which is not followed")
+                passed_over.append(f"{place}: a link, which is not followed")
                 continue
             if not (member.is_dir() or is_archive(member) or is_foreign(member)):
-                passed_over.append(f"{shown(str(member))}: neither a folder nor a zip or tar")
+                passed_over.append(f"{place}: neither a folder nor a zip or tar")
                 continue
             name = unused(name_of(member), found)
             found[name.casefold()] = read(name, member)

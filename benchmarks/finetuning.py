@@ -50,7 +50,7 @@ STORYWORLD = (
     Job("names", "which words name people, places, firms?", {"task": "names"}),
     Job("questions", "which words of the text answer the question?", {"task": "questions"}),
     Job("endings", "which of four sentences comes next?", {"task": "endings"}),
-    Job("summary", "which sentences sum the document up?", {"task": "summary"}),
+    Job("summary", "which sentences sum the document up?", {"task": "summary", "epochs": 6.0}),
 )
 
 # Folders of real data, and how each is read. Where a set is large, not all of it is learnt from.

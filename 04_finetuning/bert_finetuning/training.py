@@ -132,6 +132,7 @@ def train(
     measure: Callable[[int], str],
     save: Callable[[int], None],
     title: str = "fine-tuning",
+    progress: bool = True,
 ) -> None:
     """Steps `start` … `lesson.steps` - 1.
 
@@ -144,7 +145,9 @@ def train(
     peak = settings.rate(model.config.hidden_size)
     log_every = max(1, min(50, total // 40))
     window = Window(next(model.parameters()).device)
-    bar = progress_bar(total, title, unit="step", initial=start, disable=not ranks.leads)
+    bar = progress_bar(
+        total, title, unit="step", initial=start, disable=not (progress and ranks.leads)
+    )
     shown: dict[str, str] = {}
     model.train()
     steps = range(start, total)

@@ -46,7 +46,7 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return Outcome("", FAILED, f"{path.name} cannot be read: {error}")
-    if exercise.starter.is_file() and text == starter_text(exercise):
+    if text == starter_text(exercise, beside=path):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
     if borrowed := sorted(imported_rooms(text) - set(exercise.uses)):
         return Outcome("", FAILED, f"{path.name} imports {', '.join(borrowed)}: write what the "
@@ -54,12 +54,15 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
     return None
 
 
-def starter_text(exercise: Exercise) -> str:
-    """The starter as it was handed out, which the student may be editing in its place."""
+def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
+    """The starter as it was handed out; "" if that cannot be known, because there are no solutions
+    to make it of, and what lies in its place is `beside`, the very file to be graded."""
     from autograder.generate import starter_of
 
     if exercise.solution.is_file():
         return starter_of(exercise.solution.read_text(encoding="utf-8"))
+    if not exercise.starter.is_file() or (beside and beside.samefile(exercise.starter)):
+        return ""
     return exercise.starter.read_text(encoding="utf-8")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.points import ROOT, find, present
+from autograder.points import ROOT, Exercise, find, present
 from autograder.report import make_report, status
-from autograder.runner import FAILED, PASSED, Outcome, settled
+from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, settled
 
 SOFTMAX = find("03_softmax")
 
@@ -48,6 +48,18 @@ def test_a_solution_has_full_marks_and_the_report_says_so(tmp_path):
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["score"] == report["score"]
     assert sum(t["max_score"] for t in results["tests"]) == pytest.approx(100)
+
+
+def test_without_the_solutions_at_hand_answers_written_in_place_are_graded(tmp_path, monkeypatch):
+    """An instructor may give the course out without them; then no starter can be made anew."""
+    answer, starter = solution(), SOFTMAX.starter.read_text("utf-8")
+    monkeypatch.setattr(Exercise, "test", SOFTMAX.test)
+    monkeypatch.setattr(Exercise, "folder", property(lambda self: tmp_path / self.name))
+    monkeypatch.setattr(Exercise, "solution", property(lambda self: tmp_path / "none" / self.file))
+    hand_in(tmp_path, answer)
+    assert {outcome.outcome for outcome in grade(SOFTMAX, SOFTMAX.starter)} == {PASSED}
+    SOFTMAX.starter.write_text(starter, encoding="utf-8")
+    assert {outcome.outcome for outcome in grade(SOFTMAX, SOFTMAX.starter)} == {TO_DO}
 
 
 def test_an_untouched_stub_is_to_do_scores_0_and_fails_the_run(tmp_path):

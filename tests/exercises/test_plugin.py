@@ -11,7 +11,7 @@ import pytest
 
 from autograder.points import ROOT, Exercise, find, present
 from autograder.report import make_report, status
-from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, settled
+from autograder.runner import FAILED, PASSED, Outcome, grade, settled
 
 SOFTMAX = find("03_softmax")
 

@@ -14,6 +14,8 @@ pretrain.py      the command
 profile_step.py  where the time of a step goes
 bert_or_gpt.py   the same model with and without a view to the right
 pooling.py       one vector for a text: [CLS], or the mean of all tokens
+eight_birds.py   a town so small that the lowest loss can be worked out
+what_mattered.py which head or word a model used: erase it, or ask the gradient
 """
 
 from bert_run.cpu import settle_cpu

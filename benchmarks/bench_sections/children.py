@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
@@ -52,13 +53,15 @@ class Child:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.errors):
-            try:
-                stream.close()
-            except BrokenPipeError:  # it never read what was asked last
-                continue
+        """It ends by itself when nothing more can be asked; one that hangs is killed."""
+        try:
+            self.process.stdin.close()
+            self.process.wait(timeout=10)
+        except (BrokenPipeError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        self.errors.close()
 
     def send(self, **request: object) -> None:
         try:
@@ -70,24 +73,27 @@ class Child:
     def receive(self, limit: float = LIMIT) -> dict:
         watch = Timer(limit, self.process.kill)
         watch.start()
+        begin = time.perf_counter()
         line = self.process.stdout.readline()
         watch.cancel()
-        if not line:
-            overdue = watch.finished.is_set() and self.process.wait() == -9 and not watch.is_alive()
-            raise ChildFailed(self.last_words() or (f"no answer in {limit:.0f} s" * overdue))
-        return json.loads(line)
+        if line:
+            return json.loads(line)
+        overdue = time.perf_counter() - begin >= limit
+        raise ChildFailed(f"no answer in {limit:.0f} s" if overdue else self.last_words())
 
     def ask(self, **request: object) -> dict:
         self.send(**request)
         return self.receive()
 
     def last_words(self) -> str:
-        """The last line of its errors, which names what was raised."""
+        """Why it ended: the last line of its errors, if that names what was raised."""
         self.process.wait()
         self.errors.seek(0)
         lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
         if lines and ("Error" in lines[-1] or "Exception" in lines[-1]):
             return lines[-1][:200]
+        if self.process.returncode == -9:
+            return "killed by the system, for lack of memory perhaps"
         return f"ended with {self.process.returncode}"
 
 

@@ -10,9 +10,9 @@ import math
 from pathlib import Path
 
 import torch
-from bench_sections.models import read_batch
 from torch import Tensor, nn
 
+from bench_sections.models import read_batch
 from bert_run.config import BertConfig
 
 POSITIONS = 1000

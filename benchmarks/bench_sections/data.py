@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import store
+
 from bench_sections.children import Child, ChildFailed
 from bench_sections.models import Work, sized, write_work
 from bench_sections.saved import Saved
-
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
 from bert_run.progress import progress_bar

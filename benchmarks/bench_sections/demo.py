@@ -9,7 +9,6 @@ from pathlib import Path
 
 from bench_sections.machine import ROOT
 from bench_sections.saved import Saved
-
 from bert_run.errors import UserError
 
 SECTION = "demo"

@@ -67,6 +67,7 @@ def transformers_encode(folder: Path, *, is_sorted: bool) -> Callable[[], float]
 def encoder_of_torch(folder: Path) -> Callable[[], float]:
     import torch
     import transformers
+
     from bench_sections.peers import EncoderOfTorch, load_into
 
     config = BertConfig.load(folder)

@@ -9,10 +9,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_sections.children import Contestant, measure_group
-from bench_sections.saved import Saved
 from tokenizers import Tokenizer
 
+from bench_sections.children import Contestant, measure_group
+from bench_sections.saved import Saved
 from bert_corpus import storyworld
 from bert_corpus.wordpiece import save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.config import BertConfig

@@ -5,7 +5,6 @@ import sys
 
 from bench_sections.machine import ROOT
 from bench_sections.saved import Saved
-
 from bert_run.errors import UserError
 
 SECTION = "gpu"
@@ -25,9 +24,7 @@ def run(saved: Saved, *, rounds: int, full: bool) -> None:
     if saved.quick:
         print("gpu: not measured with --quick", file=sys.stderr)
         return
-    done = subprocess.run(
-        [sys.executable, "benchmarks/gpu_pretrain.py", "--out", PAGE], cwd=ROOT
-    )
+    done = subprocess.run([sys.executable, "benchmarks/gpu_pretrain.py", "--out", PAGE], cwd=ROOT)
     if done.returncode:
         raise UserError("benchmarks/gpu_pretrain.py failed: see its message above")
     saved.put(SECTION, "page", {"page": PAGE})

@@ -11,10 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from autograder.points import present
 from bench_sections.machine import ROOT
 from bench_sections.saved import Saved
-
-from autograder.points import present
 from bert_run.errors import UserError
 
 SECTION = "grading"

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import store
+
 from bench_sections.children import Contestant, measure_group
 from bench_sections.models import Work, sized, write_work
 from bench_sections.saved import Saved
 from bench_sections.training import operations
-
 from bert_corpus.wordpiece import save_tokenizer
 from bert_run.errors import UserError
 from bert_run.progress import progress_bar

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from bench_sections.models import read_batch
-
 from bert_numpy.encoder import Bert
 from bert_numpy.optimizer import Adam, clip_gradients
 from bert_numpy.training import Cores, batch_gradients

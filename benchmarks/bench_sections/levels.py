@@ -6,8 +6,8 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 
 # isort: split
 import torch
-from bench_sections.models import read_batch
 
+from bench_sections.models import read_batch
 from bert_lowlevel.model import Bert, to_tensors
 from bert_lowlevel.optimizer import FusedAdamW
 from bert_lowlevel.training import Computing, part_losses

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
-from bench_sections.models import read_batch
 from torch import Tensor, nn
 
+from bench_sections.models import read_batch
 from bert_run.config import BertConfig
 from bert_run.parameters import Weights, is_decayed
 from bert_run.settings import AdamSettings

@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from bert_run.cpu import settle_cpu
-
-settle_cpu()  # before torch is loaded
+import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes before torch
 
 # isort: split
 import torch

@@ -12,9 +12,9 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 
 # isort: split
 import torch
+
 from bench_sections.levels import ADAM, read
 from bench_sections.machine import forget_peak, peak_resident, resident
-
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
 from bert_paper.parallel import spread
@@ -41,8 +41,10 @@ def main() -> None:
         for number in range(rounds + 1):
             ranks.wait()
             begin = time.perf_counter()
-            training_step(stepping, optimizer, part, precision=torch.float32,
-                          max_grad_norm=ADAM.max_grad_norm, ranks=ranks, pair_count=rows)  # fmt: skip
+            training_step(
+                stepping, optimizer, part, precision=torch.float32,
+                max_grad_norm=ADAM.max_grad_norm, ranks=ranks, pair_count=rows,
+            )  # fmt: skip
             if number:
                 seconds.append(time.perf_counter() - begin)
             else:

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from bench_sections.machine import ROOT, code_version, machine
-
+from bench_sections.machine import code_version, machine
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
-FOLDER = ROOT / "runs" / "bench"
+FOLDER = Path("runs") / "bench"
 
 
 @dataclass(frozen=True)

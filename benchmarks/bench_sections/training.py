@@ -14,7 +14,6 @@ from bench_sections.children import Contestant, measure_group
 from bench_sections.machine import free_memory
 from bench_sections.models import Work, d2l_config, sized, write_work
 from bench_sections.saved import Saved
-
 from bert_run.flops import floating_point_operations
 from bert_run.parameters import count_parameters, parameter_shapes
 from bert_run.progress import progress_bar
@@ -106,32 +105,35 @@ def operations(work: Work) -> float:
     return sum(parts.values())
 
 
-def bytes_needed(work: Work) -> int:
-    """Roughly, of one contestant: weights, gradients, moments, a copy; activations; the logits of
-    every token, with their gradients; the libraries."""
-    config = work.config
+def bytes_needed(work: Work, *, every_token: bool) -> int:
+    """Roughly, of one contestant: weights, gradients, moments, a copy; activations; the logits with
+    their gradients, of every token or of the masked ones; the libraries."""
+    config, tokens = work.config, work.tokens
     at_rest = 5 * 4 * count_parameters(parameter_shapes(config))
     scores = 4 * config.num_attention_heads * work.seq_length
     wide = 16 * config.hidden_size + 3 * config.intermediate_size
-    in_layers = work.tokens * config.num_hidden_layers * (4 * wide + 4 * scores)
-    return at_rest + in_layers + 4 * 4 * work.tokens * config.vocab_size + 600 * 2**20
+    in_layers = tokens * config.num_hidden_layers * 4 * (wide + scores)
+    asked = tokens if every_token else tokens * MaskingRecipe().masked_lm_prob
+    return int(at_rest + in_layers + 4 * 4 * asked * config.vocab_size + 600 * 2**20)
 
 
-def groups(contestants: list[Contestant], at_once: int) -> Iterator[list[Contestant]]:
-    """The first is in every group, the others in one each, in their order."""
-    reference, *others = contestants
-    each = max(1, at_once - 1)
-    for first in range(0, len(others), each):
-        yield [reference, *others[first : first + each]]
+def groups(contestants: list[Contestant], work: Work, memory: float) -> Iterator[list[Contestant]]:
+    """Those that fit into the memory together, in their order. The first is in every group."""
+    need = [bytes_needed(work, every_token=one.kind == "transformers") for one in contestants]
+    reference, group, used = contestants[0], [contestants[0]], need[0]
+    for one, bytes_of_one in zip(contestants[1:], need[1:], strict=True):
+        if len(group) > 1 and used + bytes_of_one > memory:
+            yield group
+            group, used = [reference], need[0]
+        group, used = [*group, one], used + bytes_of_one
+    yield group
 
 
 def measure_case(case: Case, tick: Callable[[str], object]) -> dict:
-    work = case.work
-    at_once = int(0.7 * free_memory() // bytes_needed(work))
-    found = []
+    work, found = case.work, []
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         write_work(Path(name), work)
-        for group in groups(case.contestants, at_once):
+        for group in groups(case.contestants, work, 0.7 * free_memory()):
             found.append(measure_group(group, Path(name), rounds=case.rounds, tick=tick))
     return {
         "size": case.size, "vocab_size": case.vocab_size, "precision": case.precision,
@@ -169,5 +171,3 @@ def run(saved: Saved, *, rounds: int, full: bool) -> None:
                 bar.update()
 
             saved.put(SECTION, case.name, measure_case(case, tick))
-
-

@@ -1,0 +1,94 @@
+"""Every benchmark in one run, side by side with peers on the same work, and one page of it.
+
+    python benchmarks/bench.py [--only training encoding …] [--quick] [--full]
+
+Figures are kept under runs/bench as soon as they are there: called again, with the same code on the
+same machine, a bench that was stopped goes on where it stopped.
+"""
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from bench_report.page import write_page
+from bench_sections import data, demo, encoding, gpu, grading, growth, training
+from bench_sections.machine import described
+from bench_sections.saved import FOLDER, Saved
+from tyro.conf import arg
+
+from bert_run.errors import UserError, command
+
+SECTIONS = {
+    "training": training,
+    "encoding": encoding,
+    "data": data,
+    "cost": growth,
+    "grading": grading,
+    "demo": demo,
+    "gpu": gpu,
+}
+
+
+@dataclass(frozen=True)
+class BenchSettings:
+    """Measure speed, memory and scale beside peers, and write one page of it.
+
+    python benchmarks/bench.py --out results/benchmarks.md
+    """
+
+    only: Annotated[tuple[str, ...], arg(metavar="SECTION…")] = ()
+    """of training, encoding, data, cost, grading, demo, gpu (default: all of them); several one
+    after another or with commas between them"""
+    quick: bool = False
+    """sizes so small that the whole takes a minute or two: to try the code, not to measure"""
+    full: bool = False
+    """measure what is long too: 100 submissions, make demo, make test"""
+    out: Path | None = None
+    """the page; pictures lie beside it (default: results/benchmarks.md, with --quick none)"""
+    rounds: int = 7
+    """turns of each contestant; medians and quartiles are of these"""
+    figures: Path = FOLDER
+    """where measured figures are kept, and looked for"""
+    sections: tuple[str, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        names = tuple(name for part in self.only for name in part.split(",") if name)
+        unknown = [name for name in names if name not in SECTIONS]
+        if unknown:
+            raise UserError(f"--only {unknown[0]}: choose of {', '.join(SECTIONS)}")
+        if self.rounds < 2:
+            raise UserError(f"--rounds is {self.rounds}: quartiles need 2 or more")
+        if self.out is not None and not self.out.parent.is_dir():
+            raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
+        object.__setattr__(self, "sections", names or tuple(SECTIONS))
+
+
+def say_where_it_stands(saved: Saved) -> None:
+    print(described(saved.machine), file=sys.stderr)
+    there = len(list(saved.place.glob("*/*.json")))
+    if there:
+        print(f"going on: {there} measurements of this code on this machine are there "
+              f"({saved.place}); delete the folder to measure anew", file=sys.stderr)  # fmt: skip
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(BenchSettings, prog="python benchmarks/bench.py")
+    saved = Saved(settings.figures, quick=settings.quick)
+    out = settings.out
+    if out is None and not settings.quick:
+        out = Path("results/benchmarks.md")
+    say_where_it_stands(saved)
+    for name in settings.sections:
+        begin = time.perf_counter()
+        SECTIONS[name].run(saved, rounds=settings.rounds, full=settings.full)
+        print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
+        text = write_page(saved, out)  # after each section: a stopped bench leaves a page
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The page's section 1: tokens a second, shares of the limit, memory; as it comes, and fastest."""
+
+import statistics
+
+from bench_report.aims import FASTEST
+from bench_report.numbers import NONE, Figures, in_bytes, ratios, result_of, with_quartiles
+from bert_run.pictures import BLUE, DARK, GREEN, GREY, ORANGE, PINK, Picture, picture_with_axes
+
+KINDS = ("transformers", "nn.TransformerEncoder", "d2l", "level 1", "level 2", "level 3")
+MARKS = {"nn.TransformerEncoder": (GREY, "s"), "level 1": (GREEN, "^"), "level 2": (BLUE, "o"),
+         "level 3": (ORANGE, "D"), FASTEST.format("level 3"): (ORANGE, "*"),
+         FASTEST.format("transformers"): (PINK, "*"), "transformers": (PINK, "o")}  # fmt: skip
+
+
+def rate_of(products: Figures | None, precision: str, *, fastest: bool) -> float | None:
+    """Operations a second of large products of the kind that a step's are."""
+    kind = "medium" if fastest and precision == "fp32" else precision
+    rates = products["rates"].get(kind) if products else None
+    return statistics.median(rates) if rates else None
+
+
+def cells(case: Figures, name: str, products: Figures | None) -> list[str]:
+    """Tokens a second, times the reference, share of the products' rate, memory."""
+    found = result_of(case["groups"], name)
+    if found is None:
+        return [NONE] * 4
+    if found["failure"]:
+        return [f"failed: {found['failure']}", NONE, NONE, NONE]
+    speeds = [case["tokens"] / seconds for seconds in found["seconds"]]
+    rate = rate_of(products, case["precision"], fastest=name.endswith("mode"))
+    share = statistics.median(speeds) * case["operations"] / rate if rate else None
+    is_reference = name == case["reference"]
+    times = [] if is_reference else ratios(case["groups"], name, case["reference"])
+    return [
+        with_quartiles(speeds),
+        "1" if is_reference else with_quartiles(times, ".2f"),
+        NONE if share is None else f"{share:.0%}",
+        in_bytes(found.get("peak")),
+    ]
+
+
+def table(cases: list[Figures], products: Figures | None) -> list[str]:
+    """One of the cases of a size: a row for each contestant."""
+    columns = ("tokens/s", "times the reference", "of products", "memory")
+    lines = [
+        "| words | precision | | " + " | ".join(columns)
+        + " | " + " | ".join(f"fastest mode: {column}" for column in columns) + " |",
+        "|---" * 11 + "|",
+    ]  # fmt: skip
+    for case in cases:
+        for kind in KINDS:
+            if result_of(case["groups"], kind) is None:
+                continue
+            row = [f"{case['vocab_size']:,}", case["precision"], kind]
+            row += cells(case, kind, products) + cells(case, FASTEST.format(kind), products)
+            lines.append(f"| {' | '.join(row)} |")
+    return lines
+
+
+def products_line(products: Figures | None) -> str:
+    if not products:
+        return "The rate of matrix products was not measured."
+    rates = ", ".join(f"{with_quartiles([rate / 1e9 for rate in found])} in {name}"
+                      for name, found in products["rates"].items() if found)  # fmt: skip
+    size = f"{products['size']:,}"
+    return (f"The limit: products of two {size} × {size} matrices reach {rates}, in GFLOP/s. "
+            "“medium” is float32 whose products torch may round to bfloat16.")  # fmt: skip
+
+
+EXPLANATION = """\
+Everybody gets the same weights and the same masked batch, dropout as in the paper (at d2l's setting
+0.2), both losses, backward, clipping, fused AdamW; d2l's code its own model and Adam. Each computes
+in a process of its own, in turns; tokens a second are medians of the rounds, in brackets the
+quartiles; “times the reference” is the reference's time by theirs, round by round. The reference is
+`transformers` with SDPA, as it comes, with the word logits of every token; at d2l's setting d2l's
+code, restated. `nn.TransformerEncoder` has our heads around it, which see the masked positions
+alone. “Of products” is the operations that the model needs (`bert_run/flops.py`) by the rate below.
+Memory is the most that the process held during the steps, less what its libraries took.
+
+“As it comes” is what one gets who calls it: for this course with its own settings of memory and
+threads (`bert_run/cpu.py`), for the others without. “Fastest mode” has these settings for both
+(`THP_MEM_ALLOC_ENABLE=1`), in float32 “medium” products, and where the heading says so
+`torch.compile`; “times the reference” is still by the reference as it comes."""
+
+
+def training_section(figures: dict[str, Figures]) -> list[str]:
+    products = figures.get("products")
+    cases = [case for name, case in figures.items() if name != "products"]
+    lines = [EXPLANATION, "", products_line(products)]
+    for size in dict.fromkeys(case["size"] for case in cases):
+        of_size = [case for case in cases if case["size"] == size]
+        first = of_size[0]
+        compiled = [f"{case['vocab_size']:,} words {case['precision']}"
+                    for case in of_size if case["compiled"]]  # fmt: skip
+        said = f" Compiled in fastest mode: {'; '.join(compiled)}." if compiled else ""
+        title = "d2l's tiny setting" if size == "d2l" else f"`{size}`"
+        lines += ["", f"**{title}**, batch {first['batch_size']}, length {first['seq_length']}; "
+                      f"the reference is {first['reference']}.{said}", ""]  # fmt: skip
+        lines += table(of_size, products)
+        if size == "d2l":
+            lines += ["", f"Pairs a second are tokens a second by {first['seq_length']}."]
+    return lines
+
+
+def training_picture(figures: dict[str, Figures]) -> Picture | None:
+    """For every case, how many times as fast as the reference each contestant is."""
+    cases = [case for name, case in figures.items() if name != "products"]
+    if not cases:
+        return None
+    picture, axes = picture_with_axes(height=1.2 + 0.27 * len(cases), xlabel="times as fast as the "
+                                      "reference as it comes, median of the rounds")  # fmt: skip
+    for row, case in enumerate(cases):
+        for name, (colour, marker) in MARKS.items():
+            times = ratios(case["groups"], name, case["reference"])
+            if times and name != case["reference"]:
+                axes.plot(statistics.median(times), row, marker, color=colour, markersize=7,
+                          markerfacecolor="none" if marker == "o" else colour)  # fmt: skip
+    for name, (colour, marker) in MARKS.items():
+        axes.plot([], [], marker, color=colour, label=name,
+                  markerfacecolor="none" if marker == "o" else colour)  # fmt: skip
+    axes.axvline(1, color=DARK, linewidth=1)
+    axes.set_xscale("log")
+    axes.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
+    axes.set_xticks([], minor=True)
+    axes.set_yticks(range(len(cases)), [
+        f"{case['size']}, {case['vocab_size']:,} words, {case['precision']}" for case in cases
+    ])  # fmt: skip
+    axes.invert_yaxis()
+    axes.grid(axis="both", color="#eeeeee")
+    axes.set_axisbelow(True)
+    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return picture

@@ -7,7 +7,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NOTEBOOKS = $(sort $(wildcard 0*/[0-9]*.ipynb))
-BENCHMARKS = $(sort $(wildcard benchmarks/*.py))
 
 # Stamps: as long as one is newer than the files it depends on, nothing is installed again.
 MADE := $(VENV)/.made
@@ -23,7 +22,7 @@ help:
 	@echo "make test        lint, check the formatting, run all tests"
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"
-	@echo "make bench       run the benchmarks"
+	@echo "make bench       measure speed, memory and scale beside peers; half an hour"
 	@echo "make clean       remove .venv and caches; runs/ stays"
 
 demo: $(COURSE)
@@ -46,12 +45,9 @@ notebooks: $(COURSE) $(DEMO)
 $(DEMO): | $(COURSE)
 	$(BIN)/python -m bert_paper.demo
 
+# Called again, it goes on where it was stopped. All that it can do: python benchmarks/bench.py --help
 bench: $(TESTS)
-	@$(if $(BENCHMARKS),,echo "there are no benchmarks yet: nothing was run"; exit 1)
-	@for script in $(BENCHMARKS); do \
-		echo "running $$script"; \
-		$(BIN)/python "$$script" || exit 1; \
-	done
+	$(BIN)/python benchmarks/bench.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 
 from bench_report.numbers import Figures, distance_from_a_line, exponent, in_bytes
-from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
+from bert_run.pictures import BLUE, GREY, ORANGE, Picture
 
 AXES = {
     "text": ("MB of text", "constant: it streams"),
@@ -69,8 +69,8 @@ def growth_picture(figures: dict[str, Figures]) -> Picture | None:
     shown = [axis for axis in AXES if len(points_of(figures, axis)) > 1]
     if not shown:
         return None
-    picture, axes = picture_with_axes(height=4.4, width=9.0, columns=len(shown), rows=2)
-    axes = np.reshape(axes, (2, len(shown)))
+    picture = Picture(4.4, 9.0, says="cost as the work grows")
+    axes = picture.subplots(2, len(shown), squeeze=False)
     for column, axis in enumerate(shown):
         points = points_of(figures, axis)
         values, work = [one["value"] for one in points], [one["operations"] for one in points]
@@ -102,3 +102,4 @@ def panel(axes, values: list[float], found: list[float], *, colour: str) -> None
     axes.set_yticks([], minor=True)
     axes.set_ylim(least / 1.6, most * 1.6)
     axes.tick_params(axis="y", labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -6,6 +6,7 @@ alive, one computes at a time: whatever else the machine does strikes all of the
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,12 +87,13 @@ class Child:
         return self.receive()
 
     def last_words(self) -> str:
-        """Why it ended: the last line of its errors, if that names what was raised."""
+        """Why it ended: the line of its errors that names what was raised, if one does."""
         self.process.wait()
         self.errors.seek(0)
-        lines = self.errors.read().decode("utf-8", "replace").strip().splitlines()
-        if lines and ("Error" in lines[-1] or "Exception" in lines[-1]):
-            return lines[-1][:200]
+        lines = self.errors.read().decode("utf-8", "replace").splitlines()
+        raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+        if raised:
+            return raised[-1][:200].replace("|", "/")  # it will stand in a table
         if self.process.returncode == -9:
             return "killed by the system, for lack of memory perhaps"
         return f"ended with {self.process.returncode}"

@@ -1,0 +1,391 @@
+"""The benchmarks: each ratio held loosely, and the page, going on and errors without measuring.
+
+A guard asks for half of what `results/benchmarks.md` aims at, at sizes that take a second: what it
+catches is a regression, not a busy machine. All of one guard compute in one process, in turns.
+"""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from bench_report import aims, growth_tables, numbers, page, training_tables  # noqa: E402
+from bench_sections import (  # noqa: E402
+    children,
+    data,
+    encoding,
+    grading,
+    growth,
+    machine,
+    models,
+    training,
+)
+from bench_sections.saved import Saved  # noqa: E402
+
+from bert_run.config import BertConfig  # noqa: E402
+from bert_run.errors import UserError  # noqa: E402
+
+HALF = 0.5
+
+
+# Guards: half of each ratio aimed at.
+
+
+@pytest.fixture(scope="module")
+def child():
+    """One process for all contestants: its libraries are loaded once."""
+    with children.Child() as child:
+        yield child
+
+
+def medians(child: children.Child, contestants: dict[str, tuple], rounds: int = 3) -> dict:
+    """The median seconds of a step of each, in turns, the first of which does not count."""
+    for name, (kind, folder, options) in contestants.items():
+        child.ask(make=name, kind=kind, folder=str(folder), options=options)
+    found = {name: [] for name in contestants}
+    for _ in range(rounds + 1):
+        for name, seconds in found.items():
+            seconds += child.ask(turn=name, steps=1)["seconds"]
+    return {name: float(np.median(seconds[1:])) for name, seconds in found.items()}
+
+
+def step_times(child, folder: Path, work: models.Work, *kinds: str) -> dict:
+    models.write_work(folder, work)
+    options = {"precision": "fp32"}
+    return medians(child, {kind: (kind, folder, {} if kind == "level 1" else options)
+                           for kind in kinds})  # fmt: skip
+
+
+# A case of the page; a model and a batch as that case's, but smaller; what is aimed at.
+STEPS = {
+    "tiny, 30,522 words": (models.sized("tiny", 30_522), 4, "transformers", 4.0),
+    "mini, 8,192 words": (models.sized("mini", 8_192), 4, "transformers", 1.5),
+    "two layers of base": (models.sized("base", 8_192, num_hidden_layers=2), 1, "transformers",
+                           1.25),
+    "d2l's setting": (models.d2l_config(), 32, "d2l", 1.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_level_3_is_not_half_as_fast_against_its_peer_as_aimed_at(case, child, tmp_path):
+    config, rows, peer, aim = STEPS[case]
+    work = models.Work(config, rows, 64 if peer == "d2l" else 128)
+    times = step_times(child, tmp_path, work, peer, "level 3")
+    assert times[peer] / times["level 3"] > HALF * aim, times
+
+
+def test_level_1_takes_no_three_times_the_time_of_level_2(child, tmp_path):
+    work = models.Work(models.d2l_config(), 32, 64)
+    times = step_times(child, tmp_path, work, "level 1", "level 2")
+    assert times["level 1"] / times["level 2"] < 1.5 / HALF, times
+
+
+def test_bert_encode_is_not_slower_than_three_quarters_of_transformers(child, tmp_path):
+    encoding.write_folder(tmp_path, quick=True)
+    names = ("bert-encode", "transformers, padded")
+    times = medians(child, {name: (name, tmp_path, {}) for name in names})
+    assert times[names[1]] / times[names[0]] > HALF * 1.5, times
+
+
+def test_making_pairs_takes_less_than_a_tenth_of_a_step(child, tmp_path):
+    dataset = data.pairs_of(True, tmp_path / "data")
+    work = models.Work(models.sized("tiny", 8_192), 16, data.SEQ)
+    step = step_times(child, tmp_path / "model", work, "level 3")["level 3"]
+    taken = []
+    for number in range(5):
+        begin = data.time.perf_counter()
+        dataset.batch(np.arange(number * 16, (number + 1) * 16))
+        taken.append(data.time.perf_counter() - begin)
+    assert float(np.median(taken)) / step < 0.05 / HALF, (taken, step)
+
+
+def test_a_store_is_built_at_half_of_the_speed_of_bare_encoding(tmp_path):
+    text = tmp_path / "stories.txt"
+    data.store.write_stories(text, 300_000)
+    tokenizer = data.store.train_tokenizer(text)
+    assert data.store.speed(text, tokenizer, tmp_path, 3)["ratio"] > 0.5
+
+
+# All contestants do the same work.
+
+
+def test_every_contestant_of_a_case_starts_at_the_same_loss(child, tmp_path):
+    """Without dropout: the same weights, the same masks, the same mean. d2l's is another model."""
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = models.sized("tiny", 1_000, **still)
+    models.write_work(tmp_path, models.Work(config, 6, 32))
+    losses = {}
+    for kind in ("level 1", "level 2", "level 3", "transformers", "nn.TransformerEncoder"):
+        options = {} if kind == "level 1" else {"precision": "fp32"}
+        child.ask(make=kind, kind=kind, folder=str(tmp_path), options=options)
+        losses[kind] = child.ask(turn=kind, steps=3)["value"]  # of the third step: they learn alike
+    assert max(losses.values()) - min(losses.values()) < 2e-4, losses
+
+
+def test_all_encoders_give_the_same_vectors(child, tmp_path):
+    encoding.write_folder(tmp_path, quick=True)
+    sums = []
+    for name in encoding.NAMES:
+        child.ask(make=name, kind=name, folder=str(tmp_path), options={})
+        sums.append(child.ask(turn=name, steps=1)["value"])
+    assert sums == pytest.approx([sums[0]] * len(sums), rel=1e-5)
+
+
+def test_texts_have_8_to_128_tokens(tmp_path):
+    tokens = encoding.write_folder(tmp_path, quick=True)
+    texts = json.loads((tmp_path / "texts.json").read_text(encoding="utf-8"))
+    words = [len(text.split()) + 2 for text in texts]
+    assert 8 <= min(words) < 30 and 100 < max(words) <= 128
+    assert sum(words) == tokens  # a word is a token
+
+
+# Contestants in turns.
+
+
+def test_one_that_fails_drops_out_and_says_why_and_the_others_go_on(tmp_path):
+    work = {"precision": "fp32", "size": 16}
+    found = children.measure_group(
+        [children.Contestant("good", "products", work),
+         children.Contestant("bad", "products", {**work, "size": "many"})],
+        tmp_path, rounds=2,
+    )  # fmt: skip
+    assert len(found["good"]["seconds"]) == 2 and found["good"]["peak"] >= 0
+    assert found["bad"]["seconds"] == [] and "TypeError" in found["bad"]["failure"]
+
+
+def test_one_that_does_not_answer_in_time_is_ended():
+    with children.Child() as silent, pytest.raises(children.ChildFailed, match="no answer in 1 s"):
+        silent.receive(limit=1)
+
+
+def test_the_reference_is_in_every_group_and_everybody_else_in_one():
+    case = training.Case("tiny", 30_522, "fp32", 32, 128, 3, ("level 3", "transformers"))
+    for memory in (0, 8e9, 1e12):
+        groups = list(training.groups(case.contestants, case.work, memory))
+        assert all(group[0].name == "transformers" for group in groups)
+        others = [one.name for group in groups for one in group[1:]]
+        assert others == [one.name for one in case.contestants[1:]]
+    assert len(groups) == 1  # with a terabyte
+
+
+def test_the_cases_are_all_sizes_vocabularies_and_precisions():
+    names = {case.name for case in training.cases(quick=False, rounds=7)}
+    assert names == {
+        *(f"{size}-{words}-{precision}" for size in ("tiny", "mini", "base")
+          for words in (8192, 30522) for precision in ("fp32", "bf16")),
+        "d2l-20256-fp32", "d2l-20256-bf16",
+    }  # fmt: skip
+
+
+# The page, from made-up figures.
+
+
+def made_up(seconds: float, peak: int = 10**8) -> dict:
+    return {"seconds": [seconds, seconds * 1.1, seconds * 0.9], "failure": None, "peak": peak}
+
+
+def training_figures() -> dict[str, dict]:
+    group = {"transformers": made_up(1.0), "level 3": made_up(0.2),
+             "level 3, fastest mode": made_up(0.1), "level 1": made_up(0.3),
+             "level 2": made_up(0.25)}  # fmt: skip
+    case = {"size": "tiny", "vocab_size": 30522, "precision": "fp32", "batch_size": 32,
+            "seq_length": 128, "tokens": 4096, "operations": 1e7, "reference": "transformers",
+            "compiled": True, "groups": [group]}  # fmt: skip
+    rates = {"fp32": [1e12], "medium": [2e12], "bf16": [4e12]}
+    return {"products": {"size": 2048, "rates": rates}, "tiny-30522-fp32": case}
+
+
+def growth_figures() -> dict[str, dict]:
+    return {
+        f"batch-{rows}": {"axis": "batch", "value": rows, "seconds": [0.01 * rows] * 2,
+                          "bytes": 10**7 * rows, "failure": None, "operations": 1e9 * rows}
+        for rows in (4, 8, 16)
+    }  # fmt: skip
+
+
+@pytest.fixture
+def saved(tmp_path) -> Saved:
+    this = {"processor": "abacus", "cores": 2, "threads": "all", "memory_gb": 24, "system": "Linux",
+            "versions": {"Python": "3.11"}}  # fmt: skip
+    return Saved(tmp_path / "bench", code="c0de", machine=this)
+
+
+def test_a_page_without_figures_says_that_nothing_is_measured(saved):
+    text = page.write_page(saved, None)
+    assert text.count("Not measured") == len(page.PARTS)
+    assert text.count("| not measured | |") == len(aims.AIMS)
+    assert "2 cores of an abacus, 24 GB" in text
+
+
+def test_the_page_shows_ratios_shares_and_verdicts_of_what_was_saved(saved, tmp_path):
+    for name, figures in training_figures().items():
+        saved.put("training", name, figures)
+    for name, figures in growth_figures().items():
+        saved.put("cost", name, figures)
+    out = tmp_path / "page.md"
+    text = page.write_page(saved, out)
+    assert out.read_text(encoding="utf-8") == text
+    assert "level 3 against `transformers` | ≥ 4.00 times | 5.00 (5.00–5.00) | yes |" in text
+    assert "fastest mode against `transformers` | ≥ 8.00 times | 10.00 (10.00–10.00) | yes" in text
+    assert "level 1's time by level 2's | ≤ 1.50 times | 1.20 (1.20–1.20) | yes |" in text
+    assert "| 30,522 | fp32 | level 3 | 20,480 (" in text  # 4096 tokens in 0.2 s
+    assert "| 20% | 100 MB |" in text  # 20,480 tokens/s of 10 MFLOP by 1 TFLOP/s
+    assert "Compiled in fastest mode: 30,522 words fp32" in text
+    assert "| rows of a batch | 4, 8, 16 | 1.00 | 1.00 | 0% | 1.00 |" in text
+    for name in ("training", "cost"):
+        picture = tmp_path / f"page_{name}.png"
+        assert picture.name in text and picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_misses_its_aim_is_marked(saved):
+    figures = training_figures()
+    figures["tiny-30522-fp32"]["groups"][0]["level 3"] = made_up(0.5)
+    saved.put("training", "tiny-30522-fp32", figures["tiny-30522-fp32"])
+    text = page.write_page(saved, None)
+    assert "level 3 against `transformers` | ≥ 4.00 times | 2.00 (2.00–2.00) | **no** |" in text
+
+
+def test_a_contestant_that_failed_stands_in_the_table_with_its_reason():
+    figures = training_figures()
+    group = figures["tiny-30522-fp32"]["groups"][0]
+    group["level 3, fastest mode"] = {"seconds": [], "failure": "no compiler", "peak": None}
+    lines = training_tables.training_section(figures)
+    assert any("failed: no compiler" in line for line in lines)
+    assert numbers.ratios([group], "level 3, fastest mode", "transformers") == []
+
+
+def test_grading_of_a_hundred_is_called_an_extrapolation_until_it_is_measured(saved):
+    few = {"students": 10, "files": 24, "seconds": 300.0, "of_each": [], "said": "10 graded"}
+    saved.put("grading", "submissions-10", few)
+    text = page.write_page(saved, None)
+    assert "**extrapolated** from 10, not measured" in text and "50.0 min" in text
+    saved.put("grading", "submissions-100", {**few, "students": 100, "seconds": 2900.0})
+    assert "extrapolated" not in page.write_page(saved, None)
+
+
+def test_exponents_and_distances_are_those_of_the_curve():
+    x = [1, 2, 4, 8]
+    assert numbers.exponent(x, [3 * value**2 for value in x]) == pytest.approx(2)
+    assert numbers.distance_from_a_line(x, [5 + 2 * value for value in x]) < 1e-9
+    assert numbers.distance_from_a_line(x, [value**2 for value in x]) > 0.2
+
+
+def test_a_section_that_failed_at_one_size_shows_the_others():
+    figures = growth_figures()
+    figures["batch-32"] = {"axis": "batch", "value": 32, "seconds": [], "bytes": None,
+                           "failure": "killed by the system", "operations": 1}  # fmt: skip
+    text = "\n".join(growth_tables.growth_section(figures))
+    assert "4, 8, 16 |" in text and "Not measured: batch 32: killed by the system" in text
+
+
+# Going on.
+
+
+def test_what_is_measured_is_not_measured_again(saved):
+    calls = []
+    for _ in range(2):
+        found = saved.measured("data", "store", lambda: calls.append(1) or {"ratio": 1.0})
+        assert found == {"ratio": 1.0}
+    assert calls == [1]
+
+
+def test_a_stopped_section_goes_on_where_it_stopped(saved, monkeypatch):
+    """The second point is interrupted; the next call measures that one and the rest."""
+    asked = []
+
+    def measure(name: str) -> dict:
+        asked.append(name)
+        if name == "b" and asked.count("b") == 1:
+            raise KeyboardInterrupt
+        return {"axis": "batch", "value": 1, "failure": None}
+
+    todo = {name: lambda name=name: measure(name) for name in "abc"}
+    monkeypatch.setattr(growth, "points", lambda **_: todo)
+    with pytest.raises(KeyboardInterrupt):
+        growth.run(saved, rounds=2, full=False)
+    growth.run(saved, rounds=2, full=False)
+    assert asked == ["a", "b", "b", "c"]
+
+
+def test_another_code_or_machine_begins_anew_and_the_page_still_shows_the_older_code(saved):
+    saved.put("cost", "batch-4", growth_figures()["batch-4"])
+    newer = dataclasses.replace(saved, code="c0ffee")
+    elsewhere = dataclasses.replace(saved, machine={**saved.machine, "cores": 64})
+    quick = dataclasses.replace(saved, quick=True)
+    assert all(one.get("cost", "batch-4") is None for one in (newer, elsewhere, quick))
+    assert "with an earlier version of the code" in page.write_page(newer, None)
+    assert "earlier" not in page.write_page(saved, None)
+    assert "earlier" not in page.write_page(elsewhere, None)
+
+
+def test_a_damaged_file_is_named(saved):
+    saved.put("data", "store", {"ratio": 1.0})
+    saved.path("data", "store").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"store.json is damaged: delete it"):
+        saved.get("data", "store")
+
+
+def test_the_fingerprint_of_the_code_is_that_of_what_is_measured(monkeypatch, tmp_path):
+    for name in ("00_x/bert_x/a.py", "benchmarks/bench_report/page.py", "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1", encoding="utf-8")
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    before = machine.code_version()
+    (tmp_path / "README.md").write_text("2", encoding="utf-8")
+    (tmp_path / "benchmarks/bench_report/page.py").write_text("2", encoding="utf-8")
+    assert machine.code_version() == before
+    (tmp_path / "00_x/bert_x/a.py").write_text("2", encoding="utf-8")
+    assert machine.code_version() != before
+
+
+# The command.
+
+
+def bench(*options: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "benchmarks/bench.py", *options], cwd=ROOT,
+                          capture_output=True, text=True)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--only", "tranining"), "error: --only tranining: choose of training, encoding"),
+        (("--rounds", "1"), "error: --rounds is 1: quartiles need 2 or more"),
+        (("--out", "nowhere/page.md"), "error: --out nowhere/page.md: there is no folder nowhere"),
+    ],
+)
+def test_a_wrong_option_is_told_in_one_line(options, said):
+    done = bench(*options)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(said) and done.stderr.count("\n") == 1
+
+
+def test_a_section_alone_goes_on_and_prints_the_page(tmp_path):
+    options = ("--quick", "--only", "demo", "--figures", str(tmp_path))
+    first, second = bench(*options), bench(*options)
+    assert first.returncode == second.returncode == 0, first.stderr
+    assert "going on" not in first.stderr and "going on: 1 measurements" in second.stderr
+    assert "sizes to try the code with" in first.stdout
+    assert "[demo.md](demo.md) says" in first.stdout
+
+
+def test_a_class_is_the_solutions_of_every_exercise(tmp_path):
+    files = grading.write_class(tmp_path, 2)
+    assert files >= 24
+    students = sorted(path.name for path in tmp_path.iterdir())
+    assert students == ["student-001", "student-002"]
+    assert len(list(tmp_path.glob("student-001/*/*.py"))) == files
+
+
+def test_d2ls_setting_has_its_sizes():
+    config = models.d2l_config()
+    assert isinstance(config, BertConfig)
+    assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads,
+            config.intermediate_size, config.vocab_size) == (2, 128, 2, 256, 20_256)  # fmt: skip

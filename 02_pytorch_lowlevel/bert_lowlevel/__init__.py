@@ -12,6 +12,7 @@ training.py      a step, whole or in parts; the loop
 checks.py        a wrong tensor, named at the door
 pretrain.py      the command
 profile_step.py  where the time of a step goes
+memory.py        what autograd keeps for the way back
 bert_or_gpt.py   the same model with and without a view to the right
 pooling.py       one vector for a text: [CLS], or the mean of all tokens
 eight_birds.py   a town so small that the lowest loss can be worked out

@@ -4,10 +4,12 @@ First what each choice brings, one added to the next; then the last step but one
 operation, beside the floating point operations that the model needs.
 """
 
+import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -165,11 +167,26 @@ def kind_of(operation: str) -> str:
     return next((kind for kind, parts in KINDS.items() if any(p in name for p in parts)), "other")
 
 
+@contextmanager
+def no_remarks() -> Iterator[None]:
+    """The profiler tells stderr when it starts and stops, beneath Python, and no setting keeps it
+    quiet."""
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+        os.close(nowhere)
+
+
 def profile(run: Callable[[], None], device_type: str) -> dict[str, float]:
     """Seconds of one step by kind of work, largest first; each operation's own time alone."""
     activity = torch.profiler.ProfilerActivity
     on_gpu = device_type == "cuda"
-    with torch.profiler.profile(activities=[activity.CUDA if on_gpu else activity.CPU]) as found:
+    device = activity.CUDA if on_gpu else activity.CPU
+    with no_remarks(), torch.profiler.profile(activities=[device]) as found:
         run()
     times: Counter[str] = Counter()
     for event in found.key_averages():

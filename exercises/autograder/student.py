@@ -265,10 +265,17 @@ def describe_value(value: Any) -> str:
     if is_tensor(value) or (type(value) is np.ndarray):
         kind = "tensor" if is_tensor(value) else "array"
         return f"{kind} {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    if type(value) in (list, tuple, dict) and len(repr(value)) > 60:
+    if type(value) in (list, tuple, dict) and (holds_arrays(value) or len(repr(value)) > 60):
         return f"{type(value).__name__} of {len(value)}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def holds_arrays(tree: Any) -> bool:
+    """Whether an array lies in a list or dict: writing it out would take longer than the call."""
+    if type(tree) in (list, tuple, dict):
+        return any(map(holds_arrays, tree.values() if type(tree) is dict else tree))
+    return type(tree) is np.ndarray or is_tensor(tree)
 
 
 def _repeated(tree: Any, repetition: int) -> Any:

@@ -1,0 +1,330 @@
+"""The capstone: what moves a BERT, written by you, in place of the reference's own functions.
+
+Everything but the two functions of a layer was asked for before, with the same arguments: you may
+paste your answers to exercises 4, 5, 6, 8, 9, 10 and 11, helpers included.
+"""
+
+import math
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+Arrays = dict[str, ndarray]
+Anything = Float[ndarray, "*shape"]
+States = Float[ndarray, "batch seq hidden"]
+Vectors, Vector = Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"]
+Logits = Float[ndarray, "*slots classes"]
+Labels, SlotWeights = Int[ndarray, "*slots"], Float[ndarray, "*slots"]
+Heads = Float[ndarray, "batch heads seq head_dim"]
+Shares = Float[ndarray, "batch heads seq seq"]
+Mask = Int[ndarray, "batch seq"]  # 1 for a token, 0 for padding
+
+IGNORED = -100  # the label of a token that nobody asks about
+
+# --- New: a whole layer, and the way back through it ---
+
+
+def layer_forward(
+    x: States, attention_mask: Mask, weights: Arrays, *, heads: int, eps: float = 1e-12,
+    approximation: str = "none",
+) -> States:  # fmt: skip
+    """One layer of the encoder (Devlin et al. 2018, section 3; Vaswani et al. 2017, section 3.1),
+    without dropout. `weights` are the layer's own, under BERT's names:
+
+    attention.self.query, .key, .value; attention.output.dense, attention.output.LayerNorm;
+    intermediate.dense; output.dense, output.LayerNorm; each with .weight (out, in) and .bias.
+    """
+    # begin solution
+    return run(x, attention_mask, weights, heads, eps, approximation)["out"]
+    # end solution
+
+
+def layer_backward(
+    dout: States, x: States, attention_mask: Mask, weights: Arrays, *, heads: int,
+    eps: float = 1e-12, approximation: str = "none",
+) -> tuple[States, Arrays]:  # fmt: skip
+    """The gradients for `x` and for every array of `weights`, under its name, given the gradient
+    `dout` for the result of `layer_forward` with the same arguments."""
+    # begin solution
+    # All that the way back needs is made again from x. That is a second forward for every layer,
+    # and it is how models are trained whose activations do not fit into memory.
+    kept = run(x, attention_mask, weights, heads, eps, approximation)
+    grads = {}
+    # From here on the lines of `run`, the last one first.
+    scale = weights["output.LayerNorm.weight"]
+    dsum, *found = layer_norm_backward(dout, kept["second sum"], scale, eps)
+    grads["output.LayerNorm.weight"], grads["output.LayerNorm.bias"] = found
+    dwide = linear_backward(dsum, kept["wide"], weights, "output.dense", grads)
+    dwide = gelu_backward(dwide, kept["before gelu"], approximation)
+    # A sum hands its gradient to both of its parts: `middle` gets it through the feed-forward part
+    # and once more directly. Whoever forgets the direct way cuts the residual connection, along
+    # which the gradient reaches the lowest layers at all.
+    dmiddle = dsum + linear_backward(dwide, kept["middle"], weights, "intermediate.dense", grads)
+
+    scale = weights["attention.output.LayerNorm.weight"]
+    dsum, *found = layer_norm_backward(dmiddle, kept["first sum"], scale, eps)
+    grads["attention.output.LayerNorm.weight"], grads["attention.output.LayerNorm.bias"] = found
+    dcontext = linear_backward(dsum, kept["context"], weights, "attention.output.dense", grads)
+    # Merging only moves numbers about, so its backward is splitting, and the other way about.
+    dprojected = attention_backward(split(dcontext, heads), *kept["projected"], kept["shares"])
+    # x was used four times: as query, key, value and residual. Its gradient is a sum of four.
+    dx = dsum
+    for role, d in zip(ROLES, dprojected, strict=True):
+        dx = dx + linear_backward(merge(d), x, weights, f"attention.self.{role}", grads)
+    return dx, grads
+    # end solution
+
+
+# begin solution
+ROLES = ("query", "key", "value")
+
+
+def run(x, attention_mask, weights, heads, eps, approximation) -> dict:
+    """A layer, with everything that its backward asks for."""
+    projected = [split(linear(x, weights, f"attention.self.{role}"), heads) for role in ROLES]
+    context, shares = attention_forward(*projected, attention_mask)
+    context = merge(context)
+    # The norm comes last, on the sum (post-LN): BERT's choice. Before the attention (pre-LN) it is
+    # another model, which trains as well and whose weights nobody else can read.
+    first_sum = x + linear(context, weights, "attention.output.dense")
+    middle = normed(first_sum, weights, "attention.output.LayerNorm", eps)
+    before_gelu = linear(middle, weights, "intermediate.dense")
+    wide = gelu_forward(before_gelu, approximation)
+    # The residual of the second half is what entered it, not the layer's x.
+    second_sum = middle + linear(wide, weights, "output.dense")
+    return {"projected": projected, "shares": shares, "context": context, "first sum": first_sum,
+            "middle": middle, "before gelu": before_gelu, "wide": wide, "second sum": second_sum,
+            "out": normed(second_sum, weights, "output.LayerNorm", eps)}  # fmt: skip
+
+
+def normed(x, weights, name, eps):
+    return layer_norm_forward(x, weights[f"{name}.weight"], weights[f"{name}.bias"], eps)
+
+
+def linear(x, weights, name):
+    return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]  # the rows are the outputs
+
+
+def linear_backward(dout, x, weights, name, grads):
+    """The gradient for x; those of weight and bias go into `grads`."""
+    rows, drows = x.reshape(-1, x.shape[-1]), dout.reshape(-1, dout.shape[-1])
+    # (out, in), as the weight is: every vector of the batch adds dout ⊗ x. The transpose fits as
+    # well where a matrix is square, and is wrong there.
+    grads[f"{name}.weight"] = drows.T @ rows
+    grads[f"{name}.bias"] = drows.sum(axis=0)
+    return dout @ weights[f"{name}.weight"]
+
+
+def split(x, heads):
+    batch, seq, hidden = x.shape
+    # First cut the vectors, then exchange the axes. A reshape straight to (batch, heads, seq,
+    # head_dim) has the right shape and mixes the tokens.
+    return x.reshape(batch, seq, heads, hidden // heads).transpose(0, 2, 1, 3)
+
+
+def merge(x):
+    batch, heads, seq, head_dim = x.shape
+    return x.transpose(0, 2, 1, 3).reshape(batch, seq, heads * head_dim)
+
+
+# end solution
+
+# --- Exercise 4: layer norm; exercise 5: GELU ---
+
+
+def layer_norm_forward(x: Vectors, weight: Vector, bias: Vector, eps: float = 1e-12) -> Vectors:
+    """Normalise each vector over its last axis, then scale and shift."""
+    # begin solution
+    return normalize(x, eps)[0] * weight + bias
+    # end solution
+
+
+def layer_norm_backward(
+    dout: Vectors, x: Vectors, weight: Vector, eps: float = 1e-12
+) -> tuple[Vectors, Vector, Vector]:
+    """The gradients for x, weight and bias."""
+    # begin solution
+    normalized, inverse_std = normalize(x, eps)
+    over_batch = tuple(range(x.ndim - 1))
+    d = dout * weight
+    # The part along the shift and the part along the stretch are taken off: neither of the two
+    # changes a normalised vector.
+    dx = d - d.mean(-1, keepdims=True) - normalized * (d * normalized).mean(-1, keepdims=True)
+    return dx * inverse_std, (dout * normalized).sum(over_batch), dout.sum(over_batch)
+    # end solution
+
+
+def gelu_forward(x: Anything, approximation: str = "none") -> Anything:
+    """x Φ(x), by the error function ("none") or by the formula with tanh ("tanh")."""
+    # begin solution
+    if approximation == "tanh":
+        return 0.5 * x * (1 + np.tanh(SCALE * (x + CUBIC * x * x * x)))
+    return x * normal_cdf(x)
+    # end solution
+
+
+def gelu_backward(dout: Anything, x: Anything, approximation: str = "none") -> Anything:
+    """The gradient for x."""
+    # begin solution
+    if approximation == "tanh":
+        t = np.tanh(SCALE * (x + CUBIC * x * x * x))
+        slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * SCALE * (1 + 3 * CUBIC * x * x)
+    else:
+        slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    return dout * slope
+    # end solution
+
+
+# --- Exercise 6: attention ---
+
+
+def attention_forward(
+    query: Heads, key: Heads, value: Heads, attention_mask: Mask | None = None
+) -> tuple[Heads, Shares]:
+    """softmax(Q Kᵀ / √head_dim) V, and the shares; padding has a share of 0."""
+    # begin solution
+    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
+    if attention_mask is not None:
+        lowest = np.finfo(scores.dtype).min
+        scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    return shares @ value, shares
+    # end solution
+
+
+def attention_backward(
+    dcontext: Heads, query: Heads, key: Heads, value: Heads, shares: Shares
+) -> tuple[Heads, Heads, Heads]:
+    """The gradients for query, key and value."""
+    # begin solution
+    dshares = dcontext @ value.swapaxes(-1, -2)
+    dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))
+    dscores /= math.sqrt(query.shape[-1])
+    return dscores @ key, dscores.swapaxes(-1, -2) @ query, shares.swapaxes(-1, -2) @ dcontext
+    # end solution
+
+
+# --- Exercise 8: the way back into a table; exercise 9: masked cross-entropy ---
+
+
+def lookup_backward(
+    dout: Float[ndarray, "*batch hidden"], ids: Int[ndarray, "*batch"], entries: int
+) -> Float[ndarray, "entries hidden"]:
+    """The gradient for a table of `entries` rows, given that for `table[ids]`."""
+    # begin solution
+    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)
+    np.add.at(dtable, ids, dout)  # `dtable[ids] += dout` keeps only one of a word's gradients
+    return dtable
+    # end solution
+
+
+def masked_cross_entropy_forward(logits: Logits, labels: Labels, weights: SlotWeights) -> float:
+    """Σ weight · -ln softmax(logits)[label] / Σ weight."""
+    # begin solution
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    right = np.take_along_axis(shifted, labels[..., None], axis=-1)[..., 0]
+    surprise = np.log(np.exp(shifted).sum(axis=-1)) - right
+    total = weights.sum()
+    return float((surprise * weights).sum() / total) if total > 0 else 0.0
+    # end solution
+
+
+def masked_cross_entropy_backward(
+    dloss: float, logits: Logits, labels: Labels, weights: SlotWeights
+) -> Logits:
+    """The gradient for the logits."""
+    # begin solution
+    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    onehot = np.arange(logits.shape[-1]) == labels[..., None]
+    total = weights.sum()
+    scale = weights * (dloss / total) if total > 0 else np.zeros_like(weights)
+    return ((shares - onehot) * scale[..., None]).astype(logits.dtype)
+    # end solution
+
+
+# --- Exercise 10: masking; exercise 11: BERT's Adam ---
+
+
+def mask_tokens(
+    input_ids: Int[ndarray, "batch seq"], rng: np.random.Generator, *, mask_id: int,
+    vocab_size: int, special_ids: list[int], rate: float = 0.15,
+) -> tuple[Int[ndarray, "batch seq"], Int[ndarray, "batch seq"]]:  # fmt: skip
+    """The ids that the model sees, and the labels that it must find: `IGNORED` where none is."""
+    # begin solution
+    selected = ~np.isin(input_ids, special_ids) & (rng.random(input_ids.shape) < rate)
+    fate = rng.random(input_ids.shape)  # one draw for all three fates: their shares add up
+    word = rng.choice(np.setdiff1d(np.arange(vocab_size), special_ids), size=input_ids.shape)
+    shown = np.where(selected & (fate < 0.8), mask_id, input_ids)
+    shown = np.where(selected & (fate >= 0.8) & (fate < 0.9), word, shown)
+    return shown.astype(input_ids.dtype), np.where(selected, input_ids, IGNORED)
+    # end solution
+
+
+def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
+    """The rate of step 0, 1, 2, …: up to `peak` in `warmup_steps`, then in a straight line to 0."""
+    # begin solution
+    if step < warmup_steps:
+        return peak * (step + 1) / warmup_steps
+    return peak * (total_steps - step) / (total_steps - warmup_steps)
+    # end solution
+
+
+def clip_gradients(gradients: Arrays, max_norm: float) -> tuple[Arrays, float]:
+    """The gradients, scaled by one factor if their norm together is above `max_norm`, and that
+    norm before."""
+    # begin solution
+    norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
+    scale = max_norm / norm if norm > max_norm else 1.0
+    return {name: g * scale for name, g in gradients.items()}, norm
+    # end solution
+
+
+def adam_step(
+    weights: Arrays, gradients: Arrays, state: dict[str, Arrays], *, learning_rate: float,
+    beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.01,
+) -> tuple[Arrays, dict[str, Arrays]]:  # fmt: skip
+    """The weights after a step, and the state {"m": …, "v": …} after it; no bias correction."""
+    # begin solution
+    moved, m, v = {}, {}, {}
+    for name, w in weights.items():
+        g = gradients[name]
+        m[name] = beta1 * state["m"][name] + (1 - beta1) * g
+        v[name] = beta2 * state["v"][name] + (1 - beta2) * g * g
+        update = m[name] / (np.sqrt(v[name]) + eps)
+        if not name.endswith("bias") and "LayerNorm" not in name:
+            update = update + weight_decay * w
+        moved[name] = w - learning_rate * update
+    return moved, {"m": m, "v": v}
+    # end solution
+
+
+# begin solution
+SCALE, CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def normal_cdf(x):
+    erf = np.vectorize(math.erf, otypes=[x.dtype])  # a Python float would make all of it float64
+    return 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def normalize(x, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)  # divides by hidden, not hidden - 1
+    inverse_std = 1 / np.sqrt(variance + eps)  # eps inside the root
+    return centred * inverse_std, inverse_std
+
+
+# Wrong answers that are common:
+# - a residual connection that is there in the forward and forgotten in the backward: the loss still
+#   falls, for the direct way is only one of two, and the curve lies above the reference's;
+# - x's gradient from the value alone, or from query, key and value without the residual;
+# - weight gradients transposed: seen only where a matrix is not square, and most are;
+# - the norm before the sublayer, or the layer's x as the residual of the second half;
+# - heads that are reshaped and not transposed: the model learns all the same, a little less;
+# - a backward that computes its forward again with another eps or another form of GELU;
+# - everything that the earlier exercises list. In a whole training most of it shows as a curve that
+#   is a little too high, and as nothing else: that is why each function is first put in alone.
+# end solution

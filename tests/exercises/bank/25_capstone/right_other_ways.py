@@ -1,0 +1,81 @@
+"""Other formulas for the same: variance by the mean of squares taken twice, GELU by a sigmoid, the
+optimiser with a count beside its moments, masks with a fixed number in each row."""
+
+import math
+
+import numpy as np
+
+
+def layer_norm_forward(x, weight, bias, eps=1e-12):
+    centred = x - np.mean(x, -1)[..., None]
+    std = np.sqrt(np.einsum("...i,...i->...", centred, centred) / x.shape[-1] + eps)
+    return bias + weight * (centred / std[..., None])
+
+
+def layer_norm_backward(dout, x, weight, eps=1e-12):
+    n = x.shape[-1]
+    centred = x - x.mean(-1, keepdims=True)
+    std = np.sqrt((centred**2).mean(-1, keepdims=True) + eps)
+    d = (dout * weight / std).reshape(-1, n)
+    unit = (centred / std).reshape(-1, n)
+    dx = d - d.sum(1, keepdims=True) / n - unit * ((d * unit).sum(1, keepdims=True) / n)
+    flat = dout.reshape(-1, n)
+    return dx.reshape(x.shape), np.einsum("ri,ri->i", flat, unit), np.einsum("ri->i", flat)
+
+
+def _gate(x, approximation):
+    if approximation == "none":
+        return (np.array([math.erf(v) for v in (x / 2**0.5).flat]).reshape(x.shape) + 1) / 2
+    return 1 / (1 + np.exp(-2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def gelu_forward(x, approximation="none"):
+    return (x * _gate(x, approximation)).astype(x.dtype)
+
+
+def gelu_backward(dout, x, approximation="none"):
+    gate = _gate(x, approximation)
+    if approximation == "none":
+        dgate = np.exp(-np.square(x) / 2) / math.sqrt(2 * math.pi)
+    else:
+        dgate = gate * (1 - gate) * math.sqrt(8 / math.pi) * (1 + 3 * 0.044715 * np.square(x))
+    return (dout * (gate + x * dgate)).astype(x.dtype)
+
+
+def masked_cross_entropy_backward(dloss, logits, labels, weights):
+    out = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
+    out[np.arange(len(labels)), labels] -= 1
+    out *= (dloss * weights / max(weights.sum(), 1e-30)).astype(out.dtype)[:, None]
+    return out
+
+
+def mask_tokens(input_ids, rng, *, mask_id, vocab_size, special_ids, rate=0.15):
+    shown, labels = input_ids.copy(), np.full_like(input_ids, -100)
+    ordinary = np.array([i for i in range(vocab_size) if i not in set(special_ids)])
+    for row, ids in enumerate(input_ids):
+        places = np.flatnonzero(~np.isin(ids, special_ids))
+        count = math.floor(rate * len(places) + rng.random())  # rounded so that the mean stays
+        for place in rng.permutation(places)[:count]:
+            labels[row, place], fate = ids[place], rng.integers(10)
+            if fate < 8:
+                shown[row, place] = mask_id
+            elif fate == 8:
+                shown[row, place] = rng.choice(ordinary)
+    return shown, labels
+
+
+def clip_gradients(gradients, max_norm):
+    norm = float(np.linalg.norm([np.linalg.norm(g) for g in gradients.values()]))
+    return {n: g * min(1.0, max_norm / (norm + 1e-300)) for n, g in gradients.items()}, norm
+
+
+def adam_step(weights, gradients, state, *, learning_rate, beta1=0.9, beta2=0.999, eps=1e-6,
+              weight_decay=0.01):  # fmt: skip
+    m = {n: s + (1 - beta1) * (gradients[n] - s) for n, s in state["m"].items()}
+    v = {n: s + (1 - beta2) * (gradients[n] ** 2 - s) for n, s in state["v"].items()}
+    moved = {}
+    for n, w in weights.items():
+        plain = n.endswith(".bias") or ".LayerNorm." in n or n.startswith("LayerNorm.")
+        shrunk = w if plain else w * (1 - learning_rate * weight_decay)
+        moved[n] = shrunk - learning_rate * m[n] / (np.sqrt(v[n]) + eps)
+    return moved, {"m": m, "v": v, "count": state.get("count", 0) + 1}

@@ -14,13 +14,17 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command: a `UserError` prints one line and exits with 2.
 
     A full disk can strike anywhere a file is written, so it is caught here too; Ctrl-C exits
-    with 130, as shells expect.
+    with 130, and a reader that stops reading with 141 and no word, as shells expect.
     """
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
         try:
             main(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:  # who reads, `head` say, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
         except UserError as error:
             if os.environ.get("RANK", "0") == "0":  # of many processes one says it
                 print(f"error: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Eight pieces, thirteen mistakes: each has a test of its own, which the mends of others leave as
+"""Eight pieces, fifteen mistakes: each has a test of its own, which the mends of others leave as
 it is. What depends on chance is judged on 100,000 draws or more (`checks.share`)."""
 
 import math
@@ -630,7 +630,8 @@ def collated(student, lengths, **ids):
     return out, pairs, ids
 
 
-def test_the_batch_says_what_is_padding_and_what_is_b(student):
+def right_batches(student):
+    """What came of each batch; the ids, segments and mask it should have; its [SEP]s, counted."""
     for lengths in BATCHES:
         for ids in ({}, {"cls_id": 1, "sep_id": 2, "pad_id": 3}):
             out, pairs, ids = collated(student, lengths, **ids)
@@ -643,26 +644,34 @@ def test_the_batch_says_what_is_padding_and_what_is_b(student):
                 rows[row, : len(text)] = torch.tensor(text)
                 segments[row, len(first) : len(text)] = 1
                 mask[row, : len(text)] = 1
-            checks.same(out["input_ids"], rows, of="the ids", mistakes={
-                "padding stands on the left": lambda out, rows=rows: out[:, -1].eq(102).all()
-                    and not rows[:, -1].eq(102).all()})  # fmt: skip
-            seps = torch.cumsum(rows == ids["sep_id"], 1)
-            checks.same(out["attention_mask"], mask, of="the attention mask", mistakes={
-                "the padding is found by id 0: it is pad_id": (rows != 0).long(),
-                "the mask is dropped: every token counts, padding too": torch.ones_like(mask),
-                "the mask is turned about: 1 is a token, 0 is padding": 1 - mask,
-                "the last [SEP] is hidden": mask * (seps < 2),
-                "it is made of truth values: the type is int64": (
-                    lambda out, mask=mask: bool((out == mask.bool()).all())),
-            })  # fmt: skip
-            checks.same(out["token_type_ids"], segments, of="the segment ids", mistakes={
-                "the segment ids are dropped: all tokens belong to A": torch.zeros_like(mask),
-                "padding has segment 1: it is 0 there": (seps - (rows == ids["sep_id"]).long()
-                                                         ).clamp(max=1),
-                "the [SEP] of A belongs to A": seps.clamp(max=1) * mask,
-                "the last [SEP] belongs to B: its segment is 1": segments * (seps < 2),
-                "A and B are exchanged: A is segment 0": (1 - segments) * mask,
-            })  # fmt: skip
+            yield out, rows, segments, mask, torch.cumsum(rows == ids["sep_id"], 1)
+
+
+def test_the_batch_says_what_is_padding(student):
+    for out, rows, _, mask, seps in right_batches(student):
+        checks.same(out["input_ids"], rows, of="the ids", mistakes={
+            "padding stands on the left": lambda out, rows=rows: out[:, -1].eq(102).all()
+                and not rows[:, -1].eq(102).all()})  # fmt: skip
+        checks.same(out["attention_mask"], mask, of="the attention mask", mistakes={
+            "the padding is found by id 0: it is pad_id": (rows != 0).long(),
+            "the mask is dropped: every token counts, padding too": torch.ones_like(mask),
+            "the mask is turned about: 1 is a token, 0 is padding": 1 - mask,
+            "the last [SEP] is hidden": mask * (seps < 2),
+            "it is made of truth values: the type is int64": (
+                lambda out, mask=mask: bool((out == mask.bool()).all())),
+        })  # fmt: skip
+
+
+def test_the_batch_says_what_is_b(student):
+    for out, _, segments, mask, seps in right_batches(student):
+        is_sep = torch.diff(seps, prepend=torch.zeros_like(seps[:, :1]))
+        checks.same(out["token_type_ids"], segments, of="the segment ids", mistakes={
+            "the segment ids are dropped: all tokens belong to A": torch.zeros_like(mask),
+            "padding has segment 1: it is 0 there": (seps - is_sep).clamp(max=1),
+            "the [SEP] of A belongs to A": seps.clamp(max=1) * mask,
+            "the last [SEP] belongs to B: its segment is 1": segments * (seps < 2),
+            "A and B are exchanged: A is segment 0": (1 - segments) * mask,
+        })  # fmt: skip
 
 
 def test_label_0_is_the_next_sentence(student):

@@ -331,9 +331,11 @@ def test_in_training_shares_of_attention_are_struck_out(student):
 
 def test_the_layer_hands_its_dropout_on_to_the_attention(student):
     x, mask, weights, heads = case(3, 6, 8, 2)
-    out = student.encoder_layer(
-        x, mask, weights, heads=heads, hidden_dropout=0.0, attention_dropout=0.9, training=True
-    )
+    given = dict(heads=heads, hidden_dropout=0.0, training=True)
+    checks.same(student.encoder_layer(x, mask, weights, attention_dropout=0.0, **given),
+                layer_of(x, mask, weights, heads), of="the states after the layer, with "
+                "attention_dropout=0 and hidden_dropout=0 in training")  # fmt: skip
+    out = student.encoder_layer(x, mask, weights, attention_dropout=0.9, **given)
     checks.that(not torch.allclose(out, layer_of(x, mask, weights, heads)),
                 "with attention_dropout=0.9 in training the layer gives what it gives without",
                 likely="attention_dropout or training is not handed on to self_attention"

@@ -171,6 +171,9 @@ def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
 def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
     given = dict(seed=2, examples=23, batch_size=5)
     first = [student.batch_indices(step, **given) for step in (0, 1, 6)]
+    for step, rows in zip((0, 1, 6), first, strict=True):
+        checks.that(isinstance(rows, torch.Tensor) and rows.numel() == len(set(rows.tolist())) == 5,
+                    f"step {step}: expected 5 different examples, got {rows}")  # fmt: skip
     again = [student.batch_indices(step, **given) for step in (6, 0, 1)]
     drawn = "something is remembered between calls, or drawn from a generator that is not made anew"
     checks.same(again, [first[2], first[0], first[1]], of="the indices of the same steps",

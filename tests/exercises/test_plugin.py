@@ -184,3 +184,9 @@ def test_diff_shows_the_solution_beside_ones_own_file_with_its_explanation(tmp_p
 def test_diff_of_a_file_of_no_exercise_is_told_in_a_line(tmp_path):
     done = diff(tmp_path / "other.py")
     assert done.returncode == 2 and "no exercise has a file 'other.py'" in done.stderr
+
+
+def test_a_reader_that_has_gone_gets_no_complaint():
+    command = f"{sys.executable} -m autograder diff {SOFTMAX.starter} | head -n 0"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=100)
+    assert not done.stdout and not done.stderr

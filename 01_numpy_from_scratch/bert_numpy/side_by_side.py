@@ -196,18 +196,22 @@ def begin(recipe: Recipe, functions: Functions) -> Training:
     return Training(recipe, {n: w.astype(recipe.dtype) for n, w in weights.items()}, functions)
 
 
-def side_by_side(data: PretrainingData, training: Training) -> Iterator[tuple[Losses, Losses]]:
-    """Train to the end, beside a reference that begins alike; the losses of each step of both."""
-    recipe, functions = training.recipe, training.functions
-    reference = Training(recipe, dict(training.bert.weights), {})
+def train(data: PretrainingData, *trainings: Training) -> Iterator[list[Losses]]:
+    """Train to the end, all on the batches of the first; the losses of each step."""
+    recipe, functions = trainings[0].recipe, trainings[0].functions
     for step in range(recipe.steps):
         first = step * recipe.batch_size
         with threadpool_limits(limits=1, user_api="blas"):  # the products are too small to share
             pairs = data.train.batch(np.arange(first, first + recipe.batch_size))
             rng = np.random.default_rng([recipe.seed, step])
             batch = mask_batch(pairs, rng, data, recipe, functions)
-            losses = training.step(batch, step)[0], reference.step(batch, step)[0]
+            losses = [training.step(batch, step)[0] for training in trainings]
         yield losses
+
+
+def side_by_side(data: PretrainingData, training: Training) -> Iterator[list[Losses]]:
+    """Train to the end, beside a reference that begins alike."""
+    return train(data, training, Training(training.recipe, dict(training.bert.weights), {}))
 
 
 # --- A minute or two of it ---

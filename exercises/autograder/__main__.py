@@ -57,6 +57,8 @@ class Bank:
     """run every variant in a process of its own"""
     show: bool = False
     """print what the grader said of each variant"""
+    table: bool = False
+    """put the table on the page of the exercises"""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,9 @@ def main() -> None:
     elif isinstance(choice, Generate):
         generate.main()
     elif isinstance(choice, Bank):
-        bank.run_bank(list(choice.names), in_child=choice.isolated, show=choice.show)
+        bank.run_bank(
+            list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
+        )
     else:
         bank.repeat(choice.name, runs=choice.runs)
 

@@ -9,15 +9,19 @@ differently, which take the place of the solution's.
 import runpy
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.points import ROOT, Exercise, present
+from autograder.points import EXERCISES, ROOT, Exercise, present
 from autograder.runner import PASSED, Outcome, grade, grade_in_child
 from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.progress import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
+PAGE = EXERCISES / "README.md"
+BEGIN, END = "<!-- python -m autograder bank --table -->", "<!-- end of the table -->"
 
 
 @dataclass(frozen=True)
@@ -88,18 +92,35 @@ def rows(verdicts: list[Verdict]) -> list[str]:
     """The table of kills, a row an exercise, as Markdown."""
     lines = ["| exercise | wrong answers | lose points | named | right answers | full marks |",
              "|---|---|---|---|---|---|"]  # fmt: skip
+    counts = []
     for exercise in dict.fromkeys(v.variant.exercise for v in verdicts):
         own = [v for v in verdicts if v.variant.exercise == exercise]
         wrong, right = ([v for v in own if v.variant.is_right == is_] for is_ in (False, True))
         lost, named = sum(not v.is_full for v in wrong), sum(v.is_named for v in wrong)
         full = sum(v.is_full for v in right)
-        lines.append(f"| {exercise.name} | {len(wrong)} | {lost} | {named} | {len(right)} | "
-                     f"{full} |")  # fmt: skip
-    return lines
+        counts.append((len(wrong), lost, named, len(right), full))
+        lines.append(row(exercise.name, counts[-1]))
+    return [*lines, row("together", map(sum, zip(*counts, strict=True)))]
 
 
-def run_bank(names: list[str], *, in_child: bool = False, show: bool = False) -> None:
-    """Try all variants of the named exercises (all, if none is named) and print the table.
+def row(name: str, numbers: Iterable[int]) -> str:
+    return f"| {name} | {' | '.join(map(str, numbers))} |"
+
+
+def published() -> tuple[str, str, str]:
+    """The page of the exercises: what stands before the table, the table, what stands behind it."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    table, end, behind = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"{PAGE}: no table between {BEGIN.strip()} and {END.strip()}: write both")
+    return before + begin, table, end + behind
+
+
+def run_bank(
+    names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False
+) -> None:
+    """Try all variants of the named exercises (all, if none is named) and print the table;
+    `publish` also puts it on the page of the exercises.
 
     A wrong answer that keeps its points or goes unnamed, and a right one that loses some, is
     printed with what the grader said; `show` prints the messages of all.
@@ -108,21 +129,28 @@ def run_bank(names: list[str], *, in_child: bool = False, show: bool = False) ->
     if not chosen:
         raise UserError(f"no exercise is called {', '.join(names)}: they are called like "
                         f"{present()[0].name}")  # fmt: skip
+    if publish and names:
+        raise UserError("--table is that of all exercises: name none")
     verdicts = []
-    for exercise in chosen:
-        for variant in variants(exercise):
+    every = [variant for exercise in chosen for variant in variants(exercise)]
+    with progress_bar(len(every), "answers", unit="answer") as bar:
+        for variant in every:
             verdict = try_out(variant, grade_in_child if in_child else grade)
             verdicts.append(verdict)
             as_wanted = verdict.is_full if variant.is_right else verdict.is_named
             if show or not as_wanted:
                 kind = "right" if variant.is_right else "wrong"
-                print(f"{exercise.name}, {kind}: {variant.name} "
-                      f"({'full marks' if verdict.is_full else 'loses points'})")  # fmt: skip
-                print("".join(f"    {message}\n" for message in verdict.messages))
+                marks = "full marks" if verdict.is_full else "loses points"
+                bar.write(f"{variant.exercise.name}, {kind}: {variant.name} ({marks})")
+                bar.write("".join(f"    {message}\n" for message in verdict.messages))
+            bar.update()
     print("\n".join(rows(verdicts)))
     lost = [v for v in verdicts if v.is_full != v.variant.is_right]
     if lost:
         raise UserError(f"{len(lost)} variants are graded wrongly: they stand above")
+    if publish:
+        before, _, behind = published()
+        write_atomically(PAGE, "\n".join([before, "", *rows(verdicts), "", behind]))
 
 
 def repeat(name: str, *, runs: int) -> None:

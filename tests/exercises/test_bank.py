@@ -56,3 +56,23 @@ def test_in_a_process_of_its_own_the_verdict_is_the_same(exercise):
 def test_an_edit_that_does_not_fit_the_solution_is_told():
     with pytest.raises(bank.UserError, match="'absent' stands 0 times in the solution"):
         bank.edited("x = 1", [("absent", "y")], "a mistake")
+
+
+def test_the_published_table_has_the_answers_that_the_banks_have():
+    _, table, _ = bank.published()
+    _, _, *rows, together = [
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in table.split("\n") if line
+    ]
+    there = {}
+    for name, wrong, lost, named, right, full in rows:
+        assert wrong == lost and right == full and int(named) >= 0.8 * int(wrong), name
+        there[name] = int(wrong), int(right)
+    kinds = Counter((v.exercise.name, v.is_right) for v in EVERY)
+    banks = {e.name: (kinds[e.name, False], kinds[e.name, True]) for e in EXERCISES}
+    assert there == banks, "run: python -m autograder bank --table"
+    assert int(together[1]) == sum(wrong for wrong, _ in banks.values())
+
+
+def test_the_table_is_of_all_exercises():
+    with pytest.raises(bank.UserError, match="name none"):
+        bank.run_bank(["03_softmax"], publish=True)

@@ -2,9 +2,17 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from PIL import Image
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
+
+import course_map
+from notebook_parts import ROOT, Notebook, all_notebooks
+
+from autograder.points import CATALOGUE
 
 
 def text_of(name: str) -> str:
@@ -47,3 +55,52 @@ def test_assistants_are_told_not_to_open_the_solutions_and_by_commands_that_exis
     assert "--hints" in text_of("exercises/autograder/options.py")
     for command in re.findall(r"python -m autograder (\w+)", page):
         assert f"\nclass {command.title()}:" in text_of("exercises/autograder/__main__.py")
+
+
+def test_the_map_is_of_the_course_that_is_here():
+    drawn = Image.open(ROOT / "map.png").text["Description"]
+    assert drawn == course_map.fingerprint(course_map.floors()), "python tests/course_map.py"
+
+
+def test_the_map_names_every_notebook_and_every_exercise():
+    house = course_map.floors()
+    assert sum(len(floor.notebooks) for floor in house) == len(all_notebooks())
+    assert sum(len(floor.exercises) for floor in house) == len(CATALOGUE)
+    for floor in house:
+        assert " · ".join(course_map.wrapped(floor.notebooks)) == " · ".join(floor.notebooks)
+
+
+def test_a_chapter_readme_lists_its_notebooks_in_order_with_the_times_of_the_map():
+    for folder in sorted({path.parent for path in all_notebooks()}):
+        page = (folder / "README.md").read_text(encoding="utf-8")
+        books = [path for path in all_notebooks() if path.parent == folder]
+        listed = re.findall(r"^\| \[[^\]]+\]\((\d\d_\w+\.ipynb)\)", page, re.MULTILINE)
+        assert listed == [path.name for path in books], folder.name
+        for path in books:
+            row = re.search(rf"^\|.*\({path.name}\).*$", page, re.MULTILINE)[0]
+            minutes = course_map.minutes_to_read(Notebook.read(path))
+            assert f"| {minutes} min, " in row, f"{path.name}: {minutes} min"
+
+
+def span(text: str) -> range:
+    """`03–05`, or `18` alone."""
+    first, _, last = text.partition("–")
+    return range(int(first), int(last or first) + 1)
+
+
+def test_the_twelve_weeks_hold_every_notebook_and_every_exercise_once_with_their_hours():
+    rows = re.findall(r"^\| [\d–]+ \| ([^|]+) \| ([\d–]+) \| ([^|]+) \|", text_of("TEACHING.md"),
+                      re.MULTILINE)  # fmt: skip
+    read, done = [], []
+    for chapter, exercises, hours in rows:
+        week = [one for one in CATALOGUE if int(one.name[:2]) in span(exercises)]
+        minutes = [sum(course_map.minutes_of(one.folder / "README.md") for one in week)]
+        if match := re.fullmatch(r"(\d\d): (.+)", chapter):
+            books = [path for path in all_notebooks() if path.parent.name[:2] == match[1]
+                     and int(path.name[:2]) in span(match[2])]  # fmt: skip
+            read += books
+            minutes.insert(0, sum(course_map.minutes_to_read(Notebook.read(b)) for b in books))
+        done += week
+        assert hours.startswith(" + ".join(map(course_map.hours_of, minutes))), chapter
+    assert read == list(all_notebooks())
+    assert done == list(CATALOGUE)

@@ -1,0 +1,159 @@
+"""The map of the course as a picture, and what the notebooks and exercises ask of a reader's time.
+
+    python tests/course_map.py            writes map.png and prints the hours
+
+Both are made from what is there: a new notebook or exercise wants a new map, and a test says so.
+"""
+
+import hashlib
+import io
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from notebook_parts import ROOT, Notebook, all_notebooks, without_code
+
+from autograder.points import CATALOGUE
+from bert_run.files import write_whole
+from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture, paler
+
+MAP = ROOT / "map.png"
+WORDS_A_MINUTE, LINES_A_MINUTE = 120, 5  # read to be understood; a guess, the same for all
+
+FLOORS = (
+    ("00 · Foundations", "text in, sentence pairs out; a run's folder"),
+    ("01 · NumPy from scratch", "every gradient by hand"),
+    ("02 · Low-level PyTorch", "autograd, the device, BERT beside GPT"),
+    ("03 · The paper, reproduced", "MLM and NSP, from one core to many GPUs"),
+    ("04 · Fine-tuning", "sentences, pairs, names, questions, features"),
+)
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What one chapter holds: titles of notebooks, names of exercises, and minutes for each."""
+
+    title: str
+    subject: str
+    notebooks: tuple[str, ...]
+    exercises: tuple[str, ...]
+    reading: int
+    exercising: int
+
+
+def floors() -> list[Floor]:
+    found = []
+    for number, (title, subject) in enumerate(FLOORS):
+        books = [Notebook.read(path) for path in all_notebooks()
+                 if path.parent.name.startswith(f"{number:02}")]  # fmt: skip
+        exercises = [
+            one
+            for one in CATALOGUE
+            if one.chapter == number and (one.folder / "README.md").is_file()
+        ]
+        found.append(Floor(
+            title, subject, tuple(map(short_title, books)),
+            tuple(one.name for one in exercises),
+            sum(map(minutes_to_read, books)),
+            sum(minutes_of(one.folder / "README.md") for one in exercises),
+        ))  # fmt: skip
+    return found
+
+
+def short_title(book: Notebook) -> str:
+    """`Attention by hand`, of a notebook that begins with `# 03 · Attention by hand`."""
+    return re.match(r"# (?:\d+ · )?(.+)", book.prose[0])[1].strip()
+
+
+def minutes_to_read(book: Notebook) -> int:
+    """To the next five: prose and code at one pace each."""
+    words = len(re.findall(r"[^\W\d_]+", without_code("\n".join(book.prose))))
+    lines = sum(bool(line.strip()) for cell in book.code for line in cell.source.splitlines())
+    return 5 * round((words / WORDS_A_MINUTE + lines / LINES_A_MINUTE) / 5)
+
+
+def minutes_of(readme: Path) -> int:
+    return int(re.search(r"(\d+) minutes", readme.read_text(encoding="utf-8"))[1])
+
+
+def fingerprint(house: list[Floor]) -> str:
+    """Of all that the picture says, so that a stale one is known."""
+    return hashlib.sha256(repr(house).encode()).hexdigest()[:16]
+
+
+def draw(house: list[Floor]) -> Picture:
+    """The chapters as floors, the ground floor below; what is done in each stands beside it."""
+    lines = [max(1, len(wrapped(floor.notebooks))) for floor in house]
+    heights = [0.5 + 0.165 * max(count, 2) for count in lines]
+    picture = Picture(sum(heights) + 0.1 * len(house) + 0.75, says="map of the course",
+                      arranged=False)  # fmt: skip
+    axes = picture.add_axes((0, 0, 1, 1))
+    width, height = picture.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    bottom = 0.1
+    for floor, tall, colour in zip(house, heights, COLOURS, strict=False):
+        draw_floor(axes, floor, bottom=bottom, tall=tall, colour=colour)
+        bottom += tall + 0.1
+    axes.add_patch(FancyArrowPatch((0.16, 0.2), (0.16, bottom - 0.1), arrowstyle="-|>",
+                                   mutation_scale=14, color=GREY))  # fmt: skip
+    axes.text(0.07, bottom / 2, "one level of abstraction higher", rotation=90, fontsize=8,
+              color=GREY, ha="center", va="center")  # fmt: skip
+    axes.text(0.3, bottom + 0.42, "Build BERT four times", fontsize=13, color=DARK, va="center")
+    axes.text(0.3, bottom + 0.14, "the same parameters, batch and gradients on all levels; "
+              "one folder opens everywhere, in transformers too",
+              fontsize=8, color=GREY, va="center")  # fmt: skip
+    return picture
+
+
+def draw_floor(axes, floor: Floor, *, bottom: float, tall: float, colour: str) -> None:
+    axes.add_patch(FancyBboxPatch((0.32, bottom + 0.03), 7.5, tall - 0.06, edgecolor=colour,
+                                  facecolor=paler(colour, 0.18),
+                                  boxstyle="round,pad=0.02,rounding_size=0.08"))  # fmt: skip
+    top = bottom + tall - 0.19
+    axes.text(0.42, top, floor.title, fontsize=11, color=DARK, va="center", weight="bold")
+    axes.text(3.0, top, floor.subject, fontsize=9, color=DARK, va="center")
+    hours = f"{hours_of(floor.reading)} h reading · {hours_of(floor.exercising)} h exercises"
+    axes.text(7.74, top, hours, fontsize=8, color=GREY, va="center", ha="right")
+    for number, line in enumerate(wrapped(floor.notebooks) or ["notebooks to come"]):
+        axes.text(0.42, top - 0.24 - 0.165 * number, line, fontsize=8, color=DARK, va="center")
+    numbers = [name[:2] for name in floor.exercises]
+    says = f"exercises {numbers[0]} to {numbers[-1]}" if numbers else "no exercises"
+    axes.text(7.74, top - 0.24, says, fontsize=8, color=DARK, va="center", ha="right")
+
+
+def wrapped(titles: tuple[str, ...], room: int = 78) -> list[str]:
+    """The titles in lines of at most `room` characters, parted by dots."""
+    lines: list[str] = []
+    for title in titles:
+        if lines and len(lines[-1]) + len(title) + 3 <= room:
+            lines[-1] += " · " + title
+        else:
+            lines.append(title)
+    return lines
+
+
+def hours_of(minutes: int) -> str:
+    return f"{minutes / 60:.1f}".removesuffix(".0")
+
+
+def main() -> None:
+    house = floors()
+    buffer = io.BytesIO()
+    draw(house).savefig(buffer, format="png", dpi=DPI, metadata={"Description": fingerprint(house)})
+    with write_whole(MAP) as file:
+        file.write(buffer.getvalue())
+    for floor in house:
+        print(f"{floor.title:28} {len(floor.notebooks)} notebooks, {hours_of(floor.reading)} h; "
+              f"{len(floor.exercises)} exercises, {hours_of(floor.exercising)} h")  # fmt: skip
+    for path in all_notebooks():
+        print(f"{minutes_to_read(Notebook.read(path)):4} min  {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,5 @@
 """The tied, gathered head: scores where they are asked for, and a matrix that learns twice."""
 
-import time
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -315,20 +313,11 @@ def test_only_the_asked_positions_are_worked_on(student):
         with torch.no_grad():
             right_logits(states, everywhere, weights)
 
-    seconds = student.word_logits.seconds(states, positions, weights)
-    took = min(timed(loop) for _ in range(3))
-    checks.that(
-        seconds < took / 2,
-        f"word_logits for 4 of 128 positions took {seconds:.4f} s, the head on all of them takes "
-        f"{took:.4f} s: less than half is asked for",
+    checks.not_slower(
+        student.word_logits, states, positions, weights, loop=loop, times=0.5,
+        than="the head on all of 128 positions, where 4 are asked",
         likely="the head runs on every position, and the gathering comes after it",
-    )
-
-
-def timed(function):
-    start = time.perf_counter()
-    function()
-    return time.perf_counter() - start
+    )  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

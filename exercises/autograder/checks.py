@@ -111,10 +111,12 @@ def _in_order(tree: Any) -> Any:
 
 
 def not_slower(
-    function: Function, *args, loop: Callable[[], Any], times: float = 1.0, **kwargs
-) -> None:
-    """The function must take no longer than `times` as long as `loop`, a plain Python loop that
-    does the same, on this machine, now.
+    function: Function, *args, loop: Callable[[], Any], times: float = 1.0,
+    than: str = "a plain loop",
+    likely: str = "a Python loop over single numbers: use whole arrays at once", **kwargs,
+) -> None:  # fmt: skip
+    """The function must take no longer than `times` as long as `loop`, which does the same in a
+    slower way (`than` says which), on this machine, now.
 
     What seems too slow is measured again, both sides by turns, and the shortest times count: on a
     busy machine any single measurement may be many times too long.
@@ -129,9 +131,8 @@ def not_slower(
         if seconds <= times * took:
             return
     ratio = seconds / took
-    fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as a plain loop: at "
-         f"most {times:g} times is allowed",
-         likely="a Python loop over single numbers: use whole arrays at once")  # fmt: skip
+    fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as {than}: at most "
+         f"{times:g} times is allowed", likely=likely)  # fmt: skip
 
 
 def difference(out: Any, expected: Any, of: str, tolerance: float | None) -> str:

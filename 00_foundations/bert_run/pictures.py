@@ -38,6 +38,7 @@ KINDS = {
     "kept": "#009e73",
 }
 SETTLED_BY = {"left": BLUE, "right": ORANGE, "both": GREEN, "other": PINK}  # marks of StoryWorld
+NAMED = {"PER": BLUE, "ORG": ORANGE, "LOC": GREEN}  # the same in every picture of names
 ON_DARK = {"masked", "kept"}  # fills that want white letters
 
 PAGE = 8.0  # inches: the width of a page
@@ -157,7 +158,8 @@ def fills(kinds: Sequence[str]) -> dict[str, str]:
     """The colour of each kind that occurs: the known ones first, others as they come."""
     present = dict.fromkeys(kind for kind in kinds if kind)
     known = {kind: KINDS[kind] for kind in KINDS if kind in present}
-    known |= {kind: paler(SETTLED_BY[kind]) for kind in SETTLED_BY if kind in present}
+    fixed = SETTLED_BY | NAMED
+    known |= {kind: paler(fixed[kind]) for kind in fixed if kind in present}
     others = [kind for kind in present if kind not in known]
     return known | {kind: paler(COLOURS[i % len(COLOURS)]) for i, kind in enumerate(others)}
 

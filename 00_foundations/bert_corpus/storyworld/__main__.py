@@ -6,6 +6,7 @@ import time
 from collections import Counter
 
 from bert_corpus.storyworld import KINDS, Sentence, Story, stories
+from bert_run.errors import command
 
 RARE = 60  # a word seen less often in the report's documents is hard to learn
 
@@ -48,6 +49,7 @@ def report(documents: list[Story], seconds: float) -> str:
     return "\n".join(lines)
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser("python -m bert_corpus.storyworld", description=__doc__)
     parser.add_argument("--documents", type=int, default=50, help="how many (default 50)")

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -100,9 +101,10 @@ class Grader:
     def send_next(self) -> None:
         if self.jobs and not self.is_at_work:
             job = self.jobs[0]
-            for part in (job.student, job.exercise.name):
-                self.pipe.send_bytes(part.encode())
-            self.pipe.send_bytes(job.file)
+            with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
+                for part in (job.student, job.exercise.name):
+                    self.pipe.send_bytes(part.encode())
+                self.pipe.send_bytes(job.file)
             self.is_at_work = True
 
     def receive(self) -> tuple[Job, Done] | None:

@@ -188,7 +188,8 @@ def sandbox(tmp_path) -> Sandbox:
     return choose(candidates("none", make_box(tmp_path), [ROOT]), "none", tmp_path)
 
 
-def test_a_grader_that_is_killed_is_replaced_and_the_file_graded(sandbox, tmp_path):
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_grader_that_is_killed_is_replaced_and_the_file_graded(waits, sandbox, tmp_path):
     jobs = [[Job(name, SOFTMAX, SOLUTION.encode())] for name in ("ann", "bob", "eve")]
     found = []
     others = set(multiprocessing.active_children())
@@ -197,6 +198,8 @@ def test_a_grader_that_is_killed_is_replaced_and_the_file_graded(sandbox, tmp_pa
         if len(found) == 1:
             [grader] = set(multiprocessing.active_children()) - others
             os.kill(grader.pid, signal.SIGKILL)
+            if waits:  # until it has ended: then what is sent to it breaks the pipe
+                grader.join()
     assert found == [(name, {"passed"}) for name in ("ann", "bob", "eve")]
 
 

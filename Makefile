@@ -22,7 +22,7 @@ help:
 	@echo "make test        lint, check the formatting, run all tests"
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"
-	@echo "make bench       measure speed, memory and scale beside peers; half an hour"
+	@echo "make bench       measure speed, memory and scale beside peers; goes on where it stopped"
 	@echo "make clean       remove .venv and caches; runs/ stays"
 
 demo: $(COURSE)

@@ -26,10 +26,10 @@ import bert_lowlevel  # noqa: F401 - sets how torch treats the CPU, so it comes 
 # isort: split
 import numpy as np
 import torch
+from bench_sections.models import Work, make_batch
 
 from bert_lowlevel import model as lowlevel
 from bert_numpy.encoder import Bert
-from bert_numpy.masking import mask_tokens
 from bert_numpy.optimizer import Adam, clip_gradients
 from bert_numpy.training import Cores, batch_gradients
 from bert_run.config import BertConfig
@@ -41,7 +41,6 @@ from bert_run.settings import AdamSettings
 BATCH, SEQ, VOCAB = 512, 64, 20_000
 WARM_UP = 2
 RATE = 1e-3
-MASK_ID, FIRST_WORD = 103, 200
 MEBIBYTE = 2**20
 
 
@@ -58,25 +57,9 @@ def make_config(dropout: float) -> BertConfig:
     )
 
 
-def make_batch() -> dict[str, np.ndarray]:
-    """Random words in pairs; a fifth of the rows ends in a quarter of padding."""
-    generator = np.random.default_rng(0)
-    attention = np.ones((BATCH, SEQ), np.int64)
-    attention[::5, SEQ * 3 // 4 :] = 0
-    segments = np.zeros((BATCH, SEQ), np.int64)
-    segments[:, SEQ // 2 :] = 1
-    pairs = {
-        "input_ids": generator.integers(FIRST_WORD, VOCAB, (BATCH, SEQ)) * attention,
-        "token_type_ids": segments * attention,
-        "attention_mask": attention,
-        "next_sentence_labels": generator.integers(0, 2, BATCH),
-        "example_index": np.arange(BATCH),
-    }
-    return mask_tokens(pairs, mask_id=MASK_ID, ordinary_ids=np.arange(FIRST_WORD, VOCAB), seed=0)
-
-
 def numpy_step(dropout: float, cores: Cores) -> Callable[[], float]:
-    config, batch = make_config(dropout), make_batch()
+    config = make_config(dropout)
+    batch = make_batch(Work(config, BATCH, SEQ))
     weights = initial_weights(config, 0)
     adam = Adam.start(weights, AdamSettings(), correct_bias=True)
 
@@ -93,7 +76,10 @@ def numpy_step(dropout: float, cores: Cores) -> Callable[[], float]:
 
 def torch_step(dropout: float) -> Callable[[], float]:
     config = make_config(dropout)
-    batch = {name: torch.from_numpy(array) for name, array in make_batch().items()}
+    batch = {
+        name: torch.from_numpy(array)
+        for name, array in make_batch(Work(config, BATCH, SEQ)).items()
+    }
     weights = lowlevel.to_tensors(initial_weights(config, 0))
     groups = [
         {"params": [w for n, w in weights.items() if is_decayed(n)], "weight_decay": 0.01},

@@ -76,7 +76,10 @@ def split_batch(batch: Batch, rows: int) -> list[Batch]:
 
 
 def rows_in_a_part(batch: Batch) -> int:
-    return max(1, TOKENS_IN_A_PART // batch["input_ids"].shape[1])
+    """Two parts at least, so that small batches keep two cores busy. How many cores there are is
+    not asked: dropout, which each part draws for itself, must be the same on every machine."""
+    rows, seq_length = batch["input_ids"].shape
+    return max(1, min(TOKENS_IN_A_PART // seq_length, -(-rows // 2)))
 
 
 def batch_gradients(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ import tyro
 from tokenizers import Encoding
 from tyro.conf import Positional
 
-from bert_paper.device import choose_device
+from bert_paper.device import choose_device, choose_precision, mixed_precision
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.files import write_whole
@@ -36,6 +37,9 @@ class EncodeSettings:
     """a file with one text a line; a tab parts the two sentences of a pair"""
     batch_size: int = 32
     device: str = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    """bf16 is faster where the device multiplies it faster, and the vectors differ in the third
+    digit; auto takes it there"""
 
     def __post_init__(self) -> None:
         if self.out.suffix not in (".npz", ".npy"):
@@ -89,14 +93,19 @@ def collate(encodings: list[Encoding], length: int, pad_id: int) -> dict[str, np
 
 @torch.no_grad()
 def encode(
-    pretrained: Pretrained, texts: Texts, *, batch_size: int = 32, progress: bool = False
+    pretrained: Pretrained,
+    texts: Texts,
+    *,
+    batch_size: int = 32,
+    precision: torch.dtype = torch.float32,
+    progress: bool = False,
 ) -> dict[str, np.ndarray]:
     """Contextual vectors of many texts, in their order, padded to the longest.
 
-    Texts of like length are computed together, so little work goes into padding. Returns
-    `input_ids`, `token_type_ids`, `attention_mask` (texts, seq), `last_hidden_state`
-    (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden) unless the
-    checkpoint has no pooler.
+    Texts of like length are computed together, so little work goes into padding; the matrix
+    products in `precision`. Returns `input_ids`, `token_type_ids`, `attention_mask` (texts, seq),
+    `last_hidden_state` (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden)
+    unless the checkpoint has no pooler; vectors in float32.
     """
     model, tokenizer = pretrained.model, pretrained.tokenizer
     encodings = [tokenizer.encode(*text) for text in texts]
@@ -110,7 +119,10 @@ def encode(
 
     by_length = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
     device = next(model.parameters()).device
-    with progress_bar(len(texts), "encoding", unit="text", disable=not progress) as bar:
+    with (
+        mixed_precision(device, precision),
+        progress_bar(len(texts), "encoding", unit="text", disable=not progress) as bar,
+    ):
         for first in range(0, len(texts), batch_size):
             rows = by_length[first : first + batch_size]
             length = len(encodings[rows[-1]].ids)
@@ -120,8 +132,8 @@ def encode(
             }
             output = model.bert(**inputs)
             states = output.last_hidden_state * inputs["attention_mask"][:, :, None]
-            result["last_hidden_state"][rows, :length] = states.cpu().numpy()
-            pooled[rows] = output.pooled.cpu().numpy()
+            result["last_hidden_state"][rows, :length] = states.float().cpu().numpy()
+            pooled[rows] = output.pooled.float().cpu().numpy()
             bar.update(len(rows))
     if "pooler" not in pretrained.missing:
         result["pooler_output"] = pooled
@@ -132,8 +144,11 @@ def encode(
 def main() -> None:
     settings = tyro.cli(EncodeSettings, prog="bert-encode")
     texts = [settings.text] if settings.input is None else read_texts(settings.input)
-    pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
-    arrays = encode(pretrained, texts, batch_size=settings.batch_size, progress=len(texts) > 100)
+    device = choose_device(settings.device)
+    pretrained = open_pretrained(settings.checkpoint, device)
+    arrays = encode(pretrained, texts, batch_size=settings.batch_size,
+                    precision=choose_precision(settings.precision, device),
+                    progress=len(texts) > 100)  # fmt: skip
     if "pooler_output" not in arrays and settings.out.suffix == ".npz":
         print("note: this checkpoint has no pooler, so pooler_output is left out")
     with write_whole(settings.out) as file:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from bench_report.numbers import Figures, quartiles, ratios
 
 Sections = dict[str, dict[str, Figures]]  # of each section, the figures of each case
-FASTEST = "{}, fastest mode"
 
 
 @dataclass(frozen=True)
@@ -46,10 +45,23 @@ def step_ratio(case: str, name: str, reference: str) -> Callable[[Sections], lis
     return values
 
 
-def encoding_ratio(reference: str) -> Callable[[Sections], list[float]]:
+def fastest_ratio(case: str, kind: str, reference: str) -> Callable[[Sections], list[float]]:
+    """Of the modes in which it was measured, the one with the highest median."""
+
+    def values(sections: Sections) -> list[float]:
+        figures = sections.get("training", {}).get(case)
+        names = {name for group in figures["groups"] for name in group} if figures else set()
+        modes = [ratios(figures["groups"], name, reference) for name in names
+                 if name.partition(",")[0] == kind]  # fmt: skip
+        return max(filter(None, modes), key=lambda mode: quartiles(mode)[1], default=[])
+
+    return values
+
+
+def encoding_ratio(name: str, reference: str) -> Callable[[Sections], list[float]]:
     def values(sections: Sections) -> list[float]:
         figures = sections.get("encoding", {}).get("minilm")
-        return ratios([figures["contestants"]], "bert-encode", reference) if figures else []
+        return ratios([figures["contestants"]], name, reference) if figures else []
 
     return values
 
@@ -72,7 +84,6 @@ def minutes(case: str) -> Callable[[Sections], list[float]]:
     return values
 
 
-BEST_3 = FASTEST.format("level 3")
 TINY, TINY_BF16 = "tiny-30522-fp32", "tiny-30522-bf16"
 
 AIMS = (
@@ -80,24 +91,28 @@ AIMS = (
         step_ratio(TINY, "level 3", "transformers")),
     Aim("the same in bf16", 4.0, step_ratio(TINY_BF16, "level 3", "transformers")),
     Aim("`tiny`, 30,522 words, fp32: level 3's fastest mode against `transformers`", 8.0,
-        step_ratio(TINY, BEST_3, "transformers")),
-    Aim("the same in bf16", 8.0, step_ratio(TINY_BF16, BEST_3, "transformers")),
+        fastest_ratio(TINY, "level 3", "transformers")),
+    Aim("the same in bf16", 8.0, fastest_ratio(TINY_BF16, "level 3", "transformers")),
     Aim("`mini`, 8,192 words, fp32: level 3 against `transformers`", 1.5,
         step_ratio("mini-8192-fp32", "level 3", "transformers")),
     Aim("`base`, 30,522 words, fp32: level 3 against `transformers`", 1.25,
         step_ratio("base-30522-fp32", "level 3", "transformers")),
     Aim("`base`, 30,522 words, bf16: level 3's fastest mode against `transformers`", 1.4,
-        step_ratio("base-30522-bf16", BEST_3, "transformers")),
+        fastest_ratio("base-30522-bf16", "level 3", "transformers")),
     Aim("d2l's setting, fp32: level 3 against d2l's code", 1.5,
         step_ratio("d2l-20256-fp32", "level 3", "d2l")),
     Aim("d2l's setting, bf16: level 3's fastest mode against d2l's code", 3.0,
-        step_ratio("d2l-20256-bf16", BEST_3, "d2l")),
+        fastest_ratio("d2l-20256-bf16", "level 3", "d2l")),
     Aim("d2l's setting, fp32: level 1's time by level 2's", 1.5,
         step_ratio("d2l-20256-fp32", "level 2", "level 1"), at_least=False),
     Aim("`tiny`, 30,522 words, fp32: level 1's time by level 2's", 1.5,
         step_ratio(TINY, "level 2", "level 1"), at_least=False),
+    Aim("`base`, 8,192 words, fp32: level 1's time by level 2's", 1.5,
+        step_ratio("base-8192-fp32", "level 2", "level 1"), at_least=False),
     Aim("encoding: `bert-encode` against `transformers` padded per batch", 1.5,
-        encoding_ratio("transformers, padded")),
+        encoding_ratio("bert-encode", "transformers, padded")),
+    Aim("the same in bf16", 1.5,
+        encoding_ratio("bert-encode, bf16", "transformers, padded, bf16")),
     Aim("making pairs: share of the time of a step of `tiny`", 5.0, share_of_pairs,
         at_least=False, unit="%"),
     Aim("`make demo`", 5.0, minutes("demo"), at_least=False, unit=" minutes"),

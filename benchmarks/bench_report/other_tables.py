@@ -11,9 +11,10 @@ def encoding_section(figures: dict[str, Figures]) -> list[str]:
     lines = [
         f"{found['texts']} texts of 8 to 128 tokens, any length as likely, {found['tokens']:,} "
         "tokens in all, in random order; a model of MiniLM's sizes (6 layers of 384) with random "
-        "weights, float32, 32 texts at a time. Timed from strings to NumPy arrays. “Padded”: each "
-        "batch to its longest; “sorted”: by their length in characters before. `bert-encode` sorts "
-        "by itself and gives the vectors back in order.",
+        "weights, float32 unless said, 32 texts at a time. Timed from strings to NumPy arrays. "
+        "“Padded”: each batch to its longest; “sorted”: by their length in characters before. "
+        "`bert-encode` sorts by itself and gives the vectors back in order. In bf16 `transformers` "
+        "rounds the weights when it reads them, `bert-encode --precision bf16` within matrix products.",
         "",
         "| | sentences/s | times `transformers`, padded |",
         "|---|---|---|",

@@ -54,8 +54,8 @@ BEGIN = """# Benchmarks
 
 Compare ratios of one run, not speeds of two: what else runs on a machine changes both sides of a
 ratio alike. Medians, in brackets the quartiles. How each section measures is in
-[benchmarks/](../benchmarks/README.md). Below, “A against B” is how many times as fast as B, which
-comes as it comes, A is.
+[benchmarks/](../benchmarks/README.md). Below, “A against B” is how many times as fast as B, as B
+comes, A is; a “fastest mode” is the fastest of those in section 1.
 """
 
 

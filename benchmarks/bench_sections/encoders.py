@@ -6,6 +6,7 @@ arrays; all read 32 texts at a time.
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +20,16 @@ def texts_of(folder: Path) -> list[str]:
     return json.loads((folder / "texts.json").read_text(encoding="utf-8"))
 
 
-def bert_encode(folder: Path) -> Callable[[], float]:
+def bert_encode(folder: Path, *, precision: str = "fp32") -> Callable[[], float]:
+    from bert_paper.device import choose_device, choose_precision
     from bert_paper.encode import encode
     from bert_paper.pretrained import open_pretrained
 
+    dtype = choose_precision(precision, choose_device("cpu"))
     pretrained, texts = open_pretrained(folder), [(text,) for text in texts_of(folder)]
 
     def step() -> float:
-        arrays = encode(pretrained, texts, batch_size=BATCH)
+        arrays = encode(pretrained, texts, batch_size=BATCH, precision=dtype)
         return sum_of(arrays["last_hidden_state"])
 
     return step
@@ -41,13 +44,19 @@ def batches(texts: list[str]) -> list[list[str]]:
     return [texts[first : first + BATCH] for first in range(0, len(texts), BATCH)]
 
 
-def transformers_encode(folder: Path, *, is_sorted: bool) -> Callable[[], float]:
+def transformers_encode(
+    folder: Path, *, is_sorted: bool, precision: str = "fp32"
+) -> Callable[[], float]:
+    """In bf16 as its users have it: the weights are rounded when they are read."""
     import torch
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.BertModel.from_pretrained(folder, attn_implementation="sdpa").eval()
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+    model = transformers.BertModel.from_pretrained(
+        folder, attn_implementation="sdpa", dtype=dtype
+    ).eval()
     texts = texts_of(folder)
 
     @torch.no_grad()
@@ -58,7 +67,7 @@ def transformers_encode(folder: Path, *, is_sorted: bool) -> Callable[[], float]
         for batch in batches(ordered):
             inputs = tokenizer(batch, padding=True, return_tensors="pt")
             states = model(**inputs).last_hidden_state * inputs["attention_mask"][:, :, None]
-            total += sum_of(states.numpy())
+            total += sum_of(states.float().numpy())
         return total
 
     return step
@@ -90,7 +99,7 @@ def encoder_of_torch(folder: Path) -> Callable[[], float]:
 
 KINDS = {
     "bert-encode": bert_encode,
-    "transformers, padded": lambda folder: transformers_encode(folder, is_sorted=False),
-    "transformers, sorted": lambda folder: transformers_encode(folder, is_sorted=True),
+    "transformers, padded": partial(transformers_encode, is_sorted=False),
+    "transformers, sorted": partial(transformers_encode, is_sorted=True),
     "nn.TransformerEncoder, padded": encoder_of_torch,
 }

@@ -23,6 +23,7 @@ from bert_run.weights import save_weights
 SECTION = "encoding"
 NAMES = ("transformers, padded", "bert-encode", "transformers, sorted",
          "nn.TransformerEncoder, padded")  # fmt: skip
+BF16 = ("transformers, padded", "bert-encode", "transformers, sorted")  # measured so too
 SHORTEST, LONGEST = 8, 128  # tokens, [CLS] and [SEP] counted
 STORIES = 400
 
@@ -58,9 +59,10 @@ def write_folder(folder: Path, *, quick: bool) -> int:
 
 def measure(*, quick: bool, rounds: int) -> dict:
     contestants = [Contestant(name, name) for name in NAMES]
+    contestants += [Contestant(f"{name}, bf16", name, {"precision": "bf16"}) for name in BF16]
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as name,
-        progress_bar(len(NAMES) * (rounds + 1), "encoding", unit="turn") as bar,
+        progress_bar(len(contestants) * (rounds + 1), "encoding", unit="turn") as bar,
     ):
         folder = Path(name)
         tokens = write_folder(folder, quick=quick)

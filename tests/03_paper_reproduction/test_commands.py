@@ -118,6 +118,21 @@ def test_encode_writes_a_file_of_many_texts_in_their_order(call, small_run, tmp_
         assert np.array_equal(arrays[name], expected[name]), name
 
 
+def test_encode_in_bf16_gives_float32_vectors_that_differ_by_its_rounding(
+    call, small_run, tmp_path
+):
+    texts = [("a bird calls my friend .",), ("the cat", "sees the river .")]
+    pretrained = open_pretrained(small_run)
+    exact, rounded = encode(pretrained, texts), encode(pretrained, texts, precision=torch.bfloat16)
+    for name in ("last_hidden_state", "pooler_output"):
+        assert rounded[name].dtype == np.float32
+        assert 0 < np.abs(rounded[name] - exact[name]).max() < 0.05, name
+    code, _, err = call("bert-encode", *texts[1], "--checkpoint", small_run, "--precision", "bf16",
+                        "--out", tmp_path / "v.npy")  # fmt: skip
+    assert code == 0, err
+    assert np.abs(np.load(tmp_path / "v.npy")[0] - exact["last_hidden_state"][1]).max() < 0.05
+
+
 def test_encode_writes_npy_with_the_last_layer_alone(call, small_run, tmp_path):
     code, _, err = call("bert-encode", "a bird", "the dog", "--checkpoint", small_run, "--out",
                         tmp_path / "v.npy")  # fmt: skip

@@ -14,7 +14,7 @@ def encoding_section(figures: dict[str, Figures]) -> list[str]:
         "weights, float32 unless said, 32 texts at a time. Timed from strings to NumPy arrays. "
         "“Padded”: each batch to its longest; “sorted”: by their length in characters before. "
         "`bert-encode` sorts by itself and gives the vectors back in order. In bf16 `transformers` "
-        "rounds the weights when it reads them, `bert-encode --precision bf16` within matrix products.",
+        "rounds the weights when it reads them, `bert-encode --precision bf16` within products.",
         "",
         "| | sentences/s | times `transformers`, padded |",
         "|---|---|---|",

@@ -161,11 +161,18 @@ def repeat(name: str, *, runs: int) -> None:
     solution = exercise.solution.read_text(encoding="utf-8")
     right = [Variant(exercise, "solution", True, solution)]
     right += [variant for variant in variants(exercise) if variant.is_right]
-    for variant in right:
-        failures = 0
-        for repetition in range(runs):
-            verdict = try_out(variant, lambda e, p, r=repetition: grade(e, p, repetition=r))
-            failures += not verdict.is_full
-            if not verdict.is_full:
-                print("\n".join(verdict.messages))
-        print(f"{variant.name}: {runs} runs, {failures} failures")
+    failures = 0
+    with progress_bar(len(right) * runs, exercise.name, unit="run") as bar:
+        for variant in right:
+            of_this = 0
+            for repetition in range(runs):
+                verdict = try_out(variant, lambda e, p, r=repetition: grade(e, p, repetition=r))
+                if not verdict.is_full:
+                    of_this += 1
+                    bar.write(f"{variant.name}, run {repetition}")
+                    bar.write("".join(f"    {message}\n" for message in verdict.messages))
+                bar.update()
+            bar.write(f"{variant.name}: {runs} runs, {of_this} failures")
+            failures += of_this
+    if failures:
+        raise UserError(f"{failures} runs of right answers failed: a bound is too narrow")

@@ -8,7 +8,7 @@ import pytest
 from autograder import bank
 from autograder.bank import Variant, try_out
 from autograder.points import present
-from autograder.runner import grade_in_child
+from autograder.runner import Outcome, grade_in_child
 
 EXERCISES = present()
 EVERY = [variant for exercise in EXERCISES for variant in bank.variants(exercise)]
@@ -51,6 +51,23 @@ def test_in_a_process_of_its_own_the_verdict_is_the_same(exercise):
         assert [o.outcome for o in here.outcomes] == [o.outcome for o in there.outcomes], (
             f"{variant.name}\n{here.messages}\n{there.messages}"
         )
+
+
+def test_repeat_draws_anew_each_time_and_names_the_run_that_failed(monkeypatch, capfd):
+    """A right answer that fails with the draws of run 1, as with a bound that is too narrow."""
+    drawn = []
+
+    def unlucky(exercise, path, *, repetition):
+        drawn.append(repetition)
+        outcome = "failed" if repetition == 1 and len(drawn) == 2 else "passed"
+        return [Outcome("test_share", outcome, "0.7 of 0.5")]
+
+    monkeypatch.setattr(bank, "grade", unlucky)
+    with pytest.raises(bank.UserError, match="1 runs of right answers failed"):
+        bank.repeat("03_softmax", runs=3)
+    assert drawn[:3] == [0, 1, 2] and len(drawn) % 3 == 0
+    told = "".join(capfd.readouterr())
+    assert "solution, run 1\n    test_share: 0.7 of 0.5" in told and "solution: 3 runs, 1 failures" in told
 
 
 def test_an_edit_that_does_not_fit_the_solution_is_told():

@@ -23,6 +23,7 @@ DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float3
 TORCH_DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16",
                 "float32", "float64"}  # fmt: skip
 NUMPY_ONLY = {"uint16", "uint32", "uint64"}
+NUMBERS = {bool, int, float}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
 
 
@@ -92,6 +93,8 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     if value is None or kind in (bool, int, float, str):
         return value
     if kind in (list, tuple):
+        if set(map(type, value)) <= NUMBERS:  # documents are many lists of token ids
+            return {"kind": kind.__name__, "items": list(value)}
         items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
         return {"kind": kind.__name__, "items": items}
     if kind is dict:
@@ -158,8 +161,10 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
         return tree
     kind = tree["kind"]
     if kind in ("list", "tuple"):
-        items = [_restore(item, buffers, make) for item in tree["items"]]
-        return items if kind == "list" else tuple(items)
+        items = tree["items"]
+        if not set(map(type, items)) <= NUMBERS:
+            items = [_restore(item, buffers, make) for item in items]
+        return list(items) if kind == "list" else tuple(items)
     if kind == "dict":
         return {_restore(k, buffers, make): _restore(v, buffers, make) for k, v in tree["items"]}
     if kind in ("numpy", "number", "torch"):

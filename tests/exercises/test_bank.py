@@ -67,7 +67,8 @@ def test_repeat_draws_anew_each_time_and_names_the_run_that_failed(monkeypatch, 
         bank.repeat("03_softmax", runs=3)
     assert drawn[:3] == [0, 1, 2] and len(drawn) % 3 == 0
     told = "".join(capfd.readouterr())
-    assert "solution, run 1\n    test_share: 0.7 of 0.5" in told and "solution: 3 runs, 1 failures" in told
+    assert "solution, run 1\n    test_share: 0.7 of 0.5" in told
+    assert "solution: 3 runs, 1 failures" in told
 
 
 def test_an_edit_that_does_not_fit_the_solution_is_told():

@@ -25,7 +25,7 @@ def keep_freed_memory() -> None:
     if mallopt is None:
         return
     mallopt(MMAP_MAX, 0)  # what is mapped by itself goes back to the system, so nothing is
-    mallopt(TRIM_THRESHOLD, 2047 * MEBIBYTE)
+    mallopt(TRIM_THRESHOLD, -1)  # never
     mallopt(TOP_PAD, 64 * MEBIBYTE)
 
 

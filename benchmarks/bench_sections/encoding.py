@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from bench_sections.children import Contestant, measure_group
+from bench_sections.children import WARM_UP, Contestant, measure_group
 from bench_sections.saved import Saved
 from bert_corpus import storyworld
 from bert_corpus.wordpiece import save_tokenizer, train_wordpiece, vocabulary_of
@@ -62,7 +62,7 @@ def measure(*, quick: bool, rounds: int) -> dict:
     contestants += [Contestant(f"{name}, bf16", name, {"precision": "bf16"}) for name in BF16]
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as name,
-        progress_bar(len(contestants) * (rounds + 1), "encoding", unit="turn") as bar,
+        progress_bar(len(contestants) * (rounds + WARM_UP), "encoding", unit="turn") as bar,
     ):
         folder = Path(name)
         tokens = write_folder(folder, quick=quick)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_sections.children import Contestant, measure_group
+from bench_sections.children import WARM_UP, Contestant, measure_group
 from bench_sections.machine import free_memory
 from bench_sections.models import Work, d2l_config, sized, write_work
 from bench_sections.saved import Saved
@@ -168,7 +168,7 @@ def measure_products(*, quick: bool, rounds: int) -> dict:
 def run(saved: Saved, *, rounds: int, full: bool) -> None:
     saved.measured(SECTION, "products", lambda: measure_products(quick=saved.quick, rounds=rounds))
     todo = cases(quick=saved.quick, rounds=rounds)
-    turns = {case.name: sum(map(len, groups_of(case))) * (case.rounds + 1) for case in todo}
+    turns = {case.name: sum(map(len, groups_of(case))) * (case.rounds + WARM_UP) for case in todo}
     done = [case for case in todo if saved.get(SECTION, case.name)]
     with progress_bar(sum(turns.values()), "training step", unit="turn",
                       initial=sum(turns[case.name] for case in done)) as bar:  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page's section 1: tokens a second, shares of the limit, memory; as it comes, and fastest."""
+"""The page's section 1: tokens a second, shares of the limit, memory; in each mode."""
 
 import statistics
 

@@ -16,7 +16,7 @@ from bert_numpy.masking import mask_tokens
 from bert_numpy.model import losses_and_gradients
 from bert_numpy.optimizer import Adam, clip_gradients, learning_rate
 from bert_numpy.pretrain import NumpySettings, pretrain
-from bert_numpy.training import Cores, batch_gradients
+from bert_numpy.training import Cores, batch_gradients, rows_in_a_part
 from bert_paper import masking as paper_masking
 from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import pretrain as pretrain_with_torch
@@ -145,6 +145,13 @@ def test_the_parts_of_a_batch_add_up_to_the_gradient_of_the_whole(cores, rows):
     assert part_losses == pytest.approx(losses, abs=1e-12)
     for name, gradient in whole.of.items():
         assert np.abs(gradient - summed.of[name]).max() < 1e-12, name
+
+
+@pytest.mark.parametrize(("rows", "seq_length", "part"),
+                         [(512, 64, 32), (32, 128, 16), (8, 128, 4), (7, 128, 4), (1, 128, 1),
+                          (4, 4096, 1)])  # fmt: skip
+def test_a_part_fits_into_a_cache_and_a_small_batch_still_has_two(rows, seq_length, part):
+    assert rows_in_a_part({"input_ids": np.zeros((rows, seq_length), np.int64)}) == part
 
 
 def test_dropout_strikes_out_the_same_numbers_on_one_core_and_on_three():

@@ -42,14 +42,14 @@ DEMO = PretrainSettings(
     short_share=0.3,
     short_batch_size=64,
     masked_lm_prob=0.2,
-    steps=5900,
+    steps=4500,
     learning_rate=2.5e-3,
     warmup_steps=200,
     optimizer="adamw",
     adam_beta2=0.98,
-    eval_every=1475,
+    eval_every=1125,
     eval_examples=512,
-    save_every=2950,
+    save_every=2250,
 )
 PROBED_STORIES = 400
 TITLES = {

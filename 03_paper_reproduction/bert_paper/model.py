@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from bert_paper.on_cpu import Dropout, attention
 from bert_run.config import BertConfig
 from bert_run.parameters import Weights
 
@@ -31,7 +32,7 @@ class BertEmbeddings(nn.Module):
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, hidden)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, hidden)
         self.LayerNorm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(
         self, input_ids: Int[Tensor, "batch seq"], token_type_ids: Int[Tensor, "batch seq"]
@@ -61,29 +62,11 @@ class BertSelfAttention(nn.Module):
             self.split_heads(project(x)) for project in (self.query, self.key, self.value)
         )  # (batch, heads, seq, head_dim) each
         dropout = self.dropout_prob if self.training else 0.0
-        if query.dtype == torch.bfloat16 and x.device.type == "cpu":
-            context = attention_on_cpu(query, key, value, mask, dropout)
-        else:
-            context = F.scaled_dot_product_attention(query, key, value, mask, dropout)
+        context = attention(query, key, value, mask, dropout)
         return context.transpose(1, 2).flatten(2)
 
     def split_heads(self, x: Tensor) -> Float[Tensor, "batch heads seq head_dim"]:
         return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
-
-
-def attention_on_cpu(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
-) -> Float[Tensor, "batch heads seq head_dim"]:
-    """Attention of bfloat16 vectors, in float32 where torch's kernels for the CPU are faster so.
-
-    On short sequences the bfloat16 one takes up to 3.4 times as long (batch 64, 4 heads, length
-    128, forward and backward: 48 ms against 14); at 512 it is the faster one.
-    """
-    if query.shape[2] >= 384:
-        return F.scaled_dot_product_attention(query, key, value, mask, dropout)
-    query, key, value = query.float(), key.float(), value.float()
-    with torch.autocast("cpu", enabled=False):
-        return F.scaled_dot_product_attention(query, key, value, mask, dropout)
 
 
 class AddAndNorm(nn.Module):
@@ -94,7 +77,7 @@ class AddAndNorm(nn.Module):
         super().__init__()
         self.dense = nn.Linear(in_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        self.dropout = Dropout(config.hidden_dropout_prob)
 
     def forward(
         self, x: Float[Tensor, "batch seq in"], residual: Float[Tensor, "batch seq hidden"]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 RANDOM_BITS = 16  # that settle whether a number stays; torch's own dropout spends 64
 
 
-def kept(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
+def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
     """Which numbers dropout leaves, each with probability 1 - `prob`, to the nearest 1/65,536.
 
     One draw of the generator settles four numbers, not one: 12 ms for 32,768 × 256 numbers on one
@@ -29,7 +29,7 @@ def dropout(x: Float[Tensor, "*shape"], prob: float) -> Float[Tensor, "*shape"]:
     """Zeros with probability `prob`, the rest scaled so that the mean stays."""
     if prob == 0 or x.device.type != "cpu" or torch.compiler.is_compiling():
         return F.dropout(x, prob)
-    return x * kept(x.shape, prob).to(x.dtype).mul_(1 / (1 - prob))
+    return x * dropout_mask(x.shape, prob).to(x.dtype).mul_(1 / (1 - prob))
 
 
 class Dropout(nn.Dropout):

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from bert_paper import on_cpu
 from bert_paper.model import BertForPreTraining
-from bert_paper.on_cpu import Dropout, attention, dropout, kept
+from bert_paper.on_cpu import Dropout, attention, dropout, dropout_mask
 from bert_run.config import BertConfig
 
 MANY = 2**20
@@ -38,21 +38,21 @@ def gradients(output: torch.Tensor, inputs: list[torch.Tensor]) -> list[torch.Te
 @pytest.mark.parametrize("prob", [0.01, 0.1, 0.2, 0.5, 0.9])
 def test_dropout_leaves_the_share_it_is_told_to(prob):
     torch.manual_seed(0)
-    share = kept(torch.Size([MANY]), prob).double().mean().item()
+    share = dropout_mask(torch.Size([MANY]), prob).double().mean().item()
     deviation = math.sqrt(prob * (1 - prob) / MANY)
     assert abs(share - (1 - prob)) < 4 * deviation + 2**-17  # the share is a 65,536th part
 
 
 def test_the_four_numbers_that_share_a_draw_are_kept_independently():
     torch.manual_seed(0)
-    fours = kept(torch.Size([MANY, 4]), 0.5).double()
+    fours = dropout_mask(torch.Size([MANY, 4]), 0.5).double()
     correlations = torch.corrcoef(fours.T) - torch.eye(4)
     assert correlations.abs().max() < 5 / math.sqrt(MANY)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (5, 7), (2, 3, 129)])
 def test_a_mask_has_any_shape(shape):
-    assert kept(torch.Size(shape), 0.1).shape == shape
+    assert dropout_mask(torch.Size(shape), 0.1).shape == shape
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
@@ -68,9 +68,9 @@ def test_what_dropout_leaves_is_scaled_and_so_is_its_gradient(dtype):
 
 def test_a_seed_gives_the_same_mask_and_the_next_draw_another():
     torch.manual_seed(3)
-    first, second = (kept(torch.Size([1000]), 0.5) for _ in range(2))
+    first, second = (dropout_mask(torch.Size([1000]), 0.5) for _ in range(2))
     torch.manual_seed(3)
-    assert torch.equal(first, kept(torch.Size([1000]), 0.5))
+    assert torch.equal(first, dropout_mask(torch.Size([1000]), 0.5))
     assert not torch.equal(first, second)
 
 
@@ -111,7 +111,9 @@ def test_attention_with_dropout_and_its_gradients_are_torchs_when_nothing_happen
     monkeypatch, from_the_left
 ):
     """Then everything is scaled by 1 / (1 - prob), and so the output and the gradients are."""
-    monkeypatch.setattr(on_cpu, "kept", lambda shape, prob: torch.ones(shape, dtype=torch.bool))
+    monkeypatch.setattr(
+        on_cpu, "dropout_mask", lambda shape, prob: torch.ones(shape, dtype=torch.bool)
+    )
     inputs, mask = heads(), padded(from_the_left=from_the_left)
     ours = attention(*inputs, mask, 0.2)
     torchs = F.scaled_dot_product_attention(*inputs, mask) / 0.8
@@ -123,7 +125,7 @@ def test_attention_with_dropout_and_its_gradients_are_torchs_when_nothing_happen
 def test_dropout_strikes_the_weights_of_attention_and_not_the_values(monkeypatch):
     """A token that keeps one weight w of seven returns that token's value, w / (1 - prob) times."""
     first_key = torch.arange(7) == 0
-    monkeypatch.setattr(on_cpu, "kept", lambda shape, prob: first_key.expand(shape))
+    monkeypatch.setattr(on_cpu, "dropout_mask", lambda shape, prob: first_key.expand(shape))
     query, key, value = heads()
     weights = (query @ key.mT / math.sqrt(8)).softmax(-1)
     found = attention(query, key, value, None, 0.5)

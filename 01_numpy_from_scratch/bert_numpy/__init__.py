@@ -16,3 +16,7 @@ board.py       every activation and gradient, beside torch's
 replaced.py    other functions in place of these: yours, in the last exercise
 side_by_side.py  two trainings on the same batches, one with replaced functions
 """
+
+from bert_run.cpu import keep_freed_memory
+
+keep_freed_memory()

@@ -294,11 +294,12 @@ def test_with_all_of_your_functions_the_loss_follows_the_reference(student):
 
 @pytest.mark.weight(4)
 def test_with_all_of_your_functions_a_bert_learns(student):
+    # Over 100 draws of the masks it falls by 0.48 ± 0.08, without learning by 0.01 ± 0.02.
     losses = np.array([words for ((words, _),) in train(*all_together(student, 30))])
     first, last = float(losses[0]), float(losses[-5:].mean())
-    checks.that(last < first - 0.25,
+    checks.that(last < first - 0.1,
                 f"the loss of masked words was {first:.3f} before training and is {last:.3f} after "
-                "30 steps: expected it to fall by 0.25 or more")  # fmt: skip
+                "30 steps: expected it to fall by 0.1 or more")  # fmt: skip
 
 
 def test_none_of_your_functions_leaves_anything_behind(student):

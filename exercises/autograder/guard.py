@@ -11,7 +11,6 @@ import ctypes
 import io
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -111,7 +110,7 @@ def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replie
     sys.stdin = io.StringIO()
     sys.argv = [order["file"]]
 
-    from autograder.worker import Worker, np, read_message, write_message
+    from autograder.worker import Worker, read_message, seed_everything, write_message
 
     folder = Path(settings["work"], order["exercise"])
     folder.mkdir(exist_ok=True)
@@ -121,8 +120,7 @@ def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replie
     path = folder / order["file"]
     path.write_bytes(read_message(requests))
     sys.path.extend(order["packages"])
-    random.seed(0)  # the same file is graded alike each time, as far as that lies with us
-    np.random.seed(0)
+    seed_everything(0)  # the same file is graded alike each time, as far as that lies with us
     worker = Worker(path)
     while message := read_message(requests):
         write_message(answers, worker.answer(message))

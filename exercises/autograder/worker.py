@@ -76,7 +76,7 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
         return _run_for_gradients(function, request)
     args, kwargs = request["args"], request["kwargs"]
     if request["global_seed"] is not None:
-        _seed_everything(request["global_seed"])
+        seed_everything(request["global_seed"])
     before = _global_state() if request["inspect"] else {}
     start = time.perf_counter()
     value = function(*args, **kwargs)
@@ -181,7 +181,8 @@ def _plain(tree: Any) -> Any:
     return None if is_generator or isinstance(tree, Path) else tree
 
 
-def _seed_everything(seed: int) -> None:
+def seed_everything(seed: int) -> None:
+    """The global generators; torch's begins anywhere, in each process somewhere else."""
     random.seed(seed)
     np.random.seed(seed)
     if "torch" in sys.modules:

@@ -142,6 +142,22 @@ def test_after_kill_9_the_same_call_goes_on_and_gives_the_same_bytes(graded):
     assert done[0] in before and all(p.stat().st_mtime_ns == t for p, t in before.items())
 
 
+def test_an_answer_that_draws_from_torchs_global_generator_gets_the_same_bytes_again(tmp_path):
+    """Its message counts what its own dropout has left, and torch starts with a new seed."""
+    layer = find("12_encoder_layer")
+    line = 'worked = F.dropout(dense(wide, weights, "output.dense"), hidden_dropout, training)'
+    text = layer.solution.read_text("utf-8")
+    assert line in text
+    hand_in(tmp_path / "class" / "ann", text.replace(line, line + " * 1.01"), layer)
+    told = []
+    for out in (tmp_path / "once", tmp_path / "again"):
+        done = call(tmp_path / "class", "--out", out, "--sandbox", "none")
+        assert done.returncode == 0, done.stderr
+        told.append((out / "students" / "ann" / f"{layer.name}.json").read_bytes())
+    assert b"numbers differ" in told[0]
+    assert told[0] == told[1]
+
+
 def test_only_what_has_changed_is_graded_again(tmp_path):
     hand_in(tmp_path / "class" / "ann", SOLUTION)
     hand_in(tmp_path / "class" / "bob", WRONG)

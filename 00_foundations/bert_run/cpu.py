@@ -1,4 +1,5 @@
-"""How a process of ours computes on a CPU with torch; to be settled before torch is loaded.
+"""How a process of ours computes on a CPU; with torch to be settled before torch is loaded. Level 1
+has no torch and keeps its memory alone.
 
 - Fresh memory costs as much as the arithmetic of a small model, so what a step frees is kept for
   the next one, whatever its size, and what is fresh comes in large pages. A step of the demo takes

@@ -10,14 +10,14 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-RANDOM_BITS = 16  # that settle whether a number stays; torch's own dropout spends 64
+RANDOM_BITS = 16  # that settle whether a number stays
 
 
 def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
     """Which numbers dropout leaves, each with probability 1 - `prob`, to the nearest 1/65,536.
 
-    One draw of the generator settles four numbers, not one: 12 ms for 32,768 × 256 numbers on one
-    core, where `bernoulli_` takes 53.
+    One draw of the generator settles four numbers, not one: 11 to 14 ms for 32,768 × 256 numbers,
+    where `bernoulli_` takes 53.
     """
     count = math.prod(shape)
     draws = torch.empty(math.ceil(count / 4), dtype=torch.int64).random_(-(2**63), None)

@@ -53,11 +53,11 @@ BEGIN = """# Benchmarks
 {machine}.
 
 Compare ratios of one run, not speeds of two: most of what else runs on a machine changes both sides
-of a ratio alike. What fresh memory costs at the time does not: on the machine used here the ratios
-to `transformers` with a large vocabulary were 12 in the morning and 4 in the evening
-([both runs](../benchmarks/README.md#what-fresh-memory-costs)). Medians, in brackets the quartiles.
-How each section measures is in [benchmarks/](../benchmarks/README.md). Below, “A against B” is how
-many times as fast as B, as B comes, A is; a “fastest mode” is the fastest of those in section 1.
+of a ratio alike. What fresh memory costs at the time may not
+([what that does](../benchmarks/README.md#what-fresh-memory-costs)). Medians, in brackets the
+quartiles. How each section measures is in [benchmarks/](../benchmarks/README.md). Below, “A against
+B” is how many times as fast as B, as B comes, A is; a “fastest mode” is the fastest of those in
+section 1.
 """
 
 

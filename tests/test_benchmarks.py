@@ -6,6 +6,7 @@ catches is a regression, not a busy machine. All of one guard compute in one pro
 
 import dataclasses
 import json
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from bench_sections import (  # noqa: E402
     children,
     data,
     encoding,
+    fresh_memory,
     grading,
     growth,
     machine,
@@ -205,6 +207,29 @@ def test_the_reference_is_in_every_group_and_everybody_else_in_one():
     assert len(groups) == 1  # with a terabyte
 
 
+def test_fresh_memory_takes_its_turns_with_the_contestants_and_is_none_of_them(monkeypatch):
+    asked = []
+
+    def measure_group(group, folder, *, rounds, tick):
+        asked.append([one.name for one in group])
+        return {one.name: {"seconds": [0.5] * rounds} for one in group}
+
+    monkeypatch.setattr(training, "measure_group", measure_group)
+    found = training.measure_case(training.cases(quick=True, rounds=2)[0], tick=lambda name: None)
+    assert all(names[-1] == "fresh memory" for names in asked)
+    assert all("fresh memory" not in group for group in found["groups"])
+    assert found["fresh_memory"] == [fresh_memory.MEGABYTES * 10**6 / 0.5] * 2 * len(asked)
+
+
+def test_a_turn_of_fresh_memory_is_given_every_page_anew(tmp_path):
+    step = fresh_memory.fresh_memory(tmp_path)
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        step()
+        given = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        assert given >= fresh_memory.MEGABYTES * 10**6 / 2**21  # pages are of 2 MiB at most
+
+
 def test_the_cases_are_all_sizes_vocabularies_and_precisions():
     names = {case.name for case in training.cases(quick=False, rounds=7)}
     assert names == {
@@ -227,7 +252,7 @@ def training_figures() -> dict[str, dict]:
              "level 2": made_up(0.25)}  # fmt: skip
     case = {"size": "tiny", "vocab_size": 30522, "precision": "fp32", "batch_size": 32,
             "seq_length": 128, "tokens": 4096, "operations": 1e7, "reference": "transformers",
-            "groups": [group]}  # fmt: skip
+            "groups": [group], "fresh_memory": [1e9, 2e9, 3e9]}  # fmt: skip
     rates = {"fp32": [1e12], "medium": [2e12], "bf16": [4e12]}
     return {"products": {"size": 2048, "rates": rates}, "tiny-30522-fp32": case}
 
@@ -268,6 +293,7 @@ def test_the_page_shows_ratios_shares_and_verdicts_of_what_was_saved(saved, tmp_
     assert "| 30,522 | fp32 | level 3 | 20,480 (" in text  # 4096 tokens in 0.2 s
     assert "| 20% | 100 MB |" in text  # 20,480 tokens/s of 10 MFLOP by 1 TFLOP/s
     assert "| 30,522 | fp32 | level 3, settled | 40,960 (" in text
+    assert "Fresh memory meanwhile: 2.00 (1.50–2.50) at 30,522 in fp32, in GB/s." in text
     assert "| rows of a batch | 4, 8, 16 | 1.00 | 1.00 | 0% | 1.00 |" in text
     for name in ("training", "cost"):
         picture = tmp_path / f"page_{name}.png"

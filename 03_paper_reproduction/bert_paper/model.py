@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from bert_paper.on_cpu import Dropout, attention
+from bert_paper.word_loss import weighted_cross_entropy, word_loss
 from bert_run.config import BertConfig
 from bert_run.parameters import Weights
 
@@ -211,8 +212,21 @@ class MaskedLMHead(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch hidden"], word_embeddings: Float[Tensor, "vocab hidden"]
     ) -> Float[Tensor, "*batch vocab"]:
-        x = self.transform.LayerNorm(self.transform(x))
-        return F.linear(x, word_embeddings, self.bias)
+        return F.linear(self.transformed(x), word_embeddings, self.bias)
+
+    def loss(
+        self,
+        x: Float[Tensor, "batch masks hidden"],
+        word_embeddings: Float[Tensor, "vocab hidden"],
+        words: Int[Tensor, "batch masks"],
+        weights: Float[Tensor, "batch masks"],
+    ) -> Float[Tensor, ""]:
+        """The weighted sum of the words' cross-entropies, of logits that need not all exist."""
+        x = self.transformed(x).flatten(0, 1)
+        return word_loss(x, word_embeddings, self.bias, words.flatten(), weights.flatten())
+
+    def transformed(self, x: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch hidden"]:
+        return self.transform.LayerNorm(self.transform(x))
 
 
 class PreTrainingHeads(nn.Module):
@@ -237,13 +251,21 @@ class BertForPreTraining(nn.Module):
         token_type_ids: Int[Tensor, "batch seq"],
         attention_mask: Int[Tensor, "batch seq"] | None,
         masked_lm_positions: Int[Tensor, "batch masks"],
-    ) -> tuple[Float[Tensor, "batch masks vocab"], Float[Tensor, "batch 2"]]:
+        masked_lm_ids: Int[Tensor, "batch masks"] | None = None,
+        masked_lm_weights: Float[Tensor, "batch masks"] | None = None,
+    ) -> tuple[Float[Tensor, "batch masks vocab"] | Float[Tensor, ""], Float[Tensor, "batch 2"]]:
         """Logits of both tasks. The word head sees the masked positions alone: at 15% that saves
-        most of the work of a large vocabulary."""
+        most of the work of a large vocabulary. Told which words stood there, and by 1 or 0 whether
+        each counts, it returns the sum of their losses and not their logits.
+        """
         output = self.bert(input_ids, token_type_ids, attention_mask)
         masked = gather_positions(output.last_hidden_state, masked_lm_positions)
-        words = self.bert.embeddings.word_embeddings.weight
-        return self.cls.predictions(masked, words), self.cls.seq_relationship(output.pooled)
+        words, head = self.bert.embeddings.word_embeddings.weight, self.cls.predictions
+        if masked_lm_ids is None:
+            found = head(masked, words)
+        else:
+            found = head.loss(masked, words, masked_lm_ids, masked_lm_weights)
+        return found, self.cls.seq_relationship(output.pooled)
 
 
 def gather_positions(
@@ -266,14 +288,14 @@ class Losses(NamedTuple):
 
 
 def pretraining_losses(
-    mlm_logits: Float[Tensor, "batch masks vocab"],
+    mlm: Float[Tensor, "batch masks vocab"] | Float[Tensor, ""],
     nsp_logits: Float[Tensor, "batch 2"],
     batch: dict[str, Tensor],
     *,
     mask_count: Tensor | float | None = None,
     pair_count: int | None = None,
 ) -> Losses:
-    """The paper's two losses.
+    """The paper's two losses. `mlm` are the words' logits, or the sum of their losses already.
 
     Sums over this batch are divided by `mask_count` and `pair_count`. Give those of the whole
     batch when this is one micro-batch of several: then the gradients add up to exactly those of
@@ -283,9 +305,10 @@ def pretraining_losses(
     pairs = batch["next_sentence_labels"]
     mask_count = weights.sum() if mask_count is None else mask_count
     pair_count = len(pairs) if pair_count is None else pair_count
-    each_word = F.cross_entropy(mlm_logits.flatten(0, 1), words, reduction="none")
+    if mlm.ndim:
+        mlm = weighted_cross_entropy(mlm.flatten(0, 1), words, weights)
     return Losses(
-        mlm=(each_word * weights).sum() / mask_count,
+        mlm=mlm / mask_count,
         nsp=F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count,
     )
 

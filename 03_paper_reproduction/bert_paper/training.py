@@ -79,13 +79,14 @@ def split_batch(batch: TensorBatch, size: int) -> list[TensorBatch]:
     return [{k: v[i : i + size] for k, v in batch.items()} for i in range(0, rows, size)]
 
 
-def forward(model: BertForPreTraining, batch: TensorBatch) -> tuple[Tensor, Tensor]:
-    return model(
-        batch["input_ids"],
-        batch["token_type_ids"],
-        batch["attention_mask"],
-        batch["masked_lm_positions"],
-    )
+def forward(
+    model: BertForPreTraining, batch: TensorBatch, *, told: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Both tasks' logits; of a model that is told the words, the sum of their losses instead."""
+    inputs = ["input_ids", "token_type_ids", "attention_mask", "masked_lm_positions"]
+    if told:
+        inputs += ["masked_lm_ids", "masked_lm_weights"]
+    return model(*(batch[name] for name in inputs))
 
 
 def training_step(
@@ -114,9 +115,9 @@ def training_step(
     for number, part in enumerate(parts, start=1):
         with nullcontext() if number == len(parts) else without_exchange(model):
             with mixed_precision(sums.device, precision):
-                logits = forward(model, part)
+                found = forward(model, part, told=True)
                 losses = pretraining_losses(
-                    *logits, part, mask_count=mask_count, pair_count=pair_count or rows
+                    *found, part, mask_count=mask_count, pair_count=pair_count or rows
                 )
             (total_loss(losses) * ranks.size).backward()  # the ranks' gradients are averaged
         sums += torch.stack([losses.mlm.detach(), losses.nsp.detach()])

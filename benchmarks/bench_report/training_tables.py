@@ -64,6 +64,14 @@ def products_line(products: Figures | None) -> str:
             "“medium” is float32 whose products torch may round to bfloat16.")  # fmt: skip
 
 
+def fresh_memory_line(cases: list[Figures]) -> str:
+    """GB a second of the first touch of fresh memory while each of these cases was measured."""
+    rates = [f"{with_quartiles([rate / 1e9 for rate in case['fresh_memory']], '.2f')} at "
+             f"{case['vocab_size']:,} in {case['precision']}"
+             for case in cases if case.get("fresh_memory")]  # fmt: skip
+    return f"Fresh memory meanwhile: {', '.join(rates)}, in GB/s." if rates else ""
+
+
 EXPLANATION = """\
 Everybody gets the same weights and the same masked batch, dropout as in the paper (at d2l's setting
 0.2), both losses, backward, clipping, fused AdamW; d2l's code its own model and Adam. Each computes
@@ -78,7 +86,11 @@ A name alone is what one gets who calls it: for this course with its own setting
 threads (`bert_run/cpu.py`), for the others without. “Settled” has these settings for both
 (`THP_MEM_ALLOC_ENABLE=1` among them) and in float32 “medium” products; in bf16 levels 2 and 3 are
 that as they come. “Compiled” has `torch.compile` besides. “Times the reference” is always by the
-reference as it comes."""
+reference as it comes.
+
+“Fresh memory” is how fast memory just asked for can be touched for the first time, in the same
+rounds: who does not keep what was freed depends on it
+([what it costs](../benchmarks/README.md#what-fresh-memory-costs))."""
 
 
 def training_section(figures: dict[str, Figures]) -> list[str]:
@@ -92,6 +104,7 @@ def training_section(figures: dict[str, Figures]) -> list[str]:
         lines += ["", f"**{title}**, batch {first['batch_size']}, length {first['seq_length']}; "
                       f"the reference is {first['reference']}.", ""]  # fmt: skip
         lines += table(of_size, products)
+        lines += ["", fresh_memory_line(of_size)]
         if size == "d2l":
             lines += ["", f"Pairs a second are tokens a second by {first['seq_length']}."]
     return lines

@@ -2,7 +2,8 @@
 
 Contestants of a case get the same weights and the same masked batch. Those alive at once are as
 many as fit into the memory; the reference (`transformers`, at d2l's setting d2l's code) is in every
-group, so that every ratio is of two that took turns.
+group, so that every ratio is of two that took turns. Fresh memory takes its turns with them: what
+it costs at the time decides how fast those are that do not keep theirs.
 """
 
 import tempfile
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_sections.children import WARM_UP, Contestant, measure_group
+from bench_sections.fresh_memory import MEGABYTES
 from bench_sections.machine import free_memory
 from bench_sections.models import Work, d2l_config, sized, write_work
 from bench_sections.saved import Saved
@@ -22,6 +24,7 @@ from bert_run.settings import MaskingRecipe
 SECTION = "training"
 SETTLED, COMPILED = "{}, settled", "{}, settled, compiled"
 LARGE_PAGES = {"THP_MEM_ALLOC_ENABLE": "1"}
+FRESH_MEMORY = Contestant("fresh memory", "fresh memory")
 PRODUCTS = {"fp32": "highest", "medium": "medium", "bf16": "bf16"}
 
 
@@ -98,7 +101,7 @@ def cases(*, quick: bool, rounds: int) -> list[Case]:
         Case("base", 8_192, "fp32", 8, 128, few),
         Case("base", 8_192, "bf16", 8, 128, few),
         Case("base", 30_522, "fp32", 8, 128, few, settled=ours),
-        Case("base", 30_522, "bf16", 8, 128, few, settled=theirs),
+        Case("base", 30_522, "bf16", 8, 128, few, settled=theirs, compiled=ours),
     ]
 
 
@@ -140,16 +143,21 @@ def groups_of(case: Case) -> list[list[Contestant]]:
 
 
 def measure_case(case: Case, tick: Callable[[str], object]) -> dict:
-    work, found = case.work, []
+    work, found, fresh = case.work, [], []
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         write_work(Path(name), work)
         for group in groups_of(case):
-            found.append(measure_group(group, Path(name), rounds=case.rounds, tick=tick))
+            results = measure_group(
+                [*group, FRESH_MEMORY], Path(name), rounds=case.rounds, tick=tick
+            )
+            touched = results.pop(FRESH_MEMORY.name)
+            fresh += [MEGABYTES * 10**6 / taken for taken in touched["seconds"]]
+            found.append(results)
     return {
         "size": case.size, "vocab_size": case.vocab_size, "precision": case.precision,
         "batch_size": case.batch_size, "seq_length": case.seq_length, "tokens": work.tokens,
         "operations": operations(work), "reference": case.reference,
-        "groups": found,
+        "groups": found, "fresh_memory": fresh,
     }  # fmt: skip
 
 
@@ -168,7 +176,8 @@ def measure_products(*, quick: bool, rounds: int) -> dict:
 def run(saved: Saved, *, rounds: int, full: bool) -> None:
     saved.measured(SECTION, "products", lambda: measure_products(quick=saved.quick, rounds=rounds))
     todo = cases(quick=saved.quick, rounds=rounds)
-    turns = {case.name: sum(map(len, groups_of(case))) * (case.rounds + WARM_UP) for case in todo}
+    turns = {case.name: sum(len(group) + 1 for group in groups_of(case)) * (case.rounds + WARM_UP)
+             for case in todo}  # fmt: skip
     done = [case for case in todo if saved.get(SECTION, case.name)]
     with progress_bar(sum(turns.values()), "training step", unit="turn",
                       initial=sum(turns[case.name] for case in done)) as bar:  # fmt: skip

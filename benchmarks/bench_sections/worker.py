@@ -24,6 +24,7 @@ Step = Callable[[], float | None]
 
 MODULES = {
     "products": "products",
+    "fresh memory": "fresh_memory",
     "level 1": "level_1",
     "level 2": "levels",
     "level 3": "levels",

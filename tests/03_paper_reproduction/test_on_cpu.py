@@ -82,13 +82,28 @@ def test_without_training_or_without_a_probability_everything_stays_and_nothing_
     assert torch.equal(state, torch.get_rng_state())
 
 
-def test_compiled_it_is_torchs_own_that_the_compiler_knows(monkeypatch):
-    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
-    x = torch.randn(1000)
-    torch.manual_seed(5)
-    ours = dropout(x, 0.3)
-    torch.manual_seed(5)
-    assert torch.equal(ours, F.dropout(x, 0.3))
+def test_compiled_the_same_numbers_drop_each_draw_is_another_and_the_backward_pass_draws_none(
+    shapes_unchecked,
+):
+    """A compiler may join two calls that look alike, and compute in the backward pass once more
+    what the forward pass had."""
+
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([F.gelu(dropout(x, 0.3)), F.gelu(dropout(x, 0.3))])
+
+    x = torch.randn(16, 64, requires_grad=True)
+
+    def found(function) -> tuple[torch.Tensor, torch.Tensor]:
+        torch.manual_seed(5)
+        y = function(x)
+        return y.detach(), torch.autograd.grad(y.sum(), x)[0]
+
+    backend = "aot_eager_decomp_partition"  # all that happens before machine code is made
+    compiled = found(torch.compile(twice, backend=backend, fullgraph=True))
+    for one, other in zip(compiled, found(twice), strict=True):
+        assert (one - other).abs().max() < 1e-5
+    first, second = compiled[0].chunk(2)
+    assert not torch.equal(first, second)
 
 
 def test_the_model_in_training_drops_with_it_and_steps_differ():

@@ -212,7 +212,8 @@ class MaskedLMHead(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch hidden"], word_embeddings: Float[Tensor, "vocab hidden"]
     ) -> Float[Tensor, "*batch vocab"]:
-        return F.linear(self.transformed(x), word_embeddings, self.bias)
+        x = self.transform.LayerNorm(self.transform(x))
+        return F.linear(x, word_embeddings, self.bias)
 
     def loss(
         self,
@@ -221,12 +222,9 @@ class MaskedLMHead(nn.Module):
         words: Int[Tensor, "batch masks"],
         weights: Float[Tensor, "batch masks"],
     ) -> Float[Tensor, ""]:
-        """The weighted sum of the words' cross-entropies, of logits that need not all exist."""
-        x = self.transformed(x).flatten(0, 1)
+        """The weighted sum of the words' cross-entropies, without all logits at once."""
+        x = self.transform.LayerNorm(self.transform(x)).flatten(0, 1)
         return word_loss(x, word_embeddings, self.bias, words.flatten(), weights.flatten())
-
-    def transformed(self, x: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch hidden"]:
-        return self.transform.LayerNorm(self.transform(x))
 
 
 class PreTrainingHeads(nn.Module):

@@ -18,6 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+import without_each  # noqa: E402
 from bench_report import aims, growth_tables, numbers, page, training_tables  # noqa: E402
 from bench_sections import (  # noqa: E402
     children,
@@ -237,6 +238,41 @@ def test_the_cases_are_all_sizes_vocabularies_and_precisions():
           for words in (8192, 30522) for precision in ("fp32", "bf16")),
         "d2l-20256-fp32", "d2l-20256-bf16",
     }  # fmt: skip
+
+
+# A step without each.
+
+
+def test_every_token_through_the_head_has_the_loss_of_the_masked_ones(tmp_path, monkeypatch):
+    config = models.d2l_config(300).with_changes(hidden_dropout_prob=0.0,
+                                                 attention_probs_dropout_prob=0.0)  # fmt: skip
+    models.write_work(tmp_path, models.Work(config, 4, 32))
+    from bench_sections import levels
+
+    masked = levels.level_3(tmp_path, precision="fp32")()
+    monkeypatch.setattr(levels, "read_batch", levels.read_batch)  # given back afterwards
+    without_each.every_token_through_the_head()
+    assert levels.read_batch(tmp_path)["masked_lm_ids"].shape == (4, 32)
+    assert levels.level_3(tmp_path, precision="fp32")() == pytest.approx(masked, rel=1e-6)
+
+
+def test_the_page_of_what_each_brings_has_times_and_ratios_of_rounds(monkeypatch):
+    def measure(case: str, rounds: int) -> dict[str, list[float]]:
+        ways = [name for name, way in without_each.WAYS.items() if case in way.cases]
+        return {name: [0.1 * (number + 1)] * rounds for number, name in enumerate(ways)}
+
+    monkeypatch.setattr(without_each, "measure", measure)
+    text = without_each.page(3)
+    assert "| as it is | – | 100 ms | 100 ms | 100 ms |" in text
+    head = next(line for line in text.splitlines() if line.startswith("| head on masked"))
+    assert head.endswith("| 200 ms, **2.00** (2.00–2.00) | 200 ms, **2.00** (2.00–2.00) | "
+                         "not measured |")  # fmt: skip
+
+
+def test_a_run_without_something_prints_the_seconds_of_a_step(tmp_path):
+    models.write_work(tmp_path, models.Work(models.d2l_config(300), 2, 16))
+    for left_out in ("freed memory kept", "fused AdamW"):
+        assert 0 < without_each.run(tmp_path, "bf16", left_out) < 60
 
 
 # The page, from made-up figures.

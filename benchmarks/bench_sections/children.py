@@ -74,8 +74,8 @@ class Child:
 
     def receive(self, limit: float = LIMIT) -> dict:
         watch = Timer(limit, self.process.kill)
+        begin = time.perf_counter()  # before the watch's, so that it never ends too early
         watch.start()
-        begin = time.perf_counter()
         line = self.process.stdout.readline()
         watch.cancel()
         if line:

@@ -1,6 +1,6 @@
 """`python -m autograder`: a solution beside one's own file; for authors, starters and banks."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from difflib import unified_diff
 from pathlib import Path
 
@@ -74,6 +74,26 @@ class Repeat:
     """how often"""
 
 
+@dataclass(frozen=True)
+class Mutants:
+    """For authors: grade every copy of a solution with one small change. Each must lose points, or
+    be listed as equivalent with a reason in the bank's equivalent.py.
+
+    python -m autograder mutants 03_softmax
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    only: str = ""
+    """mutants whose key contains this text"""
+    every: int = 1
+    """one mutant in so many"""
+    jobs: int = 1
+    """processes at a time"""
+    show: bool = False
+    """print which check each mutant fails, and its message"""
+
+
 def diff(file: Path) -> list[str]:
     """Lines from a student's file to the solution, comments and all."""
     exercise = next((e for e in CATALOGUE if e.file == file.name), None)
@@ -91,7 +111,9 @@ def diff(file: Path) -> list[str]:
 
 @command
 def main() -> None:
-    choice = tyro.cli(Diff | Capstone | Generate | Bank | Repeat, prog="python -m autograder")
+    choice = tyro.cli(
+        Diff | Capstone | Generate | Bank | Repeat | Mutants, prog="python -m autograder"
+    )
     if isinstance(choice, Diff):
         lines = diff(choice.file)
         print("\n".join(lines) if lines else "the same, to the letter")
@@ -105,6 +127,10 @@ def main() -> None:
         bank.run_bank(
             list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
         )
+    elif isinstance(choice, Mutants):
+        from autograder.mutation_score import run_mutants
+
+        run_mutants(**asdict(choice))
     else:
         bank.repeat(choice.name, runs=choice.runs)
 

@@ -116,6 +116,14 @@ def published() -> tuple[str, str, str]:
     return before + begin, table, end + behind
 
 
+def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
+    """Those of the names; all, if there are none."""
+    if unknown := sorted(set(names) - {e.name for e in present()}):
+        raise UserError(f"no exercise is called {', '.join(unknown)}: they are called like "
+                        f"{present()[0].name}")  # fmt: skip
+    return [e for e in present() if not names or e.name in names]
+
+
 def run_bank(
     names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False
 ) -> None:
@@ -125,10 +133,7 @@ def run_bank(
     A wrong answer that keeps its points or goes unnamed, and a right one that loses some, is
     printed with what the grader said; `show` prints the messages of all.
     """
-    chosen = [e for e in present() if not names or e.name in names]
-    if not chosen:
-        raise UserError(f"no exercise is called {', '.join(names)}: they are called like "
-                        f"{present()[0].name}")  # fmt: skip
+    chosen = chosen_exercises(names)
     if publish and names:
         raise UserError("--table is that of all exercises: name none")
     verdicts = []

@@ -22,19 +22,20 @@ from typing import Any
 from autograder.codec import BadMessage, pack, unpack
 from autograder.points import Exercise
 from autograder.processes import (
+    Stopwatch,
     adopt_orphans,
+    chain_to_latest,
     descendants,
     end_descendants,
-    last_of_chain,
-    processor_seconds,
 )
-from autograder.sandbox import ENVIRONMENT, Sandbox
+from autograder.sandbox import ENVIRONMENT, PROCESSES, Sandbox
 from autograder.student import StudentError
 
 START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
 END_SECONDS = 5.0
 LARGEST_ANSWER = 1 << 26
 WAITING = 4
+SEARCH_AFTER = 0.05  # seconds of a call; a shorter one can hide nothing that matters
 
 
 class CannotStart(BaseException):
@@ -109,9 +110,9 @@ class Cell:
             self.close()
         raise CannotStart("no worker was started")
 
-    def worker(self) -> int:
-        """The worker's process: before a student's code runs, there is one chain of processes."""
-        return last_of_chain(self.process.pid)
+    def stopwatch(self) -> Stopwatch:
+        """For the worker: before a student's code runs, there is one chain of processes."""
+        return Stopwatch(chain_to_latest(self.process.pid), self.others)
 
     def end(self) -> None:
         """End the worker and all that it started; the guard stays for the next one."""
@@ -156,7 +157,7 @@ class CellTransport:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
         self.spent = 0.0
         self.pipes: Pipes | None = None
-        self.worker = 0
+        self.stopwatch: Stopwatch | None = None
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         name, longest = request["function"], self.seconds / 4
@@ -166,21 +167,27 @@ class CellTransport:
         self._check_silence()
         if self.pipes is None:
             self.pipes = self.cell.begin(self.exercise, self.file, self.seconds)
-            self.worker = self.cell.worker()
-        message, before = pack(request), processor_seconds(self.worker)
-        start = time.monotonic()
+            self.stopwatch = self.cell.stopwatch()
+        message, start = pack(request), time.monotonic()
+        before = self.stopwatch.seconds(search=False)
 
         def worked() -> float:
-            return processor_seconds(self.worker) - before
+            search = time.monotonic() - start > SEARCH_AFTER
+            return self.stopwatch.seconds(search=search) - before
+
+        def expired() -> bool:
+            return worked() > longest or self.stopwatch.threads > 1 + PROCESSES
 
         try:
             answer = unpack(exchange(self.pipes, message, until=start + WAITING * longest,
-                                     expired=lambda: worked() > longest))  # fmt: skip
+                                     expired=expired))  # fmt: skip
         except TimeoutError:
             self.spent += longest
             self.close()
-            raise StudentError(f"{name} timed out: it was ended after {longest:g} seconds",
-                               function=name) from None  # fmt: skip
+            why = f"timed out: it was ended after {longest:g} seconds"
+            if self.stopwatch.threads > 1 + PROCESSES:
+                why = f"was ended: it started more than {PROCESSES} processes and threads"
+            raise StudentError(f"{name} {why}", function=name) from None
         except EOFError:
             self.spent += (time.monotonic() - start) / WAITING
             self.close()
@@ -190,9 +197,12 @@ class CellTransport:
             self.spent += (time.monotonic() - start) / WAITING
             self.close()
             raise
-        self.spent += max(worked(), (time.monotonic() - start) / WAITING)
+        seconds, took = worked(), (time.monotonic() - start) / WAITING
+        self.spent += max(seconds, took)
         if type(answer) is dict and type(answer.get("seconds")) is float:
-            answer["seconds"] = max(answer["seconds"], worked())  # whatever their clock says
+            if self.stopwatch.below:  # processes that it started: some may have ended unseen
+                seconds = max(seconds, took)
+            answer["seconds"] = max(answer["seconds"], seconds)  # whatever their clock says
         return answer
 
     def close(self) -> None:

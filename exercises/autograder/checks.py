@@ -6,7 +6,8 @@ common wrong answers would give: if the student's answer is one of them, the mes
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -25,17 +26,37 @@ SPEED_ROUNDS = 5  # how often a function is measured before it is called slow
 
 
 class CheckFailed(AssertionError):
-    """The student's answer is wrong; the message is for the student."""
+    """The student's answer `out` is wrong; the message is for the student."""
+
+    def __init__(self, message: str, out: Any = None) -> None:
+        super().__init__(message)
+        self.out = out
 
 
-def fail(message: str, *, likely: str = "") -> None:
-    raise CheckFailed(message + (f"\n  likely mistake: {likely}" if likely else ""))
+def _passed() -> None:
+    """What happens after a check that passes: nothing, unless `watched`."""
+
+
+@contextmanager
+def watched(passed: Callable[[], None]) -> Iterator[None]:
+    """Call `passed` after each check that passes in this context."""
+    global _passed
+    before, _passed = _passed, passed
+    try:
+        yield
+    finally:
+        _passed = before
+
+
+def fail(message: str, *, likely: str = "", out: Any = None) -> None:
+    raise CheckFailed(message + (f"\n  likely mistake: {likely}" if likely else ""), out)
 
 
 def that(condition: bool, message: str, *, likely: str = "") -> None:
     """Fail with the message unless the condition holds."""
     if not condition:
         fail(message, likely=likely)
+    _passed()
 
 
 def same(
@@ -51,7 +72,8 @@ def same(
     """
     problem = difference(out, expected, of, tolerance)
     if problem:
-        fail(problem, likely=_name(out, mistakes or {}, tolerance))
+        fail(problem, likely=_name(out, mistakes or {}, tolerance), out=out)
+    _passed()
 
 
 def parts(out: Any, *names: str) -> tuple:
@@ -72,7 +94,7 @@ def share(
     """
     low, high = central_range(total, expected)
     if low <= count <= high:
-        return
+        return _passed()
     likely = [name for name, wrong in (mistakes or {}).items()
               if (r := central_range(total, wrong)) and r[0] <= count <= r[1]]  # fmt: skip
     fail(f"{of}: expected a share of {expected:g} ({low} to {high} of {total}), got "
@@ -118,19 +140,19 @@ def not_slower(
     """The function must take no longer than `times` as long as `loop`, which does the same in a
     slower way (`than` says which), on this machine, now.
 
-    What seems too slow is measured again, both sides by turns, and the shortest times count: on a
-    busy machine any single measurement may be many times too long.
+    Both are seconds of a processor, in one thread, so that other work on the machine does not
+    count. What seems too slow is measured again, in turns, and the shortest times count.
     """
     seconds = took = math.inf
     for _ in range(SPEED_ROUNDS):
         seconds = min(seconds, function.seconds(*args, **kwargs))
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             loop()
-            took = min(took, time.perf_counter() - start)
+            took = min(took, time.process_time() - start)
         if seconds <= times * took:
             return
-    ratio = seconds / took
+    ratio = seconds / max(took, 1e-9)
     fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as {than}: at most "
          f"{times:g} times is allowed", likely=likely)  # fmt: skip
 

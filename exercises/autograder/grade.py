@@ -1,5 +1,6 @@
 """`bert-grade`: grade the work of others, without trusting it."""
 
+import csv
 import math
 import os
 import sys
@@ -125,8 +126,9 @@ def grade_missing(
     processes = settings.jobs or os.cpu_count() or 1
     with (
         progress_bar(total, "grading", unit=" files", initial=already) as bar,
-        open(settings.out / "times.csv", "a", encoding="utf-8") as times,
+        open(settings.out / "times.csv", "a", encoding="utf-8", newline="") as times,
     ):
+        rows = csv.writer(times, lineterminator="\n")
         for job, done in grade_all(jobs, sandbox, folder, processes=processes,
                                    timeout=settings.timeout):  # fmt: skip
             by_name[job.student].results[job.exercise.name] = done
@@ -135,9 +137,8 @@ def grade_missing(
             else:
                 bar.write(f"{job.student}, {job.exercise.name}: {done.outcomes[0].message}; call "
                           "again to grade it", file=sys.stderr)  # fmt: skip
-            times.write(
-                f"{gradebook.harmless(job.student)},{job.exercise.name},{done.seconds:.2f}\n"
-            )
+            rows.writerow([gradebook.harmless(job.student), job.exercise.name,
+                           f"{done.seconds:.2f}"])  # fmt: skip
             times.flush()
             bar.update()
 

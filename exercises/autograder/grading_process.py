@@ -23,12 +23,13 @@ from autograder.cell import CannotStart, Cell, CellTransport
 from autograder.codec import BadMessage
 from autograder.likeness import fingerprint
 from autograder.points import Exercise, checks_of, find, present
-from autograder.runner import NOT_RUN, Outcome, grade
+from autograder.runner import NOT_RUN, Outcome, grade, source_text
 from autograder.sandbox import Sandbox
 from autograder.student import StudentError
 from bert_run.errors import UserError
 
 TRIES = 2
+COMPARING = 20.0  # seconds, at least, for the trusted side of an exercise
 
 # What differs from run to run in a message that is otherwise the same.
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
@@ -161,14 +162,18 @@ def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float) -> D
         path.write_bytes(file)
         try:
             transport = CellTransport(cell, exercise, file, timeout)
-            outcomes = grade(exercise, path, transport=transport)
+            outcomes = grade(exercise, path, transport=transport,
+                             seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
             outcomes, sound = (
                 unsound(exercise, f"the sandbox did not start: {error}").outcomes,
                 False,
             )
     outcomes = [Outcome(o.id, o.outcome, settle(o.message, cell)) for o in outcomes]
-    text = file.decode("utf-8", "replace")
+    try:
+        text = source_text(file)
+    except (SyntaxError, UnicodeDecodeError):
+        text = file.decode("utf-8", "replace")
     return Done(outcomes, fingerprint(text), time.monotonic() - start, sound)
 
 

@@ -1,4 +1,5 @@
-"""`pytest exercises/`: grades the exercises in this process, so that a debugger works.
+"""`pytest exercises/`: grades the exercises, each in a fork of this process; with `--pdb` in this
+process itself, so that a debugger works.
 
 Each test gets `student`, whose functions are those of the student's file. At the end stands a
 table; the exit status is 0 only if every exercise that was run has full marks.
@@ -19,7 +20,16 @@ from autograder.report import (
     write_report,
 )
 from autograder.runner import PASSED, TO_DO, Outcome, judge, obstacle, run
-from autograder.student import ChildTransport, LocalTransport, Student, child_command
+from autograder.student import (
+    ChildTransport,
+    ForkTransport,
+    LocalTransport,
+    Student,
+    Transport,
+    can_fork,
+    child_command,
+    use_one_thread,
+)
 
 HINT = re.compile(r"<summary>(?P<title>.*?)</summary>(?P<text>.*?)</details>", re.DOTALL)
 
@@ -30,6 +40,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--solutions and --submission name two things to grade: take one")
     if folder and not folder.is_dir():
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
+    if can_fork():
+        use_one_thread()
     config.pluginmanager.register(Grading(config), "grading")
 
 
@@ -63,11 +75,20 @@ class Grading:
         if exercise is None:
             raise pytest.UsageError(f"{request.node.path} belongs to no exercise")
         if exercise.name not in self.students:
+            for other in self.students.values():  # its process; another call would start a new one
+                other._transport.close()
             path = self.file_of(exercise)
-            isolated = self.config.getoption("--isolated")
-            transport = ChildTransport(child_command(path)) if isolated else LocalTransport(path)
-            self.students[exercise.name] = Student(path, transport)
+            self.students[exercise.name] = Student(path, self.transport(path))
         return self.students[exercise.name]
+
+    def transport(self, path: Path) -> Transport:
+        """Where the student's code runs: in a process of its own, so that nothing it does can
+        change a check or the exit status; in this one only for a debugger."""
+        if self.config.getoption("usepdb") or self.config.getoption("trace"):
+            return LocalTransport(path)
+        if self.config.getoption("--isolated") or not can_fork():
+            return ChildTransport(child_command(path))
+        return ForkTransport(path)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

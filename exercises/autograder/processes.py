@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 SUBREAPER = 36  # of prctl(2)
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # a second
 PATIENCE = 5.0  # seconds until a killed process is gone; longer only if the disk hangs
 
 
@@ -49,28 +51,99 @@ def descendants(process: int, but: set[int]) -> set[int]:
     return found
 
 
-def last_of_chain(process: int) -> int:
-    """The child of the child and so on, the latest where there are several."""
-    children = family()
-    while below := children.get(process):
-        process = max(below)
-    return process
-
-
 def family() -> dict[int, list[int]]:
     """The children of each process; none without /proc."""
     children: dict[int, list[int]] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = status.read_text("utf-8", "replace").rpartition(")")[2].split()[1]
-            children.setdefault(int(parent), []).append(int(status.parent.name))
+    for status in all_processes():
+        children.setdefault(status.parent, []).append(status.process)
     return children
 
 
-def processor_seconds(process: int) -> float:
-    """How long a process has had a processor, as the system tells; 0 where it does not."""
+@dataclass(frozen=True)
+class Status:
+    """What the system tells of a process; times are processor seconds."""
+
+    process: int
+    parent: int
+    seconds: float  # of its threads, ended ones too
+    waited_for: float  # of its children that have ended, and theirs, if it has waited for them
+    threads: int
+
+
+def all_processes() -> list[Status]:
+    """The status of every process that we can see; none without /proc."""
+    with contextlib.suppress(OSError), os.scandir("/proc") as entries:
+        numbers = [int(entry.name) for entry in entries if entry.name.isdigit()]
+        return [status for number in numbers if (status := status_of(number))]
+    return []
+
+
+def status_of(process: int) -> Status | None:
+    """The status of one process; None if it has ended, or the system does not tell."""
     try:
-        tasks = Path(f"/proc/{process}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+        text = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
+        fields = text.rpartition(")")[2].split()
+        user, system, user_below, system_below = (int(field) for field in fields[11:15])
     except (OSError, ValueError, IndexError):
+        return None
+    return Status(process, int(fields[1]), (user + system) / TICKS,
+                  (user_below + system_below) / TICKS, int(fields[17]))  # fmt: skip
+
+
+def processor_seconds(process: int) -> float:
+    """How long a process and the children that it waited for have had a processor; 0 where the
+    system does not tell. Living threads are counted to the nanosecond, ended ones to a tick."""
+    status = status_of(process)
+    if status is None:
         return 0.0
+    living = 0.0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        tasks = Path(f"/proc/{process}/task").glob("*/schedstat")
+        living = sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+    return max(living, status.seconds) + status.waited_for
+
+
+class Stopwatch:
+    """Processor seconds and threads of a worker, with all that it starts.
+
+    `chain` are the processes from the sandbox to the worker: whatever the worker leaves behind ends
+    up with one of them. What else there is, and is none of `others`, the worker has started.
+    """
+
+    def __init__(self, chain: list[int], others: set[int]) -> None:
+        self.chain, self.others = chain, others
+        self.below: dict[int, float] = {}  # seconds of what the worker has started, when last seen
+        self.threads = 1
+        self.spent, self.start = 0.0, self._of_chain()
+
+    def seconds(self, *, search: bool) -> float:
+        """Since it was made. Only a search, which takes milliseconds, finds what is still running
+        beside the worker."""
+        if search:
+            family = [s for s in self._started() if s.process not in self.chain]
+            now = {s.process: s.seconds + s.waited_for for s in family}
+            self.spent += sum(max(0.0, now[p] - self.below.get(p, 0.0)) for p in now)
+            self.below = now
+            self.threads = sum(s.threads for s in family) + threads_of(self.chain[-1])
+        return self.spent + self._of_chain() - self.start
+
+    def _of_chain(self) -> float:
+        return sum(processor_seconds(process) for process in self.chain)
+
+    def _started(self) -> list[Status]:
+        """The processes below this one, but for `others`."""
+        every = {status.process: status for status in all_processes()}
+        return [every[p] for p in descendants(os.getpid(), self.others) if p in every]
+
+
+def threads_of(process: int) -> int:
+    status = status_of(process)
+    return status.threads if status else 0
+
+
+def chain_to_latest(process: int) -> list[int]:
+    """A process, its child, the child of that and so on, the latest where there are several."""
+    children, chain = family(), [process]
+    while below := children.get(chain[-1]):
+        chain.append(max(below))
+    return chain

@@ -5,17 +5,25 @@ not run, or was reported twice, scores nothing.
 """
 
 import ast
+import contextlib
 import importlib.util
-from collections.abc import Callable
+import io
+import math
+import signal
+import time
+import tokenize
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 
+from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.points import Check, Exercise, checks_of
 from autograder.student import (
+    CallLog,
     ChildTransport,
     LocalTransport,
     Student,
@@ -25,6 +33,7 @@ from autograder.student import (
 )
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
+ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
 ROOMS = {"bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
          "bert_finetuning", "autograder", "solutions", "exercises", "tests"}  # fmt: skip
 
@@ -43,15 +52,27 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
     if not path.is_file():
         return Outcome("", NOT_RUN, f"{path.name} is missing")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = source_text(path.read_bytes())
+    except OSError as error:
         return Outcome("", FAILED, f"{path.name} cannot be read: {error}")
+    except (SyntaxError, UnicodeDecodeError) as error:
+        return Outcome("", FAILED, f"{path.name} is not written in UTF-8, and its first lines name "
+                                   f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
     if text == starter_text(exercise, beside=path):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
     if borrowed := sorted(imported_rooms(text) - set(exercise.uses)):
         return Outcome("", FAILED, f"{path.name} imports {', '.join(borrowed)}: write what the "
                                    "exercise asks for yourself")  # fmt: skip
     return None
+
+
+def source_text(file: bytes) -> str:
+    """A file as Python reads it: with or without a byte order mark, in UTF-8 or in the encoding
+    that its first lines name. Raises `SyntaxError` or `UnicodeDecodeError`."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(file).readline)
+    if encoding not in ENCODINGS:  # of the others some take hours
+        raise SyntaxError(f"encoding {encoding}")
+    return io.StringIO(file.decode(encoding), newline=None).read()
 
 
 def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
@@ -117,9 +138,12 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, repetition: int = 0,
-    only: Callable[[Check], bool] = lambda check: True,
+    only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
 ) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise on a file, in this process or through `transport`."""
+    """Run the tests of an exercise on a file, in this process or through `transport`.
+
+    `seconds` of a processor are for the tests themselves, for all their comparisons together.
+    """
     if reason := obstacle(exercise, path):
         return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
     transport = transport or LocalTransport(path)
@@ -128,7 +152,10 @@ def grade(
     outcomes = []
     try:
         for check in filter(only, checks_of(exercise)):
-            outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+            start = time.process_time()
+            with limited(seconds):
+                outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+            seconds = max(0.01, seconds - (time.process_time() - start))
     finally:
         transport.close()
     return settled(exercise, outcomes)
@@ -141,14 +168,42 @@ def grade_in_child(exercise: Exercise, path: Path, **more) -> list[Outcome]:
 
 def run(test: Callable[[Student], None], student: Student) -> BaseException | None:
     """What the test raises. Overflow and the like in our own wrong answers is meant: no noise."""
+    student._log = CallLog()
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), checks.watched(student._log.pass_check):
             test(student)
     except CheckFailed as error:
-        return CheckFailed(f"after {student._last_call}\n{error}")
+        call = student._log.name(error.out)
+        return CheckFailed(f"after {call}\n{error}" if call else str(error))
+    except ComparesTooLong:
+        return CheckFailed("comparing this answer takes too long: is it larger than asked for?")
     except Exception as error:
         return error
     return None
+
+
+class ComparesTooLong(BaseException):
+    """No check catches it."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `ComparesTooLong` once this process, whose main thread this is, has computed for so
+    long."""
+    if seconds == math.inf:
+        yield
+        return
+
+    def stop(*_) -> None:
+        raise ComparesTooLong
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def load_test(exercise: Exercise) -> ModuleType:

@@ -6,13 +6,15 @@ same bytes are sent and read: see `codec.py`.
 """
 
 import contextlib
+import io
 import os
+import pdb
 import signal
 import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,6 +64,36 @@ class Transport(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass
+class CallLog:
+    """The calls that a test has made, so that a message can say which one gave the wrong answer."""
+
+    calls: list[tuple[Any, str]] = field(default_factory=list)  # what came, and the call in words
+    checked: int = 0  # of them were made before the last check that passed
+
+    def note(self, value: Any, words: str) -> None:
+        self.calls.append((value, words))
+
+    def pass_check(self) -> None:
+        self.checked = len(self.calls)
+
+    def name(self, out: Any) -> str:
+        """The call that gave `out`; if that cannot be told, the only one since the last check;
+        nothing if there were several."""
+        gave = {words for value, words in self.calls if out is not None and _holds(value, out)}
+        recent = {words for _, words in self.calls[self.checked :] or self.calls[-1:]}
+        found = gave if len(gave) == 1 else recent
+        return found.pop() if len(found) == 1 else ""
+
+
+def _holds(tree: Any, leaf: Any) -> bool:
+    """Whether a value is `leaf` itself, or has it in a list, tuple or dict."""
+    if tree is leaf:
+        return True
+    items = tree.values() if type(tree) is dict else tree
+    return type(tree) in (list, tuple, dict) and any(_holds(item, leaf) for item in items)
+
+
 class Student:
     """Every attribute is a function of the student's file.
 
@@ -71,6 +103,7 @@ class Student:
     def __init__(self, path: Path, transport: Transport, *, repetition: int = 0) -> None:
         self._path, self._transport, self._repetition = path, transport, repetition
         self._last_call = ""
+        self._log = CallLog()
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -132,6 +165,7 @@ class Function:
         if type(answer) is not dict or "value" not in answer:
             told = answer.get("error") if type(answer) is dict else None
             raise error_message(told, self.name, student)
+        student._log.note(answer["value"], student._last_call)
         return answer
 
 
@@ -168,13 +202,16 @@ class ChildTransport:
 
     def __init__(self, command: list[str], *, seconds: float = CALL_SECONDS, **popen) -> None:
         self.command, self.seconds, self.popen = command, seconds, popen
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen | Fork | None = None
+
+    def start(self) -> "subprocess.Popen | Fork":
+        return subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, start_new_session=True,
+                                **self.popen)  # fmt: skip
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.process is None or self.process.poll() is not None:
-            self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE,
-                                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                            start_new_session=True, **self.popen)  # fmt: skip
+            self.process = self.start()
         late = threading.Event()
         clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
         clock.start()
@@ -227,6 +264,83 @@ class ChildTransport:
         return process.wait()
 
 
+class ForkTransport(ChildTransport):
+    """The student's code in a fork of this process: what it prints is seen, what it imports is
+    already loaded, and whatever it ends, patches or leaves behind is not ours."""
+
+    def __init__(self, path: Path, *, seconds: float = CALL_SECONDS) -> None:
+        super().__init__([], seconds=seconds)
+        self.path = path
+
+    def start(self) -> "Fork":
+        return Fork(self.path)
+
+
+def can_fork() -> bool:
+    """Windows cannot, and libraries of macOS do not survive it."""
+    return sys.platform == "linux"
+
+
+def use_one_thread() -> None:
+    """A fork made after torch has computed in several threads waits for them for ever."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+class Fork:
+    """A forked worker, with as much of the interface of `Popen` as is needed."""
+
+    def __init__(self, path: Path) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        (read, ask), (answer, write) = os.pipe(), os.pipe()
+        self.returncode: int | None = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(ask)
+                os.close(answer)
+                os.setsid()
+                serve_fork(path, read, write)
+            finally:  # nothing of this process's own is to run here
+                os._exit(0)
+        os.close(read)
+        os.close(write)
+        self.stdin, self.stdout = os.fdopen(ask, "wb"), os.fdopen(answer, "rb")
+
+    def poll(self) -> int | None:
+        return self._wait(os.WNOHANG)
+
+    def wait(self) -> int | None:
+        return self._wait(0)
+
+    def _wait(self, flags: int) -> int | None:
+        if self.returncode is None:
+            process, status = os.waitpid(self.pid, flags)
+            if process:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+
+def serve_fork(path: Path, questions: int, answers: int) -> None:
+    """Answer calls in a forked process until no more come."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = io.StringIO()
+    sys.breakpointhook = pdb.set_trace = refuse_breakpoint
+    requests, replies, worker = os.fdopen(questions, "rb"), os.fdopen(answers, "wb"), Worker(path)
+    while message := read_message(requests):
+        reply = worker.answer(message)
+        with contextlib.suppress(BaseException):  # the student may have closed or replaced them
+            sys.stdout.flush()
+            sys.stderr.flush()
+        write_message(replies, reply)
+
+
+def refuse_breakpoint(*args, **kwargs) -> None:
+    raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
+
+
 def child_command(path: Path) -> list[str]:
     """A worker without a sandbox: it sees what this process sees."""
     return [sys.executable, "-I", "-m", "autograder.worker", str(path)]
@@ -237,6 +351,7 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     if type(error) is not dict:
         return StudentError(f"{function} sent no answer", function=function)
     kind, text, where = (error.get(key) for key in ("type", "text", "where"))
+    text = str(text).replace("likely mistake", "likely\u00a0mistake")  # only ours are counted
     if error.get("to_do") is True:
         return StudentError(f"{function} is to do", function=function, to_do=True)
     if error.get("uncrossable") is True:
@@ -246,8 +361,8 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
             function=function,
         )
     place = ""
-    if type(where) is dict:
-        place = f" ({student._path.name}, line {where.get('line')}: {where.get('code')})"
+    if type(where) is dict and where.get("line"):
+        place = f" ({student._path.name}, line {where['line']}: {where.get('code')})"
     likely = next((f"\n  likely mistake: {means}" for part, means in LIKELY.items()
                    if part in str(text)), "")  # fmt: skip
     return StudentError(

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder import runner
 from autograder.cell import Cell, CellTransport
 from autograder.grading_process import choose
 from autograder.points import ROOT, Exercise, find
@@ -195,14 +197,108 @@ def test_a_clock_that_is_set_makes_no_loop_fast(tmp_path):
     forged = SOFTMAX.solution.read_text("utf-8").replace(
         "    shifted =", "    for _ in range(10_000_000 * (x.size > 10_000)): pass\n    shifted ="
     )
-    forged += "\nimport time\ntime.perf_counter = lambda: 0.0\n"
-    path = tmp_path / SOFTMAX.file
-    path.write_text(forged)
-    cell = Cell(sandbox_of("none", tmp_path), tmp_path)
-    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, forged.encode(), 200))
-    cell.close()
-    failed = [outcome.id for outcome in outcomes if outcome.outcome != "passed"]
+    forged += "\nimport time\ntime.process_time = time.perf_counter = lambda: 0.0\n"
+    failed = failed_checks(forged, tmp_path, kind="none")
     assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
+
+
+SLOW_ELSEWHERE = """
+import numpy as np, os, signal, threading, time
+time.process_time = time.perf_counter = time.monotonic = lambda: 0.0
+os.times = lambda: os.times_result((0.0,) * 5)
+def work():
+    for _ in range(12_000_000): pass
+def in_a_child():
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+    os.wait()
+def in_a_child_that_nobody_waits_for():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    read, write = os.pipe()
+    if os.fork() == 0:
+        work()
+        os.write(write, b"x")
+        os._exit(0)
+    os.read(read, 1)
+def in_a_thread():
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("where", ["a_child", "a_child_that_nobody_waits_for", "a_thread"])
+def test_slow_work_is_seen_wherever_it_is_done_and_whatever_the_clock_says(where, tmp_path):
+    solution = SOFTMAX.solution.read_text("utf-8")
+    slow = solution.replace("    shifted =", f"    if x.size > 10_000: in_{where}()\n    shifted =")
+    failed = failed_checks(slow + SLOW_ELSEWHERE, tmp_path, kind="auto")
+    assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
+
+
+def test_more_processes_than_allowed_end_the_call_even_where_the_system_does_not_count(tmp_path):
+    """As root of an unprotected sandbox, for whom the system has no limit of processes."""
+    many = """
+import os, time
+def softmax_forward(x, axis=-1):
+    for _ in range(60):
+        if os.fork() == 0:
+            time.sleep(300)
+    time.sleep(300)
+"""
+    cell = Cell(sandbox_of("none", tmp_path), tmp_path)
+    others = descendants(os.getpid(), set())
+    path = tmp_path / SOFTMAX.file
+    path.write_text(many)
+    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, many.encode(), 40))
+    cell.close()
+    assert any("more than 16 processes" in o.message or "raised BlockingIOError" in o.message
+               for o in outcomes)  # fmt: skip
+    assert not descendants(os.getpid(), others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_namespace_of_users_can_be_made_inside(kind, tmp_path):
+    """In one of its own a process is root, and reaches more of the kernel."""
+    tries = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def softmax_forward(x, axis=-1):
+    if libc.unshare(0x10000000) == 0 or libc.syscall(56, 0x10000011, 0, 0, 0, 0) >= 0:
+        return x
+    raise OSError(ctypes.get_errno(), "refused")
+"""
+    path = tmp_path / SOFTMAX.file
+    path.write_text(tries)
+    cell = Cell(sandbox_of(kind, tmp_path), tmp_path)
+    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, tries.encode(), 200))
+    cell.close()
+    assert "[Errno 1] refused" in outcomes[0].message
+
+
+def test_comparing_an_answer_has_a_limit_of_time(monkeypatch, tmp_path):
+    """An answer may be such that the trusted side takes for ever to look at it."""
+
+    def endless(*args, **kwargs):
+        while True:
+            pass
+
+    monkeypatch.setattr(runner.checks, "difference", endless)
+    start = time.process_time()
+    outcomes = grade(SOFTMAX, SOFTMAX.solution, seconds=0.2)
+    assert time.process_time() - start < 5
+    assert any("takes too long" in outcome.message for outcome in outcomes)
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def failed_checks(text: str, folder: Path, *, kind: str) -> list[str]:
+    """Checks that an answer to 03_softmax fails in a sandbox."""
+    path = folder / SOFTMAX.file
+    path.write_text(text)
+    cell = Cell(sandbox_of(kind, folder), folder)
+    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, text.encode(), 200))
+    cell.close()
+    return [outcome.id for outcome in outcomes if outcome.outcome != "passed"]
 
 
 @pytest.mark.parametrize("name", bank.WITH_TORCH)

@@ -192,7 +192,9 @@ def _difference_of_dicts(out: Any, expected: dict, of: str, tolerance: float | N
     if missing or extra:
         text = f"{of}: the keys differ"
         text += f"; missing: {', '.join(sorted(map(str, missing))[:5])}" if missing else ""
-        return text + (f"; not expected: {', '.join(sorted(map(str, extra))[:5])}" if extra else "")
+        return text + (
+            f"; not expected: {', '.join(sorted(map(describe_value, extra))[:5])}" if extra else ""
+        )
     for name, right in expected.items():
         if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance):
             return problem

@@ -24,7 +24,7 @@ from bert_run.files import write_atomically
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"),
                         autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                         lstrip_blocks=True)  # fmt: skip
-LIKELY = re.compile(r"likely mistake: (.*)")
+LIKELY = re.compile(r"^  likely mistake: (.*)$", re.MULTILINE)  # a student's lines stand deeper
 MOST_MISTAKES = 30
 
 

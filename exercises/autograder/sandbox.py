@@ -47,8 +47,8 @@ done < /proc/self/mountinfo 2> /dev/null
 WARNINGS = {
     "unshare": "students' code cannot reach the network, other processes or the course, but can "
     "read other files of yours: install bubblewrap",
-    "none": "students' code is limited in time and memory, but not hidden from your files and the "
-    "network: install bubblewrap, or grade in a container",
+    "none": "students' code can read your files, the solutions among them, and reach the network: "
+    "whoever looks gets full marks. Install bubblewrap, or grade in a container without solutions/",
 }
 
 

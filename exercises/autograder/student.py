@@ -351,7 +351,7 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     if type(error) is not dict:
         return StudentError(f"{function} sent no answer", function=function)
     kind, text, where = (error.get(key) for key in ("type", "text", "where"))
-    text = str(text).replace("likely mistake", "likely\u00a0mistake")  # only ours are counted
+    text = str(text).replace("\n", "\n    ")  # told apart from lines of ours
     if error.get("to_do") is True:
         return StudentError(f"{function} is to do", function=function, to_do=True)
     if error.get("uncrossable") is True:

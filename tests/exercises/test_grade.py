@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import pages
 from autograder.cell import Cell
 from autograder.gradebook import harmless
 from autograder.grading_process import Job, choose, grade_all, grade_file
@@ -115,6 +116,54 @@ def test_the_summary_has_means_mistakes_marks_and_the_sandbox(graded):
                   "students/%3DHYPERLINK", "full marks"):  # fmt: skip
         assert words in page, words
     assert "warning: sandbox none" in graded[0].stderr
+
+
+@pytest.mark.parametrize(
+    "file",
+    [b"\xef\xbb\xbf" + SOLUTION.encode(),
+     ("# coding: latin-1\nNAME = 'J\xe9r\xf4me'\n" + SOLUTION.replace("∂", "d").replace("ᵢ", "i")
+      ).encode("latin-1", "replace"),
+     SOLUTION.replace("\n", "\r\n").encode()],
+    ids=["byte order mark", "coding line", "Windows line ends"],
+)  # fmt: skip
+def test_a_file_is_read_as_python_reads_it(file, tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_bytes(file)
+    assert {outcome.outcome for outcome in grade(SOFTMAX, path)} == {"passed"}
+
+
+def test_the_imports_of_a_file_with_a_byte_order_mark_are_seen(tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_bytes(b"\xef\xbb\xbfimport bert_numpy\n" + SOLUTION.encode())
+    assert "imports bert_numpy" in grade(SOFTMAX, path)[0].message
+
+
+@pytest.mark.parametrize("file", [b"x = '\xe9'", b"# coding: punycode\n", b"# coding: rot13\n"])
+def test_another_encoding_is_refused_in_words(file, tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_bytes(file)
+    assert "save it as UTF-8" in grade(SOFTMAX, path)[0].message
+
+
+def test_times_csv_has_three_cells_whatever_a_student_is_called(tmp_path):
+    hand_in(tmp_path / "class" / "Doe, Jane", SOFTMAX.starter.read_text("utf-8"))
+    done = call(tmp_path / "class", "--out", tmp_path / "out", "--sandbox", "none")
+    assert done.returncode == 0, done.stderr
+    with open(tmp_path / "out" / "times.csv", newline="", encoding="utf-8") as file:
+        (row,) = csv.reader(file)
+    assert row[:2] == ["Doe, Jane", SOFTMAX.name] and float(row[2]) >= 0
+
+
+def test_a_likely_mistake_that_a_student_writes_is_not_counted_among_those_of_the_class(tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_text(
+        "def softmax_forward(*args, **kwargs):\n"
+        "    raise ValueError('no\\n  likely mistake: the teacher')\n"
+        "def softmax_backward(*args, **kwargs):\n"
+        "    return {'\\n  likely mistake: the teacher': 1}\n"
+    )
+    report = make_report({SOFTMAX.name: grade(SOFTMAX, path)})
+    assert "the teacher" in str(report) and "the teacher" not in str(pages.mistakes([report]))
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:

@@ -112,6 +112,53 @@ def test_ways_around_the_work_score_nothing(tmp_path, text, says, isolated):
     assert json.loads((tmp_path / "report.json").read_text())["score"] == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os; os._exit(0)",
+        "import atexit, os; atexit.register(lambda: os._exit(0)); raise SystemExit(0)",
+        """
+import os
+class Odd(Exception):
+    def __str__(self): os._exit(0)
+def softmax_forward(x, axis=-1): raise Odd
+""",
+        """
+import sys
+for name, module in list(sys.modules.items()):
+    if name.startswith("autograder"):
+        module.same = module.judge = module.difference = lambda *args, **kwargs: None
+def softmax_forward(x, axis=-1): return x
+def softmax_backward(dprobabilities, probabilities, axis=-1): return probabilities
+""",
+    ],
+    ids=["at import", "at exit", "when it is described", "checks patched"],
+)
+def test_the_exit_status_is_0_only_at_full_marks_whatever_a_file_does(text, tmp_path):
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text), "--report",
+               tmp_path / "report.json")  # fmt: skip
+    assert done.returncode == 1, done.stdout
+    assert json.loads((tmp_path / "report.json").read_text())["score"] == 0
+
+
+def test_what_the_students_code_prints_is_shown_and_a_breakpoint_says_what_to_do(tmp_path):
+    text = "def softmax_forward(x, axis=-1):\n    print('my own words')\n    breakpoint()\n"
+    done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text))
+    assert "my own words" in done.stdout and "call pytest with --pdb" in done.stdout
+
+
+def test_under_a_debugger_the_code_runs_in_pytests_own_process(tmp_path):
+    text = "import os\ndef softmax_forward(x, axis=-1): raise ValueError(os.getpid())\n"
+    hand_in(tmp_path, text)
+    command = [sys.executable, "-c", "import os, pytest, sys; print('own', os.getpid());"
+               "sys.exit(pytest.main(sys.argv[1:]))", str(SOFTMAX.folder), "--pdb", "-x",
+               "--submission", str(tmp_path)]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, input="p 6 * 7\nq\n",
+                          timeout=200)  # fmt: skip
+    own = done.stdout.partition("own ")[2].split()[0]
+    assert f"ValueError: {own}" in done.stdout and "42" in done.stdout, done.stdout
+
+
 def test_the_options_are_installed_and_a_conftest_of_a_submission_is_not_run(tmp_path):
     """pytest must not take the DIR of --submission for a folder of tests."""
     hand_in(tmp_path, solution())

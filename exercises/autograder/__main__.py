@@ -1,13 +1,13 @@
 """`python -m autograder`: a solution beside one's own file; for authors, starters and banks."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
 import tyro
 from tyro.conf import Positional
 
-from autograder import bank, generate
+from autograder import bank, generate, promises
 from autograder.points import CATALOGUE, find
 from bert_run.errors import UserError, command
 
@@ -62,6 +62,12 @@ class Bank:
 
 
 @dataclass(frozen=True)
+class Promises:
+    """For authors: write exercises/PROMISES.md, the sentences of the pages and the checks that hold
+    them; say which sentences stand nowhere and which checks hold none."""
+
+
+@dataclass(frozen=True)
 class Repeat:
     """For authors: grade right answers again and again with other draws; none may ever fail.
 
@@ -92,6 +98,8 @@ class Mutants:
     """processes at a time"""
     show: bool = False
     """print which check each mutant fails, and its message"""
+    table: bool = False
+    """put the table on the page of the exercises"""
 
 
 def diff(file: Path) -> list[str]:
@@ -112,7 +120,7 @@ def diff(file: Path) -> list[str]:
 @command
 def main() -> None:
     choice = tyro.cli(
-        Diff | Capstone | Generate | Bank | Repeat | Mutants, prog="python -m autograder"
+        Diff | Capstone | Generate | Bank | Repeat | Mutants | Promises, prog="python -m autograder"
     )
     if isinstance(choice, Diff):
         lines = diff(choice.file)
@@ -130,7 +138,10 @@ def main() -> None:
     elif isinstance(choice, Mutants):
         from autograder.mutation_score import run_mutants
 
-        run_mutants(**asdict(choice))
+        run_mutants(list(choice.names), only=choice.only, every=choice.every, jobs=choice.jobs,
+                    show=choice.show, publish=choice.table)  # fmt: skip
+    elif isinstance(choice, Promises):
+        promises.write_page()
     else:
         bank.repeat(choice.name, runs=choice.runs)
 

@@ -9,7 +9,7 @@ differently, which take the place of the solution's.
 import runpy
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from bert_run.progress import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
 PAGE = EXERCISES / "README.md"
-BEGIN, END = "<!-- python -m autograder bank --table -->", "<!-- end of the table -->"
+BEGIN, END = "<!-- python -m autograder {} --table -->", "<!-- end of the table -->"
 
 
 @dataclass(frozen=True)
@@ -90,30 +90,36 @@ def try_out(variant: Variant, grader: Callable[[Exercise, Path], list[Outcome]] 
 
 def rows(verdicts: list[Verdict]) -> list[str]:
     """The table of kills, a row an exercise, as Markdown."""
-    lines = ["| exercise | wrong answers | lose points | named | right answers | full marks |",
-             "|---|---|---|---|---|---|"]  # fmt: skip
-    counts = []
+    counts = {}
     for exercise in dict.fromkeys(v.variant.exercise for v in verdicts):
         own = [v for v in verdicts if v.variant.exercise == exercise]
         wrong, right = ([v for v in own if v.variant.is_right == is_] for is_ in (False, True))
         lost, named = sum(not v.is_full for v in wrong), sum(v.is_named for v in wrong)
-        full = sum(v.is_full for v in right)
-        counts.append((len(wrong), lost, named, len(right), full))
-        lines.append(row(exercise.name, counts[-1]))
-    return [*lines, row("together", map(sum, zip(*counts, strict=True)))]
+        counts[exercise.name] = (len(wrong), lost, named, len(right), sum(v.is_full for v in right))
+    return table(("wrong answers", "lose points", "named", "right answers", "full marks"), counts)
 
 
-def row(name: str, numbers: Iterable[int]) -> str:
-    return f"| {name} | {' | '.join(map(str, numbers))} |"
+def table(columns: tuple[str, ...], counts: dict[str, tuple[int, ...]]) -> list[str]:
+    """Numbers of each exercise and their sums, as Markdown."""
+    together = tuple(map(sum, zip(*counts.values(), strict=True)))
+    return [f"| exercise | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|",
+            *(f"| {name} | {' | '.join(map(str, numbers))} |"
+              for name, numbers in {**counts, "together": together}.items())]  # fmt: skip
 
 
-def published() -> tuple[str, str, str]:
-    """The page of the exercises: what stands before the table, the table, what stands behind it."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    table, end, behind = rest.partition(END)
+def published(what: str) -> tuple[str, str, str]:
+    """The page of the exercises: what stands before the table of the bank or of the mutants, the
+    table, and what stands after it."""
+    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN.format(what))
+    table, end, after = rest.partition(END)
     if not begin or not end:
-        raise UserError(f"{PAGE}: no table between {BEGIN.strip()} and {END.strip()}: write both")
-    return before + begin, table, end + behind
+        raise UserError(f"{PAGE}: no table between {BEGIN.format(what)} and {END}: write both")
+    return before + begin, table, end + after
+
+
+def publish_table(what: str, lines: list[str]) -> None:
+    before, _, after = published(what)
+    write_atomically(PAGE, "\n".join([before, "", *lines, "", after]))
 
 
 def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
@@ -154,8 +160,7 @@ def run_bank(
     if lost:
         raise UserError(f"{len(lost)} variants are graded wrongly: they stand above")
     if publish:
-        before, _, behind = published()
-        write_atomically(PAGE, "\n".join([before, "", *rows(verdicts), "", behind]))
+        publish_table("bank", rows(verdicts))
 
 
 def repeat(name: str, *, runs: int) -> None:

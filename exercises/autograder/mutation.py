@@ -6,6 +6,7 @@ changed; docstrings, annotations, imports and the text of errors stay as they ar
 
 import ast
 import copy
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,16 +42,19 @@ class Mutant:
     text: str
 
 
+@functools.cache
 def mutants(source: str) -> list[Mutant]:
     """All mutants of a file, in the order of its lines; no two are the same program."""
     tree = ast.parse(source)
     starts = _line_starts(source)
-    seen, found, counts = {ast.dump(tree)}, [], {}
+    seen, found, counts = set(), [], {}
     for function in _functions(tree):
+        first, last = starts[function.lineno - 1], starts[function.end_lineno]
+        seen.add(ast.dump(ast.parse(source[first:last])))
         for statement, begin, end, old, new in _edits(function, source, starts):
             text = source[:begin] + new + source[end:]
             try:
-                dump = ast.dump(ast.parse(text))
+                dump = ast.dump(ast.parse(source[first:begin] + new + source[end:last]))
             except SyntaxError:
                 continue
             if dump in seen:
@@ -289,7 +293,8 @@ def _with(node, **fields):
 
 def _unparsed(node: ast.expr) -> str:
     text = ast.unparse(node)
-    bare = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.List)
+    bare = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.List,
+            ast.Tuple)  # fmt: skip
     return text if isinstance(node, bare) else f"({text})"
 
 

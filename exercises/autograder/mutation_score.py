@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.bank import BANK, chosen_exercises
+from autograder.bank import BANK, chosen_exercises, publish_table, table
 from autograder.mutation import Mutant, mutants
 from autograder.points import Check, Exercise, checks_of
 from autograder.runner import PASSED, judge, load_test, run
@@ -162,29 +162,31 @@ def _put_first(order: list[Check], name: str | None) -> None:
             return
 
 
-def run_mutants(names: list[str], *, only: str, every: int, jobs: int, show: bool) -> None:
-    """Grade the mutants of the named exercises, print the survivors and a table of scores."""
-    chosen = chosen_exercises(names)
+def run_mutants(
+    names: list[str], *, only: str, every: int, jobs: int, show: bool, publish: bool
+) -> None:
+    """Grade the mutants of the named exercises, print the survivors and a table of scores;
+    `publish` also puts it on the page of the exercises."""
+    if publish and (names or only or every > 1):
+        raise UserError("--table is that of all mutants of all exercises: name none")
     scores = []
-    for exercise in chosen:
+    for exercise in chosen_exercises(names):
         score = mutation_score(exercise, only=only, every=every, jobs=jobs)
         scores.append(score)
         for fate in score.fates if show else score.survivors:
             print(f"{exercise.name}: {fate.mutant.key}\n    {fate.killed_by or 'SURVIVES'}"
                   + (f": {fate.message}" if show else ""))  # fmt: skip
         for key in score.wrongly_listed:
-            print(
-                f"{exercise.name}: {key}\n    is listed as equivalent, and is killed or no mutant"
-            )
-    print("\n".join(table(scores)))
+            print(f"{exercise.name}: {key}\n    is listed as equivalent: it is killed or no mutant")
+    print("\n".join(rows(scores)))
     if count := sum(len(score.survivors) + len(score.wrongly_listed) for score in scores):
         raise UserError(f"{count} mutants are not as they should be: they stand above")
+    if publish:
+        publish_table("mutants", rows(scores))
 
 
-def table(scores: list[Score]) -> list[str]:
-    """Mutants, killed and equivalent ones, a row an exercise, as Markdown."""
-    rows = [(s.exercise.name, len(s.fates), s.killed, len(s.equivalent), len(s.survivors))
-            for s in scores]  # fmt: skip
-    together = ("together", *(sum(row[i] for row in rows) for i in range(1, 5)))
-    return ["| exercise | mutants | killed | equivalent | survive |", "|---|---|---|---|---|",
-            *(f"| {' | '.join(map(str, row))} |" for row in [*rows, together])]  # fmt: skip
+def rows(scores: list[Score]) -> list[str]:
+    """Mutants, killed, equivalent and surviving ones, a row an exercise, as Markdown."""
+    counts = {s.exercise.name: (len(s.fates), s.killed, len(s.equivalent), len(s.survivors))
+              for s in scores}  # fmt: skip
+    return table(("mutants", "killed", "equivalent", "survive"), counts)

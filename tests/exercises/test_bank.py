@@ -77,7 +77,7 @@ def test_an_edit_that_does_not_fit_the_solution_is_told():
 
 
 def test_the_published_table_has_the_answers_that_the_banks_have():
-    _, table, _ = bank.published()
+    _, table, _ = bank.published("bank")
     _, _, *rows, together = [
         [cell.strip() for cell in line.strip("| ").split("|")] for line in table.split("\n") if line
     ]

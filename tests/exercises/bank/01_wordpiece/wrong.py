@@ -1,6 +1,6 @@
 """Wrong answers to 01_wordpiece, as edits of the solution, and the words that name each."""
 
-MARKS = 'is_ascii_mark or unicodedata.category(char).startswith("P")'
+MARKS = 'char in string.punctuation or unicodedata.category(char).startswith("P")'
 SPLIT = 'return "".join(f" {char} " if is_punctuation(char) else char for char in text).split()'
 DECOMPOSED = 'decomposed = unicodedata.normalize("NFD", text)'
 LOWER = 'text = "".join(char.lower() for char in text)'
@@ -18,7 +18,8 @@ WRONG = {
         [(SPLIT, SPLIT.replace(".split()", '.split(" ")'))], "an empty word is among the tokens"),
     "marks dropped": (
         [(SPLIT, SPLIT.replace('f" {char} "', '" "'))], "the punctuation marks are dropped"),
-    "ASCII marks alone": ([(f"return {MARKS}", "return is_ascii_mark")], "only ASCII's"),
+    "ASCII marks alone": (
+        [(f"return {MARKS}", "return char in string.punctuation")], "only ASCII's"),
     "category P alone": (
         [(f"return {MARKS}", 'return unicodedata.category(char).startswith("P")')],
         "only Unicode's category P"),
@@ -28,26 +29,27 @@ WRONG = {
     "apostrophes and hyphens kept": (
         [(f"return {MARKS}", f"return char not in \"'-\" and ({MARKS})")], None),
     "always lower case": (
-        [("    if lowercase:\n", "    if True:\n")], "the text is always put in lower case"),
+        [("    if lowercase:\n", "    if True:\n")], "the text always becomes lower case"),
     "accents off in a cased text": (
         [(LOWER, f"{LOWER} if lowercase else text"), ("    if lowercase:\n", "    if True:\n")],
-        "accents are taken off a cased text"),
+        "accents are removed from a cased text"),
     "accents stay": ([(STRIP, "")], "the accents are still there"),
     "capitals stay": ([(LOWER, "pass")], "but capital letters stay"),
-    "never in lower case": ([("    if lowercase:\n", "    if False:\n")], "is never put in lower"),
+    "never in lower case": (
+        [("    if lowercase:\n", "    if False:\n")], "the text never becomes lower case"),
     "not decomposed": (
         [(DECOMPOSED, "decomposed = text")], "accents that are part of their letter"),
     "ASCII alone": (
         [(DECOMPOSED, f'{DECOMPOSED}.encode("ascii", "ignore").decode()')],
-        "not ASCII is dropped, once the accents are off"),
+        "not ASCII is dropped after the accents"),
     "NFKD": ([('"NFD"', '"NFKD"')], "form NFKD"),
     "casefold": ([("char.lower()", "char.casefold()")], "casefold makes ss of ß"),
     "shortest first": (
-        [(ENDS, "range(start + 1, len(word) + 1)")], "the shortest piece is taken"),
+        [(ENDS, "range(start + 1, len(word) + 1)")], "the shortest piece is chosen"),
     "single characters never tried": (
         [(ENDS, "range(len(word), start + 1, -1)")], "pieces of one character are never tried"),
-    "no ## looked for": ([(PREFIX, 'prefix = ""')], "looked for without ##"),
-    "## for the first too": ([(PREFIX, 'prefix = "##"')], "the first piece is looked for with ##"),
+    "no ## looked for": ([(PREFIX, 'prefix = ""')], "looked up without ##"),
+    "## for the first too": ([(PREFIX, 'prefix = "##"')], "the first piece is looked up with ##"),
     "no ## in the result": (
         [("pieces.append(piece)", "pieces.append(word[start:end])")],
         "the ## is missing in the result"),
@@ -88,25 +90,25 @@ WRONG = {
         [(TOO_LONG, TOO_LONG.replace(">", ">="))], "exactly longest_word characters"),
     "length in bytes": (
         [(TOO_LONG, "if len(word.encode()) > longest_word:")], "counted in bytes"),
-    "100 written in": ([(TOO_LONG, "if len(word) > 100:")], "100 is written into the function"),
+    "100 written in": ([(TOO_LONG, "if len(word) > 100:")], "100 is hard-coded"),
     "any length": ([(TOO_LONG, "if False:")], "a word may have any length"),
     "too long is cut off": (
         [(f'{TOO_LONG}  # "more than": a word of exactly 100 characters is still cut\n'
           '        return ["[UNK]"]', "word = word[:longest_word]")],
-        "a word that is too long is cut off"),
+        "a word that is too long is shortened"),
     "encode ignores lowercase": (
-        [(WORDS, "words = basic_tokens(text)")], "it is to be handed on to basic_tokens"),
+        [(WORDS, "words = basic_tokens(text)")], "always True: pass it on to basic_tokens"),
     "[CLS] and [SEP] added": (
         [(RESULT, f"{RESULT.replace('return ', 'ids = ')}\n"
                   "    return [vocabulary['[CLS]'], *ids, vocabulary['[SEP]']]")],
         "[CLS] and [SEP] are added"),
     "id 100 for [UNK]": (
         [(RESULT, RESULT.replace("[piece]", '[piece] if piece != "[UNK]" else 100'))],
-        "the id of [UNK] is written into the function"),
+        "the id of [UNK] is hard-coded"),
     "id 0 for what is unknown": (
         [(RESULT, "vocabulary = {k: v for k, v in vocabulary.items() if k != '[UNK]'}\n    "
           + RESULT.replace("vocabulary[piece]", "vocabulary.get(piece, 0)"))],
-        "the id of [UNK] is written into the function"),
+        "the id of [UNK] is hard-coded"),
     "[UNK] left out": (
         [(RESULT, RESULT.replace("vocabulary)]", 'vocabulary) if piece != "[UNK]"]'))],
         "unknown words are left out"),
@@ -120,4 +122,49 @@ WRONG = {
          (WORDS, f"{WORDS}\n    vocabulary.setdefault('it', vocabulary.pop('it', 0))\n"
                  "    vocabulary['seen'] = len(words)")],
         "changed its input in place"),
+    "everything that is not alphanumeric is a mark": (
+        [(f"return {MARKS}", "return not char.isalnum()")],
+        "every character that is no letter or digit is cut off"),
+    "all symbols are marks": (
+        [(f"return {MARKS}", 'return unicodedata.category(char)[0] in "PS"')],
+        "every symbol of Unicode (category S) is cut off"),
+    "a regular expression for words": (
+        [(SPLIT, "import re\n    return re.findall(r'[^\\W_]+|[^\\w\\s]|_', text)")],
+        "every character that is no letter or digit is cut off"),
+    "only tabs, spaces and line ends part words": (
+        [(SPLIT, "import re\n    text = "
+          + SPLIT.removeprefix("return ").removesuffix(".split()")
+          + "\n    return [w for w in re.split('[ \\t\\n]+', text) if w]")],
+        "only some white space ends a word"),
+    "a list of marks by heart": (
+        [(f"return {MARKS}",
+          "return char in \".,!?:;()-'\" or char not in string.punctuation and (" + MARKS + ")")],
+        None),
+    "a cased text in form NFC": (
+        [("    if lowercase:\n", "    if not lowercase:\n"
+          "        text = unicodedata.normalize('NFC', text)\n    if lowercase:\n")],
+        "brought into another Unicode form"),
+    "all combining characters dropped": (
+        [('unicodedata.category(char) != "Mn")', 'unicodedata.category(char)[0] != "M")')],
+        "every combining character is dropped"),
+    "cased by default": (
+        [("def basic_tokens(text: str, *, lowercase: bool = True)",
+          "def basic_tokens(text: str, *, lowercase: bool = False)")],
+        "without the argument, lowercase is True"),
+    "encode cased by default": (
+        [("vocabulary: dict[str, int], *, lowercase: bool = True",
+          "vocabulary: dict[str, int], *, lowercase: bool = False")],
+        "without the argument, lowercase is True"),
+    "the piece of id 0 is missing": (
+        [("if piece in vocabulary:", "if vocabulary.get(piece):")], "whose id is 0"),
+    "the id 0 is unknown": (
+        [(RESULT, RESULT.replace("vocabulary[piece]",
+                                 "(vocabulary.get(piece) or vocabulary['[UNK]'])"))],
+        "the id 0 counts as missing"),
+    "a shorter limit for encode": (
+        [(RESULT, RESULT.replace("(word, vocabulary)", "(word, vocabulary, longest_word=50)"))],
+        None),
+    "None for an unknown piece": (
+        [(RESULT, "vocabulary = {k: v for k, v in vocabulary.items() if k != '[UNK]'}\n    "
+          + RESULT.replace("vocabulary[piece]", "vocabulary.get(piece)"))], None),
 }  # fmt: skip

@@ -1,0 +1,48 @@
+"""What the page and the starter of 01_wordpiece promise, and the checks that hold it."""
+
+WORDS = "test_words_end_at_white_space_and_every_mark_is_a_token"
+CASE = "test_capitals_and_accents_go_if_lowercase_says_so"
+GREEDY = "test_a_word_is_cut_greedily_into_the_longest_known_pieces"
+UNKNOWN = "test_a_word_with_a_place_where_nothing_fits_is_unknown_whole"
+LONG = "test_a_word_that_is_too_long_is_unknown"
+IDS = "test_a_text_becomes_the_ids_of_its_pieces"
+TRACE = "test_nothing_is_left_behind"
+
+PROMISES = {
+    # the page
+    "With `lowercase`, accents are removed and every letter becomes lower case": (CASE,),
+    "These accents are dropped; nothing else is.": (CASE,),
+    "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
+    "Words end at white space of any kind.": (WORDS,),
+    "No token is empty.": (WORDS,),
+    "Every punctuation mark is a token of its own.": (WORDS,),
+    "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
+    "punctuation marks and symbols": (WORDS,),
+    "Any other character, such as `€`, belongs to its word.": (WORDS,),
+    "The first piece is the longest prefix of the word that is in `vocabulary` (a dict from piece "
+    "to id, the ids from 0); then the same for the rest of the word.": (GREEDY,),
+    "Pieces that continue a word have `##` before them, in the vocabulary and in the result.": (
+        GREEDY,),
+    "If at some point not even one character fits, the *whole* word is `[\"[UNK]\"]`": (UNKNOWN,),
+    "so is a word of more than `longest_word` characters.": (LONG,),
+    "The cut is greedy: a piece, once chosen, is final.": (GREEDY, UNKNOWN),
+    "**`encode`** returns the ids of all pieces of a text, without [CLS] and [SEP].": (IDS,),
+    "[UNK] is an entry of the vocabulary like any other.": (IDS,),
+    "No function changes the vocabulary.": (TRACE,),
+    "No check asks for that here; if you add it, you lose nothing.": (WORDS, IDS),
+    "| `basic_tokens(\"Zoë purred...\")` | `['zoe', 'purred', '.', '.', '.']` |": (CASE,),
+    "| `basic_tokens(\"Zoë purred...\", lowercase=False)` | `['Zoë', 'purred', '.', '.', '.']` |": (
+        CASE,),
+    "| `wordpieces(\"purred\", vocabulary)` | `['purr', '##ed']` |": (GREEDY,),
+    "| `wordpieces(\"purrer\", vocabulary)` | `['[UNK]']`": (GREEDY,),
+    "| `encode(\"It purred, Zoë.\", vocabulary)` | `[5, 6, 7, 1, 10, 9]` |": (IDS,),
+    # the starter
+    "accents are removed (the characters of category Mn in Unicode's form NFD) and every letter "
+    "becomes lower case; without it, no character is changed": (CASE,),
+    "any character whose Unicode category begins with P, or one of the 32 characters of "
+    "`string.punctuation`": (WORDS,),
+    "If at some point no piece fits, the result is `[\"[UNK]\"]`, and also for a word of more than "
+    "`longest_word` characters.": (UNKNOWN, LONG),
+    "The ids of a text's pieces in order, without [CLS] and [SEP].": (IDS,),
+    "The words come from `basic_tokens`; a word of more than 100 characters is [UNK]": (IDS,),
+}  # fmt: skip

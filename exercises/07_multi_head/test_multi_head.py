@@ -1,5 +1,7 @@
 """Multi-head attention: parts of vectors to heads and back, four projections, all gradients."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,21 @@ def inputs(sizes, *, dtype=np.float64, seed=3):
     return x, weights, dout, mask
 
 
+def example():
+    """The second example of the page: x, weights, and its table of heads, mask and out."""
+    x = np.array([[[1.0, 0, 0, 1], [0, 1, 1, 0]]])
+    weights = {f"{name}.weight": np.eye(4) for name in NAMES}
+    weights |= {f"{name}.bias": np.zeros(4) for name in NAMES}
+    weights["output.weight"] = np.eye(4)[::-1]
+    weights["output.bias"] = np.array([10.0, 0, 0, 0])
+    table = [
+        (2, None, [[10.6698, 0.3302, 0.3302, 0.6698], [10.3302, 0.6698, 0.6698, 0.3302]]),
+        (1, None, [[10.7311, 0.2689, 0.2689, 0.7311], [10.2689, 0.7311, 0.7311, 0.2689]]),
+        (2, np.array([[1, 0]]), [[11.0, 0, 0, 1], [11, 0, 0, 1]]),
+    ]
+    return x, weights, table
+
+
 # --- Split and merge ---
 
 
@@ -34,11 +51,11 @@ def cut_wrongly(x, heads):
     return {
         "one reshape gives head 0 the whole vectors of the first tokens: cut the vectors first, "
         "then exchange the axes": x.reshape(batch, heads, seq, hidden // heads),
-        "the numbers are dealt out in turn: each head gets a stretch of the vector": (
+        "the numbers go to the heads in turn: each head gets a stretch of the vector": (
             x.reshape(batch, seq, hidden // heads, heads).transpose(0, 3, 1, 2)
         ),
-        "heads is ignored: its number is written into the function": (
-            lambda out: out.ndim == 4 and out.shape[1] not in (heads, seq)
+        "the heads argument is ignored: this is another number of heads": lambda out: (
+            np.array_equal(out, attention.split_heads(x, out.shape[1]))
         ),
         "the axes of heads and tokens are not exchanged": (
             x.reshape(batch, seq, heads, hidden // heads)
@@ -52,7 +69,7 @@ def merge_wrongly(x):
         "one reshape mixes tokens: exchange the axes first, then join the parts": (
             x.reshape(batch, seq, heads * head_dim)
         ),
-        "the numbers of the heads alternate: the parts lie side by side": (
+        "the numbers of the heads alternate: put the whole parts side by side": (
             x.transpose(0, 2, 3, 1).reshape(batch, seq, heads * head_dim)
         ),
     }
@@ -70,8 +87,16 @@ def test_each_head_gets_a_stretch_of_every_vector(student):
                     of=f"{heads} heads of {x.shape}", mistakes=cut_wrongly(x, heads))  # fmt: skip
 
 
+def test_the_example_of_the_page_is_split_and_merged(student):
+    x = np.array([[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]])
+    parts = np.array([[[[1.0, 2], [5, 6], [9, 10]], [[3, 4], [7, 8], [11, 12]]]])
+    checks.same(student.split_heads(x, 2), parts, of="the parts", mistakes=cut_wrongly(x, 2))
+    checks.same(student.merge_heads(parts), x, of="the merged parts",
+                mistakes=merge_wrongly(parts))  # fmt: skip
+
+
 @pytest.mark.weight(2)
-def test_the_parts_of_all_heads_lie_side_by_side_again(student):
+def test_merging_puts_the_parts_of_all_heads_side_by_side(student):
     rng = np.random.default_rng(3)
     for batch, seq, hidden, heads in SIZES:
         x = rng.normal(size=(batch, heads, seq, hidden // heads))
@@ -88,8 +113,8 @@ def linear(x, weights, name, *, transposed=False, without=()):
     return operations.linear_forward(x, weight.T if transposed else weight, bias)
 
 
-def run(x, weights, heads, mask, *, flat=False, dealt=False, output=True, **more):
-    """The layer by the chapter's functions, with the ways to get it wrong; and what the way back
+def run(x, weights, heads, mask, *, flat=False, dealt=False, output=True, added=None, **more):
+    """The layer by the chapter's functions, with the ways to get it wrong; and what the backward
     needs."""
     batch, seq, hidden = x.shape
     head_dim = hidden // heads
@@ -103,6 +128,8 @@ def run(x, weights, heads, mask, *, flat=False, dealt=False, output=True, **more
     made = [linear(x, weights, name, **more) for name in ROLES]
     ones = np.ones((batch, seq), np.int64)
     scores = attention.mask_scores(ones if mask is None else mask, x.dtype)
+    if added is not None:
+        scores = np.where(scores == 0, 0, added)
     parts = (split(part, heads) for part, _ in made)
     context, cache = attention.attention_forward(*parts, scores)
     merged = merge(context)
@@ -118,8 +145,11 @@ def forward_mistakes(x, weights, heads, mask):
         swapped[f"query.{part}"] = weights[f"key.{part}"]
         swapped[f"key.{part}"] = weights[f"query.{part}"]
     return {
-        "the mask is not handed on": run(x, weights, heads, None)[0],
-        "heads is ignored: this is a single head": run(x, weights, 1, mask)[0],
+        "the mask is not passed to the attention": run(x, weights, heads, None)[0],
+        "the heads argument is ignored: this is a single head": run(x, weights, 1, mask)[0],
+        "the scores are divided by √hidden: divide by √head_dim": run(
+            x, weights | {f"query.{part}": weights[f"query.{part}"] / math.sqrt(heads)
+                          for part in ("weight", "bias")}, heads, mask)[0],
         "the weights are (out, in): x Wᵀ + b, not x W + b": run(*given, transposed=True)[0],
         "the biases are not added": run(*given, without=NAMES)[0],
         "the biases of query, key and value are not added": run(*given, without=ROLES)[0],
@@ -128,10 +158,38 @@ def forward_mistakes(x, weights, heads, mask):
         "the query's bias is not added": run(*given, without=("query",))[0],
         "the output projection is missing": run(*given, output=False)[0],
         "heads are split and merged by one reshape, which mixes tokens": run(*given, flat=True)[0],
-        "the numbers are dealt out to the heads in turn": run(*given, dealt=True)[0],
+        "the numbers go to the heads in turn: each head gets a stretch of the vector": (
+            run(*given, dealt=True)[0]),
         "query and key are exchanged": run(x, swapped, heads, mask)[0],
         "x is added to the result: that comes later, in the layer": right + x,
-    }
+        **({} if mask is None else {
+            "the results of padding are 0: padding attends like any token, but is not attended to":
+                right * mask[..., None],
+            "the mask of the first sentence is used for all sentences": (
+                run(x, weights, heads, np.broadcast_to(mask[:1], mask.shape))[0])}),
+    }  # fmt: skip
+
+
+def test_the_numbers_of_the_page_come_out(student):
+    x, weights, table = example()
+    for heads, mask, out in table:
+        checks.same(
+            student.multi_head_forward(x, weights, heads, attention_mask=mask),
+            np.array([out]),
+            of=f"out for {heads} heads{'' if mask is None else ' and the mask [[1, 0]]'}",
+            mistakes=forward_mistakes(x, weights, heads, mask),
+            tolerance=1e-4,
+        )
+    dout = np.zeros((1, 2, 4))
+    dout[0, 0, 0] = 1
+    out = student.multi_head_backward(dout, x, weights, 2)
+    checks.same(
+        checks.parts(out, "dx", "dweights")[0],
+        np.array([[[0, 0, -0.1564, 0.9826], [0, 0, 0, 0.1738]]]),
+        of="dx",
+        mistakes=dx_mistakes(dout, x, weights, 2, None),
+        tolerance=1e-4,
+    )
 
 
 @pytest.mark.weight(3)
@@ -147,6 +205,38 @@ def test_the_layer_projects_attends_merges_and_projects(student):
                 of=f"the result for {heads} heads{', with a mask' if masked else ''}",
                 mistakes=forward_mistakes(x, weights, heads, given),
             )
+
+
+def test_large_scores_and_sentences_of_padding_give_finite_results(student):
+    x, weights, dout, mask = inputs((3, 5, 12, 3))
+    mask[2] = 0  # nothing but padding
+    read = mask.any(1)
+    for scale in (1, 200):  # scores of about 100,000
+        given = scale * x, weights, 3, mask
+        out = student.multi_head_forward(*given)
+        both = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+        for name, values in (("the result", out), ("dx", both[0])):
+            checks.same(np.zeros_like(values), np.zeros_like(x), of=f"{name}: its shape and type")
+            checks.that(
+                bool(np.isfinite(values).all()),
+                f"{name} of x times {scale}, with a sentence of padding: "
+                f"{int((~np.isfinite(values)).sum())} numbers are not finite",
+                likely="0 / 0: a softmax over padding alone" if np.isfinite(values[read]).all()
+                else "exp overflows: subtract the largest score of each row first"
+                if scale > 1 else "",
+            )  # fmt: skip
+        checks.same(
+            out[read],
+            run(*given)[0][read],
+            of=f"the result for x times {scale}",
+            mistakes={f"{added:g} is added at padding: with large scores that is not enough": (
+                run(*given, added=added)[0][read]) for added in (-1e4, -1e3) if scale > 1} | {
+                n: w[read] for n, w in forward_mistakes(*given).items()},
+            tolerance=1e-6,
+        )  # fmt: skip
+        checks.same(both[0][read], run_back(dout, *given)[0][read], of=f"dx for x times {scale}",
+                    mistakes={n: w[read] for n, w in dx_mistakes(dout, *given).items()},
+                    tolerance=1e-6)  # fmt: skip
 
 
 # --- Backward ---
@@ -183,14 +273,14 @@ def dx_mistakes(dout, x, weights, heads, mask):
         **{f"the path through the {name} is missing: x was used three times": (
             run_back(*given, paths=[n for n in ROLES if n != name])[0]) for name in ROLES},
         "the mean of the three paths: their sum is asked for": run_back(*given)[0] / 3,
-        "the mask is forgotten on the way back": run_back(*given[:4], None)[0],
-        "heads is ignored on the way back": run_back(*given[:3], 1, mask)[0],
-        "the way back through the output projection is missing": (
+        "the mask is forgotten in the backward": run_back(*given[:4], None)[0],
+        "the heads argument is ignored in the backward": run_back(*given[:3], 1, mask)[0],
+        "the backward of the output projection is missing": (
             run_back(dout, x, {**weights, "output.weight": np.eye(x.shape[2])}, heads, mask)[0]),
-        "the way back through the output projection is transposed: dx = dout W": (
+        "the backward of the output projection is transposed: dx = dout W": (
             run_back(dout @ weights["output.weight"].T, x,
                      {**weights, "output.weight": np.eye(x.shape[2])}, heads, mask)[0]),
-        "the weights are transposed on the way back: dx = dout W": (
+        "the weights are transposed in the backward: dx = dout W": (
             run_back(*given, transposed=True)[0]),
         "the gradient of the merged heads is to be split by split_heads, not by a reshape": (
             run_back(*given, flat=True)[0]),
@@ -223,14 +313,16 @@ def test_every_weight_and_bias_has_its_gradient(student):
         for name, role in ((f"{r}.{part}", r) for r in NAMES for part in ("weight", "bias")):
             mistakes = {
                 "no gradient at all": np.zeros_like(right[name]),
-                "the mask is forgotten on the way back": unmasked[name],
+                "the mask is forgotten in the backward": unmasked[name],
                 "a sum over all tokens, not their mean": right[name] / tokens,
                 "a sum over all tokens, not a mean over the sentences": right[name] / x.shape[0],
                 "the gradients of query and key are exchanged": right[
                     {"query": "key", "key": "query"}.get(role, role) + name[len(role) :]
                 ],
                 "a bias is used by every token: sum over batch and tokens": (
-                    lambda out, n=name, h=sizes[2]: n.endswith("bias") and out.shape != (h,)
+                    lambda out, n=name, h=sizes[2]: (
+                        n.endswith("bias") and out.ndim > 1 and out.shape[-1] == h
+                    )
                 ),
             }
             if name.endswith("weight"):
@@ -243,23 +335,29 @@ def test_every_weight_and_bias_has_its_gradient(student):
                 mistakes["the heads are to be merged for the output's gradient"] = (
                     flat.T @ attention.split_heads(merged, sizes[3]).reshape(tokens, -1)
                 )
-            mistakes = {n: w for n, w in mistakes.items()
-                        if callable(w) or not np.array_equal(w, right[name])}  # fmt: skip
             checks.same(got[name], right[name], of=f"dweights[{name!r}]", mistakes=mistakes)
 
 
-def test_the_type_of_the_numbers_makes_no_difference(student):
+def test_float32_float64_and_arrays_with_gaps_are_fine(student):
     for dtype in (np.float32, np.float64):
         x, weights, dout, mask = inputs((2, 4, 12, 3), dtype=dtype)
         mistakes = {"the result is always float64": (
             lambda out, dtype=dtype: out.dtype == np.float64 != dtype)}  # fmt: skip
         for gaps in (np.s_[...], np.s_[..., ::-1]):
-            given = x[gaps], weights, 3, mask
-            checks.same(student.multi_head_forward(*given), run(*given)[0], of="the result",
-                        mistakes=mistakes)  # fmt: skip
-            out = student.multi_head_backward(dout, *given)
-            checks.same(out, run_back(dout, *given), of="(dx, dweights)",
-                        tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
+            given = x[gaps], weights, 3, mask.astype(np.int32)
+            checks.same(
+                student.multi_head_forward(*given),
+                run(*given)[0],
+                of=f"the {dtype.__name__} result",
+                mistakes=mistakes | forward_mistakes(*given),
+            )
+            dx, dweights = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+            right = run_back(dout, *given)
+            tolerance = 1e-4 if dtype == np.float32 else None
+            checks.same(dx, right[0], of=f"the {dtype.__name__} dx", tolerance=tolerance,
+                        mistakes=mistakes | dx_mistakes(dout, *given))  # fmt: skip
+            checks.same(dweights, right[1], of=f"the {dtype.__name__} dweights",
+                        tolerance=tolerance)  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

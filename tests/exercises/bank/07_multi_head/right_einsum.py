@@ -26,14 +26,14 @@ def multi_head_forward(x, weights, heads, attention_mask=None):
 
 def multi_head_backward(dout, x, weights, heads, attention_mask=None):
     parts = list(_parts(x, weights, heads))
-    context, shares = attend(*parts, attention_mask)
+    context, probs = attend(*parts, attention_mask)
     weight = weights["output.weight"].reshape(x.shape[2], heads, -1)
     grads = {
         "output.weight": np.einsum("bso,bhsd->ohd", dout, context).reshape(x.shape[2], -1),
         "output.bias": np.einsum("bso->o", dout),
     }
     dcontext = np.einsum("bso,ohd->bhsd", dout, weight)
-    dparts = attend_backward(dcontext, *parts, shares)
+    dparts = attend_backward(dcontext, *parts, probs)
     dx = np.zeros_like(x)
     for name, dpart in zip(("query", "key", "value"), dparts, strict=True):
         weight = weights[name + ".weight"].reshape(heads, -1, x.shape[2])

@@ -19,8 +19,8 @@ def _heads(x, weights, heads, attention_mask):
         size = x.shape[2] // heads
         columns = slice(head * size, (head + 1) * size)
         parts = [part[:, None, :, columns] for part in (q, k, v)]
-        context, shares = attend(*parts, attention_mask)
-        yield columns, parts, context, shares
+        context, probs = attend(*parts, attention_mask)
+        yield columns, parts, context, probs
 
 
 def multi_head_forward(x, weights, heads, attention_mask=None):
@@ -33,11 +33,11 @@ def multi_head_forward(x, weights, heads, attention_mask=None):
 def multi_head_backward(dout, x, weights, heads, attention_mask=None):
     grads = {name: np.zeros_like(array) for name, array in weights.items()}
     dx = np.zeros_like(x)
-    for columns, parts, context, shares in _heads(x, weights, heads, attention_mask):
+    for columns, parts, context, probs in _heads(x, weights, heads, attention_mask):
         for b, s in np.ndindex(x.shape[:2]):
             grads["output.weight"][:, columns] += np.outer(dout[b, s], context[b, 0, s])
         dcontext = (dout @ weights["output.weight"][:, columns])[:, None]
-        dparts = attend_backward(dcontext, *parts, shares)
+        dparts = attend_backward(dcontext, *parts, probs)
         for name, dpart in zip(("query", "key", "value"), dparts, strict=True):
             dx += dpart[:, 0] @ weights[f"{name}.weight"][columns]
             grads[f"{name}.bias"][columns] += dpart.sum(axis=(0, 1, 2))

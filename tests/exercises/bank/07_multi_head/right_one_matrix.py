@@ -23,11 +23,11 @@ def multi_head_forward(x, weights, heads, attention_mask=None):
 
 def multi_head_backward(dout, x, weights, heads, attention_mask=None):
     parts = _three(x, weights, heads)
-    context, shares = attend(*parts, attention_mask)
+    context, probs = attend(*parts, attention_mask)
     merged = np.moveaxis(context, 1, 2).reshape(x.shape)
     dmerged = dout @ weights["output.weight"]
     dcontext = np.moveaxis(dmerged.reshape(*x.shape[:2], heads, -1), 2, 1)
-    dparts = attend_backward(dcontext, *parts, shares)
+    dparts = attend_backward(dcontext, *parts, probs)
     dboth = np.concatenate([np.moveaxis(d, 1, 2).reshape(x.shape) for d in dparts], axis=-1)
     dweight, dbias = np.tensordot(dboth, x, ([0, 1], [0, 1])), dboth.sum((0, 1))
     grads = {}

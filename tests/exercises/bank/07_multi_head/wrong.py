@@ -4,18 +4,20 @@ SPLIT = "return x.reshape(batch, seq, heads, hidden // heads).transpose(0, 2, 1,
 MERGE = "return x.transpose(0, 2, 1, 3).reshape(batch, seq, heads * head_dim)"
 QUERY = "query, key, value = (split_heads(project(x, weights, name), heads) for name in ROLES)"
 CONTEXT = f"{QUERY}\n    context, _ = attend(query, key, value, attention_mask)"
-SHARES = f"{QUERY}\n    context, shares = attend(query, key, value, attention_mask)"
+PROBS = f"{QUERY}\n    context, probs = attend(query, key, value, attention_mask)"
 OUT = 'return project(merge_heads(context), weights, "output")'
 PROJECT = 'return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]'
-DMERGED = 'dmerged = project_back(dout, merge_heads(context), weights, "output", dweights)'
-PARTS = "parts = attend_backward(split_heads(dmerged, heads), query, key, value, shares)"
-SUM = "dx = sum("
+DMERGED = 'dmerged = project_backward(dout, merge_heads(context), weights, "output", dweights)'
+PARTS = "dcontext = split_heads(dmerged, heads)"
+THREE = "dquery, dkey, dvalue = attend_backward(dcontext, query, key, value, probs)"
 RETURN = "return dx, dweights"
-DWEIGHT = 'dweights[f"{name}.weight"] = drows.T @ rows'
-DBIAS = 'dweights[f"{name}.bias"] = drows.sum(axis=0)'
+DWEIGHT = 'np.einsum("bso,bsi->oi", dout, x)'
+DBIAS = 'np.einsum("bso->o", dout)'
 DX = 'return dout @ weights[f"{name}.weight"]'
-ONE_PATH = "dx = list("
-CLOSE = "for name, part in zip(ROLES, parts, strict=True)\n    )"
+QUERY_PATH = 'project_backward(merge_heads(dquery), x, weights, "query", dweights)\n        + '
+KEY_PATH = 'project_backward(merge_heads(dkey), x, weights, "key", dweights)\n        + '
+VALUE_PATH = 'project_backward(merge_heads(dvalue), x, weights, "value", dweights)'
+SCORES = "scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)"
 
 WRONG = {
     "split by one reshape": (
@@ -31,7 +33,7 @@ WRONG = {
     "dealt out in turn": (
         [(SPLIT, "return x.reshape(batch, seq, hidden // heads, heads).transpose(0, 3, 1, 2)"),
          (MERGE, "return x.transpose(0, 2, 3, 1).reshape(batch, seq, heads * head_dim)")],
-        "dealt out in turn"),
+        "the numbers go to the heads in turn"),
     "merged in turn": (
         [(MERGE, "return x.transpose(0, 2, 3, 1).reshape(batch, seq, heads * head_dim)")],
         "the numbers of the heads alternate"),
@@ -39,11 +41,11 @@ WRONG = {
         [(SPLIT, "return x.reshape(batch, seq, heads, hidden // heads)")], "are not exchanged"),
     "three heads written in": (
         [(SPLIT, SPLIT.replace("heads, hidden // heads", "3, hidden // 3"))],
-        "heads is ignored: its number"),
-    "mask not handed on": ([(CONTEXT, CONTEXT.replace("attention_mask", "None"))],
-                           "the mask is not handed on"),
+        "another number of heads"),
+    "mask not passed": ([(CONTEXT, CONTEXT.replace("attention_mask", "None"))],
+                        "the mask is not passed to the attention"),
     "a single head": (
-        [(CONTEXT, CONTEXT.replace("name), heads", "name), 1"))], "heads is ignored"),
+        [(CONTEXT, CONTEXT.replace("name), heads", "name), 1"))], "this is a single head"),
     "x W": ([(PROJECT, PROJECT.replace(".T", ""))], "x Wᵀ + b, not x W + b"),
     "no biases": (
         [(PROJECT, PROJECT.replace(' + weights[f"{name}.bias"]', ""))],
@@ -65,43 +67,42 @@ WRONG = {
         [(PROJECT, 'x = x @ weights[f"{name}.weight"].T\n'
                    '    weights[f"{name}.bias"] += 0.5\n    return x + weights[f"{name}.bias"]')],
         "changed its input in place"),
-    "mask forgotten on the way back": (
-        [(SHARES, SHARES.replace("attention_mask", "None"))], "forgotten on the way back"),
-    "heads forgotten on the way back": (
-        [(SHARES, f"heads = 1\n    {SHARES}")], "heads is ignored on the way back"),
+    "mask forgotten in the backward": (
+        [(PROBS, PROBS.replace("attention_mask", "None"))], "forgotten in the backward"),
+    "heads forgotten in the backward": (
+        [(PROBS, f"heads = 1\n    {PROBS}")], "argument is ignored in the backward"),
     "path of the query alone": (
-        [(SUM, ONE_PATH), (CLOSE, f"{CLOSE}[0]")], "only the path through the query"),
+        [("        + " + KEY_PATH + VALUE_PATH, "")],
+        "only the path through the query"),
     "path of the value alone": (
-        [(SUM, ONE_PATH), (CLOSE, f"{CLOSE}[2]")], "only the path through the value"),
-    "no path of the key": (
-        [(SUM, ONE_PATH), (CLOSE, f"{CLOSE}\n    dx = dx[0] + dx[2]")],
-        "the path through the key is missing"),
+        [(QUERY_PATH + KEY_PATH, "")], "only the path through the value"),
+    "no path of the key": ([(KEY_PATH, "")], "the path through the key is missing"),
     "mean of three": ([(RETURN, "return dx / 3, dweights")], "the mean of the three paths"),
-    "no way back through the output": (
+    "no backward of the output": (
         [(PARTS, f"dmerged = dout\n    {PARTS}")],
-        "the way back through the output projection is missing"),
-    "output transposed on the way back": (
+        "the backward of the output projection is missing"),
+    "output transposed in the backward": (
         [(PARTS, f'dmerged = dout @ weights["output.weight"].T\n    {PARTS}')],
-        "the way back through the output projection is transposed"),
-    "all transposed on the way back": (
-        [(DX, f"{DX}.T")], "the weights are transposed on the way back"),
-    "a reshape for the split on the way back": (
-        [(PARTS, PARTS.replace("split_heads(dmerged, heads)",
-                               "dmerged.reshape(context.shape)"))],
+        "the backward of the output projection is transposed"),
+    "all transposed in the backward": (
+        [(DX, f"{DX}.T")], "the weights are transposed in the backward"),
+    "a reshape for the split in the backward": (
+        [(PARTS, "dcontext = dmerged.reshape(context.shape)")],
         "split by split_heads, not by a reshape"),
-    "dW transposed": ([(DWEIGHT, DWEIGHT.replace("drows.T @ rows", "rows.T @ drows"))],
+    "dW transposed": ([(DWEIGHT, DWEIGHT.replace("->oi", "->io"))],
                       "transposed: W is (out, in)"),
-    "db a mean": ([(DBIAS, DBIAS.replace("sum", "mean"))], "a sum over all tokens, not their mean"),
+    "db a mean": ([(DBIAS, "dout.mean(axis=(0, 1))")], "a sum over all tokens, not their mean"),
     "dW a mean": (
-        [(DWEIGHT, f"{DWEIGHT} / len(rows)")], "a sum over all tokens, not their mean"),
+        [(DWEIGHT, f"{DWEIGHT} / (x.shape[0] * x.shape[1])")],
+        "a sum over all tokens, not their mean"),
     "both a mean over sentences": (
         [(DWEIGHT, f"{DWEIGHT} / len(x)"), (DBIAS, f"{DBIAS} / len(x)")],
         "not a mean over the sentences"),
     "db summed over the batch alone": (
-        [(DBIAS, DBIAS.replace("drows", "dout"))], "sum over batch and tokens"),
-    "db forgotten": ([(DBIAS, "pass")], "the keys differ"),
-    "db zero": ([(DBIAS, 'dweights[f"{name}.bias"] = np.zeros_like(drows[0])')],
-                "no gradient at all"),
+        [(DBIAS, "dout.sum(axis=0)")], "sum over batch and tokens"),
+    "db forgotten": (
+        [(f'f"{{name}}.bias": {DBIAS},', "")], "the keys differ"),
+    "db zero": ([(DBIAS, "np.zeros_like(dout[0, 0])")], "no gradient at all"),
     "output's dW from x": (
         [(DMERGED, DMERGED.replace("merge_heads(context)", "x"))],
         "projects the merged heads, not x"),
@@ -109,7 +110,40 @@ WRONG = {
         [(DMERGED, DMERGED.replace("merge_heads(context)", "context.reshape(x.shape)"))],
         "the heads are to be merged"),
     "dquery and dkey exchanged": (
-        [(PARTS, f"{PARTS}\n    parts = parts[1], parts[0], parts[2]")],
+        [(THREE, THREE.replace("dquery, dkey,", "dkey, dquery,"))],
         "the gradients of query and key are exchanged"),
     "dx alone": ([(RETURN, "return dx")], "expected a tuple of 2"),
+    "scores divided by the root of hidden": (
+        [(f"{CONTEXT}\n", f"{CONTEXT.replace('attend(query', 'attend(query / heads**0.5')}\n")],
+        "divide by √head_dim"),
+    "results of padding are zero": (
+        [(OUT, OUT.replace("return ", "out = ") + "\n    return out if attention_mask is None "
+          "else out * attention_mask[..., None]")],
+        "the results of padding are 0"),
+    "-10000 added at padding": (
+        [(SCORES, "scores = scores + np.where(attention_mask == 0, -1e4, 0.0)[:, None, None]"
+                  ".astype(scores.dtype)")],
+        "-10000 is added at padding"),
+    "-inf at padding": (
+        [(SCORES, SCORES.replace("lowest", "-np.inf"))], "0 / 0: a softmax over padding alone"),
+    "exp of large scores": (
+        [("np.exp(scores - scores.max(axis=-1, keepdims=True))", "np.exp(scores)")],
+        "0 / 0: a softmax over padding alone"),
+    "exp of large scores, padding alone apart": (
+        [("np.exp(scores - scores.max(axis=-1, keepdims=True))",
+          "np.exp(np.maximum(scores, -700))")],
+        "exp overflows: subtract"),
+    "the largest score of all is subtracted": (
+        [("scores.max(axis=-1, keepdims=True)", "scores.max()")],
+        "0 / 0: a softmax over padding alone"),
+    "always float64": (
+        [(OUT, OUT + ".astype(np.float64)")], "the result is always float64"),
+    "a mask without padding taken for none": (
+        [(f"{CONTEXT}\n", CONTEXT.replace("attention_mask", "attention_mask if attention_mask is "
+          "not None and attention_mask[0].all() else None") + "\n")],
+        "the mask is not passed to the attention"),
+    "the mask of the first sentence for all": (
+        [(f"{CONTEXT}\n", CONTEXT.replace("attention_mask", "attention_mask if attention_mask is "
+          "None else attention_mask[:1]") + "\n")],
+        "the mask of the first sentence"),
 }  # fmt: skip

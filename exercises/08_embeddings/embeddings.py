@@ -1,6 +1,6 @@
-"""Embeddings: ids become vectors, and on the way back gradients find the rows they belong to.
+"""Embeddings: ids become vectors, and in the backward each row collects its gradients.
 
-Layer norm is handed out here, forward and backward (exercise 4 is about it).
+Layer norm is given here, forward and backward (exercise 4 is about it).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ SCALE, SHIFT = "LayerNorm.weight", "LayerNorm.bias"  # (hidden,) each
 def layer_norm_forward(
     x: Float[ndarray, "*batch hidden"], weights: Weights, eps: float
 ) -> Float[ndarray, "*batch hidden"]:
-    """Handed out: every vector gets mean 0 and variance 1, then a learnt scale and shift."""
+    """Given: every vector gets mean 0 and variance 1, then a learned scale and shift."""
     centred = x - x.mean(axis=-1, keepdims=True)
     std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
     return centred / std * weights[SCALE] + weights[SHIFT]
@@ -32,8 +32,8 @@ def layer_norm_backward(
     weights: Weights,
     eps: float,
 ) -> tuple[Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"], Float[ndarray, "hidden"]]:
-    """Handed out: the gradients for `x`, the input of `layer_norm_forward`, for its scale and for
-    its shift."""
+    """Given: the gradients for `x` (the input of `layer_norm_forward`), for its scale and for its
+    shift."""
     centred = x - x.mean(axis=-1, keepdims=True)
     std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
     normalized = centred / std
@@ -48,8 +48,8 @@ def lookup_backward(
 ) -> Float[ndarray, "entries hidden"]:
     """The gradient for a table of `entries` rows, given the gradient `dout` for `table[ids]`.
 
-    A row that was picked several times collects all of its gradients; one that was never picked
-    gets zeros. The result has the type of `dout`.
+    A row that was read several times gets the sum of its gradients; one that was never read gets
+    zeros. The result has the type of `dout`.
     """
     raise NotImplementedError("write lookup_backward")
 
@@ -61,7 +61,7 @@ def embeddings_forward(
     *,
     eps: float = 1e-12,
 ) -> Float[ndarray, "batch seq hidden"]:
-    """Word + position + segment, then layer norm (Devlin et al. 2018, figure 2)."""
+    """The sum of word, position and segment, then layer norm (Devlin et al. 2018, figure 2)."""
     raise NotImplementedError("write embeddings_forward")
 
 
@@ -74,9 +74,9 @@ def embeddings_backward(
     eps: float = 1e-12,
     pad_id: int = 0,
 ) -> Weights:
-    """The gradient of every array of `weights`, under its name and of its shape, given the
-    gradient `dout` for what `embeddings_forward` returned.
+    """A dict of the gradients for all arrays of `weights`, under their names and in their shapes,
+    given the gradient `dout` for what `embeddings_forward` returned.
 
-    The row of `pad_id` in the word table learns nothing: its gradient is zero.
+    The row of `pad_id` in the word table is not trained: its gradient is zero.
     """
     raise NotImplementedError("write embeddings_backward")

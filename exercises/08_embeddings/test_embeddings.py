@@ -1,4 +1,4 @@
-"""Embeddings: three tables are read and added up; on the way back repeated ids add up too."""
+"""Embeddings: the rows of three tables are summed; in the backward each row sums its gradients."""
 
 import numpy as np
 import pytest
@@ -65,11 +65,14 @@ def forward_mistakes(input_ids, token_type_ids, weights):
         "the segments are left out: token_type_ids is not used": norm(words + places, weights),
         "token_type_ids is not used: every token gets segment 0": norm(words + places + s[0],
                                                                        weights),
+        "the vector of padding is set to zero: padding is read like any word": norm(
+            x - words * (input_ids == 0)[..., None], weights),
         "only the words are normalised, the positions and segments are added after it": (
             norm(words, weights) + places + segments),
         "each table is normalised by itself: the layer norm comes after the sum": (
             norm(words, weights) + norm(places, weights) + norm(segments, weights)),
-        "the first token has position 0, not 1": norm(words + p[1 : seq + 1] + segments, weights),
+        "the first token has position 0, not 1": norm(words + np.roll(p, -1, 0)[:seq] + segments,
+                                                       weights),
         "the position is the token's id: it is the place in the row": (
             norm(words + p[input_ids % len(p)] + segments, weights)),
         "the mean of the three vectors was taken before the layer norm, not their sum": (
@@ -77,6 +80,14 @@ def forward_mistakes(input_ids, token_type_ids, weights):
         "the words were scaled by the root of the hidden size, as in the first Transformer: "
         "BERT does not": norm(words * x.shape[-1] ** 0.5 + places + segments, weights),
     }  # fmt: skip
+
+
+def whole_tables(*, dtype=np.float64):
+    """The first and the last row of every table are read, the last word several times."""
+    input_ids, token_type_ids, weights = case(2, 6, 4, positions=6, segments=3, dtype=dtype)
+    input_ids[:, 1:3] = len(weights[WORDS]) - 1
+    token_type_ids[:, 0], token_type_ids[0, -1] = 0, 2
+    return input_ids, token_type_ids, weights
 
 
 @pytest.mark.weight(2)
@@ -89,6 +100,13 @@ def test_a_token_is_the_normalised_sum_of_word_position_and_segment(student):
             of="the embeddings",
             mistakes=forward_mistakes(*inputs),
         )
+    inputs = whole_tables()
+    checks.same(
+        student.embeddings_forward(*inputs),
+        forward(*inputs),
+        of="the embeddings of the first and last rows of the tables",
+        mistakes=forward_mistakes(*inputs),
+    )
 
 
 def test_the_number_of_segments_and_eps_are_not_written_in(student):
@@ -105,16 +123,36 @@ def test_the_number_of_segments_and_eps_are_not_written_in(student):
                 "token_type_ids is cut to 0 and 1: there may be more segments": (
                     forward(input_ids, token_type_ids.clip(0, 1), small, eps=eps)
                 ),
+                **forward_mistakes(*given),
             },
         )
+
+
+def test_the_table_of_the_page_comes_out(student):
+    dout = np.array([[1.0, 2], [10, 20], [100, 200]])
+    checks.same(
+        student.lookup_backward(dout, np.array([3, 0, 3]), 4),
+        np.array([[10.0, 20], [0, 0], [0, 0], [101, 202]]),
+        of="dtable",
+        mistakes={
+            "repeated ids do not add up: dtable[ids] += dout keeps one of them": (
+                np.array([[10.0, 20], [0, 0], [0, 0], [100, 200]])
+            ),
+        },
+    )
 
 
 @pytest.mark.weight(3)
 def test_a_row_that_was_picked_often_collects_all_its_gradients(student):
     rng = np.random.default_rng(3)
-    for shape, entries in [((4, 6), 5), ((1, 7), 5), ((3,), 2), ((2, 3, 4), 30)]:
-        ids, dout = rng.integers(0, entries - 1, shape), rng.normal(size=(*shape, 3))
-        ids[ids == 1] = 0  # neither 1 nor the last id is ever picked
+    shapes = [((4, 6), 5), ((1, 7), 5), ((3,), 2), ((2, 3, 4), 30), ((2, 1, 3, 2), 4), ((), 3),
+              ((0,), 3), ((2, 0), 3)]  # fmt: skip
+    for shape, entries in shapes:
+        ids = np.asarray(rng.integers(0, entries - 1, shape))
+        dout = rng.normal(size=(*shape, 3))
+        ids[ids == 1] = 0  # neither 1 nor the last id is ever read
+        if shape == (4, 6):
+            ids[0, 1:3] = entries - 1
         expected = operations.embedding_backward(dout, (ids, (entries, 3)))
         last, first = np.zeros_like(expected), np.zeros_like(expected)
         last[ids] = dout
@@ -123,7 +161,7 @@ def test_a_row_that_was_picked_often_collects_all_its_gradients(student):
         checks.same(
             student.lookup_backward(dout, ids, entries),
             expected,
-            of="the gradient of the table",
+            of=f"the gradient of the table for ids of shape {shape}",
             mistakes={
                 "repeated ids do not add up: dtable[ids] += dout keeps one of them": (
                     lambda out, last=last, first=first: (
@@ -134,71 +172,81 @@ def test_a_row_that_was_picked_often_collects_all_its_gradients(student):
                     expected / np.maximum(times, 1)
                 ),
                 "the table must have entries rows, not as many as the largest id asks for": (
-                    lambda out, ids=ids: len(out) == ids.max() + 1
+                    lambda out, ids=ids, n=entries: n != len(out) == ids.max() + 1
                 ),
                 "only the words of this batch got a row: give all entries one": (
-                    lambda out, ids=ids: len(out) == len(np.unique(ids))
+                    lambda out, ids=ids, n=entries: n != len(out) == len(np.unique(ids))
                 ),
             },
         )
 
 
 def backward_mistakes(dout, input_ids, token_type_ids, weights, *, pad_id=0):
-    """What each part of the answer would be."""
+    """The tables that a mistake would give."""
     arguments = dout, input_ids, token_type_ids, weights
     x = sum_of(input_ids, token_type_ids, weights)
     right = backward(*arguments, pad_id=pad_id)
     weight, bias = weights[SCALE], weights[SHIFT]
     dx = operations.layer_norm_backward(
         dout, operations.layer_norm_forward(x, weight, bias)[1])[0]  # fmt: skip
+    seq = dx.shape[1]
+
+    def words(d, zero=pad_id):
+        table = operations.embedding_backward(d, (input_ids, weights[WORDS].shape))
+        if zero is not None:
+            table[zero] = 0
+        return table
+
+    def places(rows):
+        return np.concatenate([rows, np.zeros_like(weights[POSITIONS][seq:])])
 
     def tables(d):
-        words = operations.embedding_backward(d, (input_ids, weights[WORDS].shape))
-        words[pad_id] = 0
-        places = np.zeros_like(weights[POSITIONS])
-        places[: d.shape[1]] = d.sum(0)
-        return {WORDS: words, POSITIONS: places,
-                SEGMENTS: operations.embedding_backward(d, (token_type_ids,
-                                                            weights[SEGMENTS].shape))}  # fmt: skip
+        segments = operations.embedding_backward(d, (token_type_ids, weights[SEGMENTS].shape))
+        return {WORDS: words(d), POSITIONS: places(d.sum(0)), SEGMENTS: segments}
 
-    by_pad = dict(right)
-    by_pad[WORDS] = operations.embedding_backward(dx, (input_ids, weights[WORDS].shape))
-    places, seq = right[POSITIONS], dx.shape[1]
+    def last(name, ids):
+        table = np.zeros_like(weights[name])
+        table[ids] = dx
+        if name == WORDS:
+            table[pad_id] = 0
+        return {name: table}
+
     no_padding = tables(dx * (input_ids != pad_id)[..., None])
-    row_of_0 = by_pad | {WORDS: np.where(np.arange(len(by_pad[WORDS]))[:, None] == 0, 0,
-                                         by_pad[WORDS])}  # fmt: skip
-
-    def alone(name, wrong):
-        return lambda out: not checks.difference(out[name], wrong, "", None)
-
-    def cut(rows):
-        return np.concatenate([rows, np.zeros_like(places[seq:])])
-
-    last_of = {}
-    for name, ids in ((WORDS, input_ids), (SEGMENTS, token_type_ids)):
-        last_of[name] = np.zeros_like(weights[name])
-        last_of[name][ids] = dx
-    last_of[WORDS][pad_id] = 0
     return {
-        "the row of pad_id got a gradient: it is to be zero": alone(WORDS, by_pad[WORDS]),
-        "pad_id is ignored: the row of 0 is zero": alone(WORDS, row_of_0[WORDS]),
-        "padding was struck out of all tables: only the word's row of pad_id learns nothing": (
-            lambda out: not checks.difference(
-                {n: out[n] for n in no_padding}, no_padding, "", None)),
+        "the row of pad_id got a gradient: it is to be zero": [{WORDS: words(dx, None)}],
+        "pad_id is ignored: the row of 0 is zero": [{WORDS: words(dx, 0)}],
+        "padding was left out of all tables: only the word's row of pad_id is not trained": (
+            [{name: no_padding[name] for name in (POSITIONS, SEGMENTS)}]),
         "repeated ids do not add up: dtable[ids] += dout keeps one of them": (
-            lambda out: any(alone(name, wrong)(out) for name, wrong in last_of.items())),
-        "dout goes through the layer norm before it reaches the tables": (
-            lambda out: any(alone(n, w)(out) for n, w in tables(dout).items())),
-        "dout times the scale is not yet the layer norm's backward": (
-            lambda out: any(alone(n, w)(out) for n, w in tables(dout * weight).items())),
+            [last(WORDS, input_ids), last(SEGMENTS, token_type_ids)]),
+        "dout goes through the layer norm before it reaches the tables": [tables(dout)],
+        "dout times the scale is not yet the layer norm's backward": [tables(dout * weight)],
         "the mean over the batch was taken for the positions, not the sum": (
-            alone(POSITIONS, places / len(dx))),
+            [{POSITIONS: right[POSITIONS] / len(dx)}]),
         "only one row of the batch reached the positions: sum over the batch": (
-            lambda out: any(alone(POSITIONS, cut(row))(out) for row in dx)),
+            [{POSITIONS: places(row)} for row in dx]),
         "the positions beyond seq are missing: the gradient has the shape of its table": (
-            lambda out: out[POSITIONS].shape == (seq, places.shape[1]) != places.shape),
-        "the gradients of scale and shift are exchanged": alone(SCALE, right[SHIFT]),
+            [{POSITIONS: right[POSITIONS][:seq]}] if seq < len(weights[POSITIONS]) else []),
+        "the gradients of scale and shift are exchanged": (
+            [{SCALE: right[SHIFT], SHIFT: right[SCALE]}]),
     }  # fmt: skip
+
+
+def same_gradients(out, right, mistakes, *, of="the gradients", tolerance=None):
+    """Table by table, so that a message speaks of the table that a mistake has changed."""
+    if type(out) is not dict or out.keys() != right.keys():
+        checks.same(out, right, of=of)
+    for name in (WORDS, POSITIONS, SEGMENTS, SCALE, SHIFT):
+        named = {
+            mistake: lambda table, name=name, wrong=wrong: any(
+                not checks.difference(table, tables[name], "", tolerance)
+                for tables in wrong
+                if name in tables
+            )
+            for mistake, wrong in mistakes.items()
+        }
+        checks.same(out[name], right[name], of=f"{of}[{name!r}]", mistakes=named,
+                    tolerance=tolerance)  # fmt: skip
 
 
 def sum_of(input_ids, token_type_ids, weights):
@@ -211,34 +259,72 @@ def test_the_backward_gives_the_gradient_of_every_table(student):
     for shape in SHAPES:
         inputs = case(*shape)
         dout = np.random.default_rng(5).normal(size=shape)
-        checks.same(
+        same_gradients(
             student.embeddings_backward(dout, *inputs),
             backward(dout, *inputs),
-            of="the gradients",
-            mistakes=backward_mistakes(dout, *inputs),
+            backward_mistakes(dout, *inputs),
         )
 
 
-def test_pad_id_and_eps_are_used_on_the_way_back(student):
+def test_pad_id_and_eps_are_used_in_the_backward(student):
     input_ids, token_type_ids, weights = case(3, 5, 4)
     small = {name: w * 1e-3 if "embeddings" in name else w for name, w in weights.items()}
     dout = np.random.default_rng(5).normal(size=(3, 5, 4))
     given = dout, input_ids, token_type_ids, weights
-    checks.same(
-        student.embeddings_backward(*given, pad_id=2),
-        backward(*given, pad_id=2),
-        of="the gradients with pad_id=2",
-        mistakes=backward_mistakes(*given, pad_id=2),
-    )
+    for pad_id in (2, 10):  # the first of every row; the last of the vocabulary, which is not there
+        same_gradients(
+            student.embeddings_backward(*given, pad_id=pad_id),
+            backward(*given, pad_id=pad_id),
+            backward_mistakes(*given, pad_id=pad_id),
+            of=f"the gradients with pad_id={pad_id}",
+        )
     given = dout, input_ids, token_type_ids, small
     for eps in (1e-12, 1e-3):
-        checks.same(
+        same_gradients(
             student.embeddings_backward(*given, eps=eps),
             backward(*given, eps=eps),
+            {"eps is not used in the backward": [backward(*given)]},
             of=f"the gradients at eps {eps}",
-            mistakes={"eps is not used on the way back": backward(*given)},
             tolerance=1e-9,  # gradients in the thousands, of differences between thousandths
         )
+
+
+def test_the_first_and_the_last_rows_of_the_tables_get_their_gradients(student):
+    inputs = whole_tables()
+    dout = np.random.default_rng(5).normal(size=(2, 6, 4))
+    for pad_id in (0, len(inputs[2][WORDS]) - 1):
+        same_gradients(
+            student.embeddings_backward(dout, *inputs, pad_id=pad_id),
+            backward(dout, *inputs, pad_id=pad_id),
+            backward_mistakes(dout, *inputs, pad_id=pad_id),
+            of=f"the gradients with pad_id={pad_id}",
+        )
+
+
+def test_vectors_of_equal_numbers_stay_finite(student):
+    input_ids, token_type_ids, weights = case(3, 5, 4)
+    dout = np.random.default_rng(5).normal(size=(3, 5, 4))
+    zero = "eps is 0 where it is not given: 1e-12 is the default"
+    for scale in (0.0, 1e-7):  # all vectors 0; and vectors whose variance is below eps
+        tables = {name: w * scale if "embeddings" in name else w for name, w in weights.items()}
+        given = input_ids, token_type_ids, tables
+        nan = {name: np.full_like(w, np.nan) for name, w in weights.items()}
+        checks.same(
+            student.embeddings_forward(*given),
+            forward(*given),
+            of=f"the embeddings from tables times {scale:g}",
+            mistakes={"0 / 0: eps is left out, and the variance is 0": np.full_like(dout, np.nan),
+                      zero: forward(*given, eps=1e-300)},
+        )  # fmt: skip
+        same_gradients(
+            student.embeddings_backward(dout, *given),
+            backward(dout, *given),
+            {"0 / 0: eps is left out, and the variance is 0": [
+                nan, {n: np.where(g == 0, 0, np.nan) for n, g in backward(dout, *given).items()}],
+             zero: [backward(dout, *given, eps=1e-300)]},
+            of=f"the gradients for tables times {scale:g}",
+            tolerance=1e-8,  # gradients in the millions
+        )  # fmt: skip
 
 
 def test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine(student):
@@ -250,21 +336,34 @@ def test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine(student):
         (dout, input_ids.astype(np.int32), token_type_ids.astype(np.int32)),
     ):
         checks.same(student.embeddings_forward(*given[1:], weights), forward(*given[1:], weights),
-                    of="the embeddings")  # fmt: skip
-        checks.same(student.embeddings_backward(*given, weights), backward(*given, weights),
-                    of="the gradients")  # fmt: skip
+                    of="the embeddings",
+                    mistakes=forward_mistakes(*given[1:], weights))  # fmt: skip
+        same_gradients(
+            student.embeddings_backward(*given, weights),
+            backward(*given, weights),
+            backward_mistakes(*given, weights),
+        )
 
 
 def test_float32_stays_float32(student):
     inputs = case(2, 6, 5, dtype=np.float32)
     dout = np.random.default_rng(5).normal(size=(2, 6, 5)).astype(np.float32)
-    named = {"the result is always float64: np.zeros needs the type of the gradient": (
-        lambda out: any(g.dtype == np.float64 for g in out.values()))}  # fmt: skip
-    checks.same(student.embeddings_forward(*inputs), forward(*inputs), of="the embeddings")
-    checks.same(
-        student.embeddings_backward(dout, *inputs), backward(dout, *inputs), of="the gradients",
-        mistakes=named, tolerance=1e-4,
+
+    wide = "the result is float64 for float32: np.zeros needs the type of the gradient"
+    right = forward(*inputs)
+    checks.same(student.embeddings_forward(*inputs), right, of="the embeddings", tolerance=1e-5,
+                mistakes={wide: right.astype(np.float64)} | forward_mistakes(*inputs))  # fmt: skip
+    right = backward(dout, *inputs)
+    same_gradients(
+        student.embeddings_backward(dout, *inputs),
+        right,
+        {wide: [{name: g.astype(np.float64) for name, g in right.items()}],
+         **backward_mistakes(dout, *inputs)},
+        tolerance=1e-4,
     )  # fmt: skip
+    right = operations.embedding_backward(dout, (inputs[0], (11, 5)))
+    checks.same(student.lookup_backward(dout, inputs[0], 11), right, of="the gradient of a table",
+                mistakes={wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -1,6 +1,6 @@
-"""Embeddings: ids become vectors, and on the way back gradients find the rows they belong to.
+"""Embeddings: ids become vectors, and in the backward each row collects its gradients.
 
-Layer norm is handed out here, forward and backward (exercise 4 is about it).
+Layer norm is given here, forward and backward (exercise 4 is about it).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ SCALE, SHIFT = "LayerNorm.weight", "LayerNorm.bias"  # (hidden,) each
 def layer_norm_forward(
     x: Float[ndarray, "*batch hidden"], weights: Weights, eps: float
 ) -> Float[ndarray, "*batch hidden"]:
-    """Handed out: every vector gets mean 0 and variance 1, then a learnt scale and shift."""
+    """Given: every vector gets mean 0 and variance 1, then a learned scale and shift."""
     centred = x - x.mean(axis=-1, keepdims=True)
     std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
     return centred / std * weights[SCALE] + weights[SHIFT]
@@ -32,8 +32,8 @@ def layer_norm_backward(
     weights: Weights,
     eps: float,
 ) -> tuple[Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"], Float[ndarray, "hidden"]]:
-    """Handed out: the gradients for `x`, the input of `layer_norm_forward`, for its scale and for
-    its shift."""
+    """Given: the gradients for `x` (the input of `layer_norm_forward`), for its scale and for its
+    shift."""
     centred = x - x.mean(axis=-1, keepdims=True)
     std = np.sqrt(centred.var(axis=-1, keepdims=True) + eps)
     normalized = centred / std
@@ -48,15 +48,15 @@ def lookup_backward(
 ) -> Float[ndarray, "entries hidden"]:
     """The gradient for a table of `entries` rows, given the gradient `dout` for `table[ids]`.
 
-    A row that was picked several times collects all of its gradients; one that was never picked
-    gets zeros. The result has the type of `dout`.
+    A row that was read several times gets the sum of its gradients; one that was never read gets
+    zeros. The result has the type of `dout`.
     """
     # begin solution
     # The table's own size, and not the largest id of this batch: most words are not in it.
     dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)
-    # table[ids] copies a row to every place where its id stands; what is copied on the way there
-    # is summed on the way back. `dtable[ids] += dout` does not: NumPy computes dtable[ids] + dout
-    # first, every place starting from zero, and then writes them all, so that the last one wins.
+    # table[ids] copies a row to every place where its id stands, and the backward of a copy is a
+    # sum. `dtable[ids] += dout` does not sum: NumPy first computes dtable[ids] + dout, in which
+    # every place starts from zero, and then writes all of them, so only the last one stays.
     np.add.at(dtable, ids, dout)
     return dtable
     # end solution
@@ -69,7 +69,7 @@ def embeddings_forward(
     *,
     eps: float = 1e-12,
 ) -> Float[ndarray, "batch seq hidden"]:
-    """Word + position + segment, then layer norm (Devlin et al. 2018, figure 2)."""
+    """The sum of word, position and segment, then layer norm (Devlin et al. 2018, figure 2)."""
     # begin solution
     return layer_norm_forward(summed(input_ids, token_type_ids, weights), weights, eps)
     # end solution
@@ -84,22 +84,22 @@ def embeddings_backward(
     eps: float = 1e-12,
     pad_id: int = 0,
 ) -> Weights:
-    """The gradient of every array of `weights`, under its name and of its shape, given the
-    gradient `dout` for what `embeddings_forward` returned.
+    """A dict of the gradients for all arrays of `weights`, under their names and in their shapes,
+    given the gradient `dout` for what `embeddings_forward` returned.
 
-    The row of `pad_id` in the word table learns nothing: its gradient is zero.
+    The row of `pad_id` in the word table is not trained: its gradient is zero.
     """
     # begin solution
     x = summed(input_ids, token_type_ids, weights)
     dx, dscale, dshift = layer_norm_backward(dout, x, weights, eps)
-    # A sum hands its gradient to each of its parts unchanged: dx goes to all three tables.
+    # Each term of a sum gets the gradient of the sum: dx goes to all three tables.
     dwords = lookup_backward(dx, input_ids, len(weights[WORDS]))
-    # Only this row, and only of this table: the position and the segment of a padded place were
-    # read like all others. (In training nobody asks about padding, so dout is often 0 there.)
+    # Only this row, and only of this table: the position and the segment of padding were read like
+    # all others. (In training no loss depends on padding directly, so dout is often 0 there.)
     dwords[pad_id] = 0
     dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))
-    # Position p stands once in every row of the batch: its gradients are summed over the batch.
-    # Rows beyond seq were not read.
+    # Position p is read once by every row of the batch: its gradients are summed over the batch.
+    # The rows of the table after the first seq were not read.
     dpositions = np.zeros_like(weights[POSITIONS])
     dpositions[: dx.shape[1]] = dx.sum(axis=0)
     return {WORDS: dwords, POSITIONS: dpositions, SEGMENTS: dsegments, SCALE: dscale, SHIFT: dshift}
@@ -111,18 +111,18 @@ def summed(
     input_ids: Int[ndarray, "batch seq"], token_type_ids: Int[ndarray, "batch seq"],
     weights: Weights,
 ) -> Float[ndarray, "batch seq hidden"]:  # fmt: skip
-    """What the layer norm receives. Position p is the p-th row: no ids are needed for it, and
-    (seq, hidden) meets (batch, seq, hidden) from the right, the same for every row."""
-    words, segments = weights[WORDS][input_ids], weights[SEGMENTS][token_type_ids]
-    return words + weights[POSITIONS][: input_ids.shape[1]] + segments
+    """What the layer norm receives. Positions need no ids: the first seq rows of their table,
+    (seq, hidden), are added to every row of the batch."""
+    places = weights[POSITIONS][: input_ids.shape[1]]
+    return weights[WORDS][input_ids] + places + weights[SEGMENTS][token_type_ids]
 
 
 # Wrong answers that are common:
 # - dtable[ids] += dout: repeated ids lose all gradients but one. A test with five different words
-#   does not see it, a real text has "the" in every sentence;
+#   does not show it, but a real text has "the" in every sentence;
 # - a table of gradients that ends at the largest id of the batch;
 # - the position's gradient taken from one row, or averaged, instead of summed over the batch;
-# - no layer norm, or one around the words alone: a BERT that many call theirs;
+# - no layer norm, or one around the words alone;
 # - segment ids that are passed in and never read;
-# - dx set to zero at padding: this takes it from the position and segment tables too.
+# - dx set to zero at padding: the position and segment tables lose gradients too.
 # end solution

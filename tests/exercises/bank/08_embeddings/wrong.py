@@ -1,7 +1,8 @@
 """Wrong answers to 08_embeddings, as edits of the solution, and the words that name each."""
 
 FORWARD = "return layer_norm_forward(summed(input_ids, token_type_ids, weights), weights, eps)"
-SUM = "return words + weights[POSITIONS][: input_ids.shape[1]] + segments"
+SUM = "return weights[WORDS][input_ids] + places + weights[SEGMENTS][token_type_ids]"
+PLACES = "weights[POSITIONS][: input_ids.shape[1]]"
 ADD = "np.add.at(dtable, ids, dout)"
 ZEROS = "np.zeros((entries, dout.shape[-1]), dout.dtype)"
 LN_BACK = "dx, dscale, dshift = layer_norm_backward(dout, x, weights, eps)"
@@ -18,12 +19,12 @@ WRONG = {
                    "    return words + summed(input_ids, token_type_ids, weights | "
                    "{WORDS: 0 * weights[WORDS]})")],
         "only the words are normalised"),
-    "no positions": ([(SUM, "return words + segments")], "the positions are left out"),
+    "no positions": ([(SUM, SUM.replace(" + places", ""))], "the positions are left out"),
     "positions from 1": (
-        [(SUM, "return words + weights[POSITIONS][1 : input_ids.shape[1] + 1] + segments")],
+        [(PLACES, "weights[POSITIONS][1 : input_ids.shape[1] + 1]")],
         "the first token has position 0"),
     "no segments": (
-        [(SUM, "return words + weights[POSITIONS][: input_ids.shape[1]]")],
+        [(SUM, "return weights[WORDS][input_ids] + places")],
         "the segments are left out"),
     "segment always 0": (
         [(SEGMENT_ROWS, "weights[SEGMENTS][0 * token_type_ids]")],
@@ -32,14 +33,14 @@ WRONG = {
         [(SEGMENT_ROWS, "weights[SEGMENTS][np.minimum(token_type_ids, 1)]")],
         "there may be more segments"),
     "words scaled as in the Transformer": (
-        [(SUM, SUM.replace("words", "words * words.shape[-1] ** 0.5"))],
+        [(SUM, SUM.replace("input_ids] +", "input_ids] * places.shape[-1] ** 0.5 +"))],
         "scaled by the root of the hidden size"),
     "the row of padding set to zero in the caller's table": (
         [(FORWARD, "weights[WORDS][0] = 0\n    " + FORWARD)], "changed its input in place"),
     "eps written in": (
         [(FORWARD, FORWARD.replace(", eps)", ", 1e-12)"))], "eps is not used"),
-    "eps of the way back written in": (
-        [(LN_BACK, LN_BACK.replace(", eps)", ", 1e-12)"))], "eps is not used on the way back"),
+    "eps of the backward written in": (
+        [(LN_BACK, LN_BACK.replace(", eps)", ", 1e-12)"))], "eps is not used in the backward"),
     "dtable[ids] += dout": ([(ADD, "dtable[ids] += dout")], "repeated ids do not add up"),
     "dtable[ids] = dout": ([(ADD, "dtable[ids] = dout")], "repeated ids do not add up"),
     "repeated ids of the segments alone": (
@@ -57,15 +58,15 @@ WRONG = {
     "rows of this batch alone": (
         [(ADD, ADD + "\n    dtable = dtable[np.unique(ids)]")], "only the words of this batch"),
     "always float64": (
-        [(ZEROS, "np.zeros((entries, dout.shape[-1]))")], "the result is always float64"),
+        [(ZEROS, "np.zeros((entries, dout.shape[-1]))")], "the result is float64 for float32"),
     "padding learns": ([(PAD, "dwords[pad_id] += 0")], "the row of pad_id got a gradient"),
     "pad_id written in": ([(PAD, "dwords[0] = 0")], "pad_id is ignored"),
-    "padding struck out everywhere": (
+    "padding left out everywhere": (
         [(LN_BACK, LN_BACK + "\n    dx = dx * (input_ids != pad_id)[..., None]")],
-        "struck out of all tables"),
+        "left out of all tables"),
     "past the layer norm": (
         [(LN_BACK, LN_BACK + "\n    dx = dout")], "dout goes through the layer norm"),
-    "scale alone on the way back": (
+    "scale alone in the backward": (
         [(LN_BACK, LN_BACK + "\n    dx = dout * weights[SCALE]")],
         "is not yet the layer norm's backward"),
     "one row for the positions": (
@@ -82,4 +83,33 @@ WRONG = {
     "dout of padding set to zero in place": (
         [(LN_BACK, "dout[input_ids == pad_id] = 0\n    " + LN_BACK)],
         "changed its input in place"),
+    "padding's vector zero in the forward": (
+        [(SUM, SUM.replace("places", "places - weights[WORDS][input_ids] "
+                           "* (input_ids == 0)[..., None]"))],
+        "the vector of padding is set to zero"),
+    "default eps 0 in the forward": (
+        [(FORWARD, FORWARD.replace("eps)", "0.0 if eps == 1e-12 else eps)"))], "0 / 0: eps"),
+    "default eps 0 in the backward": (
+        [(LN_BACK, LN_BACK.replace("eps)", "0.0 if eps == 1e-12 else eps)"))], "0 / 0: eps"),
+    "positions by the mean of each row": (
+        [(POSITIONS_BACK, POSITIONS_BACK.replace("dx.sum(axis=0)", "dx[-1]"))],
+        "only one row of the batch"),
+    "the last word is not read": (
+        [("weights[WORDS][input_ids] +", "weights[WORDS][np.minimum(input_ids, "
+          "len(weights[WORDS]) - 2)] +")], None),
+    "a table of two axes alone": (
+        [(ADD, "assert ids.ndim <= 2\n    " + ADD)], None),
+    "no empty ids": ([(ADD, "ids.max()\n    " + ADD)], None),
+    "segments of padding left out": (
+        [("lookup_backward(dx, token_type_ids,",
+          "lookup_backward(dx * (input_ids != pad_id)[..., None], token_type_ids,")],
+        "left out of all tables"),
+    "padding's row found by what is 0": (
+        [(PAD, "dwords[input_ids[dout.any(-1) == 0]] = 0")],
+        "the row of pad_id got a gradient"),
+    "only the first pad_id": (
+        [(PAD, "dwords[pad_id] -= dx[input_ids == pad_id][:1].sum(0)")], None),
+    "lookup in float64": (
+        [(ADD, ADD + "\n    dtable = dtable.astype(np.float64)")],
+        "the result is float64 for float32"),
 }  # fmt: skip

@@ -1,18 +1,18 @@
-"""Cross-entropy of the slots that are asked about: how surprised the model is by the answers."""
+"""Cross-entropy of the slots that count: how surprised the model is by the right answers."""
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Real
 from numpy import ndarray
 
 
 def masked_cross_entropy_forward(
     logits: Float[ndarray, "*slots classes"],
     labels: Int[ndarray, "*slots"],
-    weights: Float[ndarray, "*slots"],
+    weights: Real[ndarray, "*slots"],
 ) -> float:
     """Σ weight · -ln softmax(logits)[label] / Σ weight, in nats; 0 if all weights are 0.
 
-    Finite for any finite logits. Class 0 is a class like every other.
+    It is finite for logits up to 1e200. Class 0 is a class like every other.
     """
     raise NotImplementedError("write masked_cross_entropy_forward")
 
@@ -21,7 +21,7 @@ def masked_cross_entropy_backward(
     dloss: float,
     logits: Float[ndarray, "*slots classes"],
     labels: Int[ndarray, "*slots"],
-    weights: Float[ndarray, "*slots"],
+    weights: Real[ndarray, "*slots"],
 ) -> Float[ndarray, "*slots classes"]:
     """The gradient for the logits, given the gradient `dloss` for the loss that the forward gave.
 

@@ -8,7 +8,8 @@ import pytest
 from autograder import checks
 from bert_numpy import operations
 
-SHAPES = [(2, 3, 5), (1, 4, 7), (4, 1, 2), (3, 3, 3), (6, 2), (1, 1, 1)]  # slots, then classes
+SHAPES = [(2, 3, 5), (1, 4, 7), (4, 1, 2), (3, 3, 3), (6, 2), (1, 1, 1), (1, 3), (3, 2, 2, 4),
+          (2, 1, 2, 2, 3)]  # fmt: skip  # slots, then classes
 
 
 def case(shape, *, seed=3, dtype=np.float64):
@@ -52,29 +53,24 @@ def loss_mistakes(logits, labels, weights):
     by_row = (each * weights).sum(-1) / np.maximum(weights.sum(-1), 1e-300)
     first = np.exp(logits)
     return {
+        **divisor_mistakes((each * weights).sum(), total),  # first: they change small sums alone
         "the weights are not used: this is the mean over all slots": each.mean(),
-        "the mean over all slots, multiplied by the weights: it has already mixed in the slots "
-        "that do not count, so the mask does nothing": lambda out: any(
-            near(out, wrong) for wrong in ((each.mean() * weights).sum() / total,
-                                           each.mean() * weights.mean())),
+        "the mean over all slots is multiplied by the weights: it contains the slots that do not "
+        "count, so the mask does nothing": one_of((each.mean() * weights).sum() / total,
+                                                  each.mean() * weights.mean()),
         "the sum is divided by the number of slots, not by the sum of the weights": (
             (each * weights).sum() / weights.size),
         "the sum is not divided by the sum of the weights": (each * weights).sum(),
         "the sum is divided by the number of slots that count, not by the sum of their weights": (
             (each * weights).sum() / (weights > 0).sum()),
-        "weights are only asked whether they are 0: a half counts half": (
-            each[weights > 0].mean()),
+        "the weights are used as a mask: a weight of 0.5 counts half": each[weights > 0].mean(),
         "label 0 is ignored (ignore_index=0): class 0 is a class like every other, and the weights "
-        "say what counts": lambda out: any(
-            near(out, wrong) for wrong in ((each * known).sum() / known.sum(),
-                                           (each * known).sum() / total,
-                                           each[labels != 0].mean())),
-        "the mean of the means of the rows: a slot in a row with few masks weighs more": (
+        "say what counts": one_of((each * known).sum() / known.sum(), (each * known).sum() / total,
+                                  (each * (labels != 0)).sum() / max(1, (labels != 0).sum())),
+        "the mean of the means of the rows: a slot in a row with few masks counts more": (
             by_row.mean()),
-        "something is added to the sum of the weights (1e-5, as in the released code): with all "
-        "weights 0 return 0 instead": (each * weights).sum() / (total + 1e-5),
         "the sign is wrong: the loss is minus the logarithm": -(each * weights).sum() / total,
-        "the logarithm has base 2: a nat is that of base e": (
+        "the logarithm has base 2: the natural one is asked for": (
             (each * weights).sum() / total / math.log(2)),
         "the logits are taken for log-probabilities: the softmax is missing": (
             -(np.take_along_axis(logits, labels[..., None], -1)[..., 0] * weights).sum() / total),
@@ -84,8 +80,78 @@ def loss_mistakes(logits, labels, weights):
     }  # fmt: skip
 
 
-def near(out, wrong):
-    return not checks.difference(out, float(wrong), "", None)
+def divisor_mistakes(numerator, total):
+    """Guards against 0 / 0 that change other results too."""
+    return {
+        "the divisor is at least 1: a sum of the weights below 1 divides like every other": (
+            numerator / max(total, 1)),
+        "something is added to the sum of the weights (as in the released code): with all "
+        "weights 0 return 0 instead": one_of(
+            *(numerator / (total + small) for small in (1e-5, 1e-6, 1e-8, 1e-9, 1e-10, 1e-12))),
+    }  # fmt: skip
+
+
+def one_of(*wrong):
+    """Whether an answer is one of these; for numbers and for arrays."""
+    return lambda out: any(not checks.difference(out, w, "", None) for w in wrong)
+
+
+def gradient_mistakes(dloss, logits, labels, weights):
+    right = gradient_of(dloss, logits, labels, weights)
+    probs = np.exp(logits - logits.max(-1, keepdims=True))
+    probs /= probs.sum(-1, keepdims=True)
+    onehot = np.eye(logits.shape[-1])[labels]
+    w, total = weights[..., None] * dloss, weights.sum()
+    return {
+        **{f"{name} (in the backward)": wrong
+           for name, wrong in divisor_mistakes((probs - onehot) * w, total).items()},
+        "dloss is not used: the loss may be one part of a sum": right / dloss,
+        "the one-hot is missing: softmax - onehot(label)": probs * w / total,
+        "the sign is wrong: softmax - onehot(label), not the other way about": -right,
+        "the one-hot is not multiplied by the weight": (probs * w - onehot * dloss) / total,
+        "the weights are not used in the backward": (probs - onehot) * dloss / weights.size,
+        "the weights are only in the divisor: a slot of weight 0 gets no gradient": (
+            (probs - onehot) * dloss / total),
+        "divided by the number of slots, not by the sum of the weights": (
+            (probs - onehot) * w / weights.size),
+        "not divided by the sum of the weights": (probs - onehot) * w,
+        "divided by the number of slots that count, not by the sum of their weights": (
+            (probs - onehot) * w / (weights > 0).sum()),
+        "label 0 is ignored (ignore_index=0) in the backward": right * (labels != 0)[..., None],
+        "the softmax's own backward is applied once more: p (d - Σ d p)": (
+            probs * (right - (right * probs).sum(-1, keepdims=True))),
+    }  # fmt: skip
+
+
+def both_are_right(student, inputs, *, dloss=0.7, of="", tolerance=None):
+    """The loss and its gradient."""
+    checks.same(
+        student.masked_cross_entropy_forward(*inputs),
+        loss_of(*inputs),
+        of=f"the loss{of}",
+        mistakes=loss_mistakes(*inputs),
+        tolerance=tolerance,
+    )
+    checks.same(
+        student.masked_cross_entropy_backward(dloss, *inputs),
+        gradient_of(dloss, *inputs),
+        of=f"the gradient{of}",
+        mistakes=gradient_mistakes(dloss, *inputs),
+        tolerance=tolerance,
+    )
+
+
+def test_the_numbers_of_the_page_come_out(student):
+    inputs = (np.array([[0.0, 0], [2, 0], [0, 5]]), np.array([0, 0, 0]), np.array([1.0, 1, 0]))
+    checks.same(student.masked_cross_entropy_forward(*inputs), 0.4100, of="the loss",
+                mistakes=loss_mistakes(*inputs), tolerance=1e-4)  # fmt: skip
+    checks.same(
+        student.masked_cross_entropy_backward(1.0, *inputs),
+        np.array([[-0.25, 0.25], [-0.0596, 0.0596], [0, 0]]),
+        of="dlogits",
+        mistakes=gradient_mistakes(1.0, *inputs),
+        tolerance=1e-4,
+    )
 
 
 @pytest.mark.weight(3)
@@ -110,12 +176,7 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
             student.masked_cross_entropy_forward(*inputs),
             loss_of(*inputs),
             of="the loss of the next-sentence task",
-            mistakes={
-                "label 0 is ignored (ignore_index=0), where it means IsNext": (
-                    lambda out: out in (0.0, 0) or out != out
-                ),
-                **loss_mistakes(*inputs),
-            },
+            mistakes=loss_mistakes(*inputs),
         )
     logits, labels, weights = case((3, 4, 6), seed=5)
     unused = weights == 0
@@ -129,109 +190,131 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
 
 
 @pytest.mark.weight(2)
-def test_a_batch_without_any_weight_gives_zero(student):
-    for shape in ((2, 3, 5), (1, 1, 2)):
-        logits, labels, weights = case(shape)
-        named = {"0 / 0: without weights the loss is 0, and so is its gradient": (
-            lambda out: bool(np.isnan(out).any()))}  # fmt: skip
-        inputs = logits, labels, np.zeros_like(weights)
+def test_a_small_sum_of_weights_divides_like_every_other(student):
+    rng = np.random.default_rng(9)
+    # First weights of which no two ways to divide give the same.
+    for several in (
+        [0.5, 2, 0, 1],
+        [0.5, 0.125, 0, 0.25],
+        [0.5],
+        [0.25],
+        [1],
+        [1e-3, 0],
+        [1e-9, 0],
+    ):
+        weights = np.array(several, np.float64)
+        logits = 2 * rng.normal(size=(len(several), 3))
+        inputs = logits, rng.integers(1, 3, len(several)), weights
+        of, none = f" for weights {several}", "a small sum of the weights is taken for 0"
         checks.same(
-            student.masked_cross_entropy_forward(*inputs), 0.0, of="the loss", mistakes=named
-        )
+            student.masked_cross_entropy_forward(*inputs), loss_of(*inputs), of=f"the loss{of}",
+            mistakes={none: 0.0, **loss_mistakes(*inputs)},
+        )  # fmt: skip
+        checks.same(
+            student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
+            of=f"the gradient{of}",
+            mistakes={none: np.zeros_like(logits), **gradient_mistakes(0.7, *inputs)},
+        )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
+    for shape in ((2, 3, 5), (1, 1, 2), (0, 4), (2, 0, 3)):
+        rng = np.random.default_rng(3)
+        logits, labels = rng.normal(size=shape), rng.integers(0, shape[-1], shape[:-1])
+        inputs = logits, labels, np.zeros(labels.shape)
+        named = {"0 / 0: without weights the loss is 0, and so is its gradient": (
+            lambda out: np.size(out) > 0 and bool(np.isnan(out).all()))}  # fmt: skip
+        checks.same(
+            student.masked_cross_entropy_forward(*inputs), 0.0,
+            of=f"the loss of slots {shape[:-1]} without weight", mistakes=named
+        )  # fmt: skip
         checks.same(
             student.masked_cross_entropy_backward(1.5, *inputs), np.zeros_like(logits),
-            of="the gradient", mistakes=named,
+            of=f"the gradient of slots {shape[:-1]} without weight", mistakes=named,
         )  # fmt: skip
 
 
 @pytest.mark.weight(2)
 def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
-    logits, labels, weights = case((3, 4, 5), seed=6)
-    for scale in (1e4, 1e200, 1e-12):
-        inputs = logits * scale, labels, weights
-        named = {"exp overflows, or the logarithm of 0 is taken: take the largest logit of each "
-                 "slot off first, and never take the logarithm of a share": (
-                     lambda out: not np.isfinite(out).all()),
-                 "something is added inside the logarithm, against ln 0, and bounds the loss": (
-                     lambda out, scale=scale: scale > 1 and bool(0 < out < 100))}  # fmt: skip
-        checks.same(
-            student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
-            of=f"the loss of logits times {scale:g}", mistakes=named,
-        )  # fmt: skip
-        checks.same(
-            student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
-            of=f"the gradient of logits times {scale:g}", mistakes=named,
-        )  # fmt: skip
+    for dtype, scales in ((np.float64, (1, 1e4, 1e200, 1e-12)), (np.float32, (1, 1e4))):
+        logits, labels, weights = case((3, 4, 5), seed=6, dtype=dtype)
+        for scale in scales:
+            inputs = logits * dtype(scale), labels, weights
+            of = f"logits times {scale:g} ({dtype.__name__})"
+            # At scale 1 first: what is wrong there is no matter of size.
+            named = {} if scale == 1 else {
+                "exp overflows, or the logarithm of 0 is taken: subtract the largest logit of each "
+                "slot first, and never take the logarithm of a probability": (
+                    lambda out: not np.isfinite(out).all()),
+                "the loss has an upper bound: something is added inside the logarithm, or the "
+                "probabilities are kept away from 0": (
+                    lambda out, scale=scale: scale > 1 and bool(0 < out < 100))}  # fmt: skip
+            checks.same(
+                student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
+                of=f"the loss of {of}", mistakes=named or loss_mistakes(*inputs),
+                tolerance=1e-5 if dtype is np.float32 else None,
+            )  # fmt: skip
+            checks.same(
+                student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
+                of=f"the gradient of {of}", mistakes=named or gradient_mistakes(0.7, *inputs),
+            )  # fmt: skip
 
 
 @pytest.mark.weight(4)
 def test_the_backward_gives_the_gradient_of_the_logits(student):
     rng = np.random.default_rng(7)
     for shape in SHAPES:
-        logits, labels, weights = inputs = case(shape)
+        inputs = case(shape)
         for dloss in (float(rng.normal()), -2.5):
-            right = gradient_of(dloss, *inputs)
-            probs = np.exp(logits - logits.max(-1, keepdims=True))
-            probs /= probs.sum(-1, keepdims=True)
-            onehot = np.eye(shape[-1])[labels]
-            w, total = weights[..., None] * dloss, weights.sum()
-            unused = labels != 0
             checks.same(
                 student.masked_cross_entropy_backward(dloss, *inputs),
-                right,
+                gradient_of(dloss, *inputs),
                 of="the gradient",
-                mistakes={
-                    "dloss is not used: the loss may be one part of a sum": right / dloss,
-                    "the one-hot is missing: softmax - onehot(label)": probs * w / total,
-                    "the sign is wrong: softmax - onehot(label), not the other way about": -right,
-                    "the one-hot is not multiplied by the weight": (
-                        (probs * w - onehot * dloss) / total
-                    ),
-                    "the weights are not used on the way back": (
-                        (probs - onehot) * dloss / weights.size
-                    ),
-                    "the weights are only in the divisor: a slot of weight 0 gets no gradient": (
-                        (probs - onehot) * dloss / total
-                    ),
-                    "divided by the number of slots, not by the sum of the weights": (
-                        (probs - onehot) * w / weights.size
-                    ),
-                    "not divided by the sum of the weights": (probs - onehot) * w,
-                    "divided by the number of slots that count, not by the sum of their weights": (
-                        (probs - onehot) * w / (weights > 0).sum()
-                    ),
-                    "label 0 is ignored (ignore_index=0) on the way back": right
-                    * unused[..., None],
-                    "something is added to the sum of the weights on the way back": (
-                        (probs - onehot) * w / (total + 1e-5)
-                    ),
-                    "the softmax's own backward is applied once more: p (d - Σ d p)": (
-                        probs * (right - (right * probs).sum(-1, keepdims=True))
-                    ),
-                },
+                mistakes=gradient_mistakes(dloss, *inputs),
             )
 
 
-def test_any_type_and_gaps_in_memory_are_fine(student):
+def test_arrays_with_gaps_and_any_type_of_label_are_fine(student):
     for dtype in (np.float32, np.float64):
         logits, labels, weights = case((4, 6, 8), dtype=dtype, seed=8)
         gaps = logits[:, ::2, ::2], labels[:, ::2] % 4, weights[:, ::2]
-        for inputs in ((logits, labels, weights), (logits, labels.astype(np.int32), weights), gaps):
-            tolerance = 1e-5 if dtype is np.float32 else None
-            checks.same(
-                student.masked_cross_entropy_forward(*inputs), loss_of(*inputs), of="the loss",
-                tolerance=tolerance,
-            )  # fmt: skip
-            checks.same(
-                student.masked_cross_entropy_backward(0.7, *inputs),
-                gradient_of(0.7, *inputs),
-                of="the gradient",
-                mistakes={
-                    "the gradient is always float64: keep the type of the logits": (
-                        lambda out, dtype=dtype: out.dtype == np.float64 != dtype
-                    )
-                },
-            )
+        tolerance = 1e-5 if dtype is np.float32 else None
+        for inputs, of in (
+            ((logits, labels, weights), ""),
+            (gaps, " of arrays with gaps"),
+            ((logits, labels.astype(np.int32), weights), " of int32 labels"),
+        ):
+            both_are_right(student, inputs, of=f"{of} ({dtype.__name__})",
+                           tolerance=tolerance)  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(student):
+    for dtype, other in ((np.float32, np.float64), (np.float64, np.float32),
+                         (np.float32, np.int64), (np.float64, np.int64)):  # fmt: skip
+        logits, labels, weights = case((3, 4, 5), dtype=dtype, seed=10)
+        inputs = logits, labels, np.ceil(weights).astype(other)
+        of = f"{dtype.__name__} logits and {other.__name__} weights"
+        single = 1e-5 if np.float32 in (dtype, other) else None
+        checks.same(student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
+                    of=f"the loss of {of}", mistakes=loss_mistakes(*inputs),
+                    tolerance=single)  # fmt: skip
+        right = gradient_of(0.7, *inputs)
+        checks.same(
+            student.masked_cross_entropy_backward(0.7, *inputs),
+            right,
+            of=f"the gradient of {of}",
+            mistakes={
+                "the gradient takes the type of the weights, or is always float64: keep the type "
+                "of the logits": lambda out, right=right, single=single: (
+                    out.dtype != right.dtype
+                    and not checks.difference(out.astype(right.dtype), right, "", single)
+                ),
+                **gradient_mistakes(0.7, *inputs),
+            },
+            tolerance=single,
+        )  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

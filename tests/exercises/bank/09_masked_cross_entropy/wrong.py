@@ -1,102 +1,133 @@
 """Wrong answers to 09_masked_cross_entropy, as edits of the solution, and the words of each."""
 
-RETURN = "return float((surprise * weights).sum() / total) if total > 0 else 0.0"
+RETURN = "return (surprise * weights).sum() / total"
 MAX = "shifted = logits - logits.max(axis=-1, keepdims=True)"
 SURPRISE = "surprise = np.log(np.exp(shifted).sum(axis=-1)) - right"
-BACK = "return (dlogits * scale[..., None]).astype(logits.dtype)"
-SCALE = "scale = weights * (dloss / total) if total > 0 else np.zeros_like(weights)"
-BACK_MAX = "shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))"
-PUT = "np.put_along_axis(dlogits, place, share - 1, axis=-1)"
+RIGHT = "right = np.where(is_label, shifted, 0).sum(axis=-1)"
+BACK = "return ((probs - is_label) * scale[..., None]).astype(logits.dtype)"
+SCALE = "scale = dloss * weights / total"
+BACK_MAX = "exp = np.exp(logits - logits.max(axis=-1, keepdims=True))"
+TOTAL = "total = weights.sum()\n    if total == 0:\n        return 0.0"
+TOTAL_BACK = "total = weights.sum()\n    if total == 0:\n        return np.zeros_like(logits)"
 
 WRONG = {
     "mean over all slots": (
-        [(RETURN, "return float(surprise.mean()) if total > 0 else 0.0")],
+        [(RETURN, "return surprise.mean()")],
         "the weights are not used"),
     "mean over all slots, times the weights, over their sum": (
-        [(RETURN, "return float((surprise.mean() * weights).sum() / (total + 1e-300))")],
+        [(RETURN, "return (surprise.mean() * weights).sum() / (total + 1e-300)")],
         "this is the mean over all slots"),
     "mean over all slots, times the weights, averaged": (
-        [(RETURN, "return float((surprise.mean() * weights).mean())")],
-        "it has already mixed in the slots"),
+        [(RETURN, "return (surprise.mean() * weights).mean()")],
+        "it contains the slots that do not count"),
     "divided by slots": (
-        [(RETURN, "return float((surprise * weights).mean())")],
+        [(RETURN, "return (surprise * weights).mean()")],
         "divided by the number of slots, not by"),
     "a sum": (
-        [(RETURN, "return float((surprise * weights).sum())")],
+        [(RETURN, "return (surprise * weights).sum()")],
         "the sum is not divided by the sum of the weights"),
     "divided by the number that count": (
-        [("    total = weights.sum()\n    return float", "    total = (weights > 0).sum()\n"
-          "    return float")],
+        [(RETURN, RETURN.replace("total", "(weights > 0).sum()"))],
         "not by the sum of their weights"),
     "weights as yes or no": (
-        [(SURPRISE, SURPRISE + "\n    weights = (weights > 0).astype(logits.dtype)")],
-        "a half counts half"),
+        [(RETURN, "return surprise[weights > 0].mean()")],
+        "a weight of 0.5 counts half"),
     "ignore_index=0": (
-        [(SURPRISE, SURPRISE + "\n    weights = weights * (labels != 0)")],
+        [(RETURN, "weights = weights * (labels != 0)\n    return (surprise * weights).sum() / max("
+                  "weights.sum(), 1e-300)")],
         "label 0 is ignored (ignore_index=0)"),
     "ignore_index=0 in place of the weights": (
-        [(SURPRISE, SURPRISE + "\n    weights = (labels != 0).astype(logits.dtype)")],
+        [(RETURN, "return surprise[labels != 0].mean() if labels.any() else 0.0")],
         "label 0 is ignored (ignore_index=0)"),
-    "ignore_index=0 on the way back": (
+    "ignore_index=0 in the backward": (
         [(SCALE, SCALE + "\n    scale = scale * (labels != 0)")],
-        "label 0 is ignored (ignore_index=0) on the way back"),
+        "label 0 is ignored (ignore_index=0) in the backward"),
     "mean of the means of the rows": (
         [(RETURN, "rows = (surprise * weights).sum(-1) / np.maximum(weights.sum(-1), 1e-300)\n"
-                  "    return float(rows.mean())")],
+                  "    return rows.mean()")],
         "the mean of the means of the rows"),
     "1e-5 in the divisor": (
-        [(RETURN, "return float((surprise * weights).sum() / (total + 1e-5))")],
-        "something is added to the sum of the weights (1e-5"),
-    "1e-5 in the divisor on the way back": (
+        [(RETURN, RETURN.replace("total", "(total + 1e-5)"))],
+        "something is added to the sum of the weights"),
+    "1e-12 in the divisor": (
+        [(TOTAL, "total = weights.sum() + 1e-12")],
+        "something is added to the sum of the weights"),
+    "1e-5 in the divisor of the backward": (
         [(SCALE, "scale = weights * (dloss / (total + 1e-5))")],
-        "something is added to the sum of the weights on the way back"),
-    "0 / 0": ([(RETURN, "return float((surprise * weights).sum() / total)")], "0 / 0"),
-    "0 / 0 on the way back": ([(SCALE, "scale = weights * (dloss / total)")], "0 / 0"),
+        "with all weights 0 return 0 instead (in the backward)"),
+    "a divisor of at least 1": (
+        [(TOTAL, "total = max(weights.sum(), 1)")], "the divisor is at least 1"),
+    "a divisor of at least 1 in the backward": (
+        [(TOTAL_BACK, "total = np.maximum(weights.sum(), 1.0)")],
+        "the divisor is at least 1: a sum of the weights below 1 divides like every other (in the"),
+    "a small sum taken for none": (
+        [(TOTAL, TOTAL.replace("total == 0", "total < 1e-6"))],
+        "is taken for 0"),
+    "0 / 0": ([(TOTAL, "total = weights.sum()")], "0 / 0"),
+    "0 / 0 in the backward": ([(TOTAL_BACK, "total = weights.sum()")], "0 / 0"),
+    "the gradient has the type of the weights": (
+        [(BACK, BACK.replace(".astype(logits.dtype)", ""))],
+        "the gradient takes the type of the weights"),
+    "the gradient has the type of the weights, by their zeros": (
+        [(BACK, BACK.replace("logits.dtype", "np.result_type(weights, logits)"))],
+        "the gradient takes the type of the weights"),
+    "whole weights alone": (
+        [(SCALE, "scale = dloss * weights.astype(np.int64) / total")], None),
+    "two and three axes alone": (
+        [(RIGHT, 'right = np.einsum("...c,...c->..." if logits.ndim < 4 else "abc,abc->ab", '
+                 "is_label, shifted)")], None),
+    "two axes alone": (
+        [(RIGHT, "right = shifted[np.arange(len(labels)), labels]")], None),
+    "no slot at all": (
+        [(TOTAL, f"labels.max()\n    {TOTAL}")], None),
+    "labels counted from 1": (
+        [(RIGHT, "is_label = np.roll(is_label, -1, axis=-1)\n    " + RIGHT)], None),
     "sign": (
-        [(RETURN, RETURN.replace("float((", "-float(("))], "the sign is wrong: the loss is minus"),
+        [(RETURN, RETURN.replace("return ", "return -"))], "the sign is wrong: the loss is minus"),
     "bits": ([(SURPRISE, f"{SURPRISE}\n    surprise = surprise / np.log(2)")], "base 2"),
     "no softmax": (
-        [(SURPRISE, "surprise = -np.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]")],
+        [(SURPRISE, "surprise = -np.where(is_label, logits, 0).sum(axis=-1)")],
         "the softmax is missing"),
     "softmax over all slots": (
         [(MAX, "shifted = logits - logits.max()"),
          (SURPRISE, "surprise = np.log(np.exp(shifted).sum()) - right")],
         "the softmax runs over all slots"),
-    "no largest taken off": ([(MAX, "shifted = logits * 1")], "exp overflows"),
-    "no largest taken off on the way back": ([(BACK_MAX, "shifted = np.exp(logits)")],
+    "no largest subtracted": ([(MAX, "shifted = logits * 1")], "exp overflows"),
+    "no largest subtracted in the backward": ([(BACK_MAX, "exp = np.exp(logits)")],
                                              "exp overflows"),
-    "the logarithm of the shares": (
-        [(SURPRISE, "shares = np.exp(shifted) / np.exp(shifted).sum(axis=-1, keepdims=True)\n"
-                    "    surprise = -np.log(np.take_along_axis(shares, labels[..., None], "
-                    "axis=-1)[..., 0])")],
+    "the logarithm of the probabilities": (
+        [(SURPRISE, "probs = np.exp(shifted) / np.exp(shifted).sum(axis=-1, keepdims=True)\n"
+                    "    surprise = -np.log(probs[is_label]).reshape(labels.shape)")],
         "the logarithm of 0 is taken"),
     "1e-12 inside the logarithm": (
         [(SURPRISE, "surprise = -np.log(np.exp(right) / np.exp(shifted).sum(axis=-1) + 1e-12)")],
         "something is added inside the logarithm"),
-    "dloss not used": ([(SCALE, SCALE.replace("dloss", "1"))], "dloss is not used"),
-    "no one-hot": ([(PUT, "pass")], "the one-hot is missing"),
-    "sign on the way back": ([(BACK, BACK.replace("(dlogits", "(-dlogits"))],
+    "probabilities of 1e-9 at least": (
+        [(SURPRISE, "surprise = -np.log(np.maximum(np.exp(right) / np.exp(shifted).sum(axis=-1), "
+                    "1e-30))")],
+        "the loss has an upper bound"),
+    "dloss not used": ([(SCALE, SCALE.replace("dloss * ", ""))], "dloss is not used"),
+    "no one-hot": ([(BACK, BACK.replace(" - is_label", ""))], "the one-hot is missing"),
+    "sign in the backward": ([(BACK, BACK.replace("probs - is_label", "is_label - probs"))],
                              "not the other way about"),
     "one-hot without its weight": (
-        [(PUT, "pass"), (BACK, "dlogits = dlogits * scale[..., None]\n"
-          "    share = np.take_along_axis(dlogits, place, axis=-1)\n"
-          "    np.put_along_axis(dlogits, place, share - dloss / max(total, 1e-300), axis=-1)\n"
-          "    return dlogits.astype(logits.dtype)")],
+        [(BACK, BACK.replace("(probs - is_label) * scale[..., None]",
+                             "probs * scale[..., None] - is_label * (dloss / total)"))],
         "the one-hot is not multiplied by the weight"),
-    "no weights on the way back": (
-        [(SCALE, "scale = np.full_like(weights, dloss / weights.size)")],
-        "the weights are not used on the way back"),
+    "no weights in the backward": (
+        [(SCALE, "scale = np.full(labels.shape, dloss / weights.size)")],
+        "the weights are not used in the backward"),
     "weights in the divisor alone": (
-        [(SCALE, "scale = np.full_like(weights, dloss / total) if total > 0 else 0 * weights")],
+        [(SCALE, "scale = np.full(labels.shape, dloss / total)")],
         "only in the divisor"),
-    "divided by slots on the way back": (
+    "divided by slots in the backward": (
         [(SCALE, "scale = weights * (dloss / weights.size)")],
         "divided by the number of slots, not by"),
-    "not divided on the way back": (
+    "not divided in the backward": (
         [(SCALE, "scale = weights * dloss")], "not divided by the sum of the weights"),
     "always float64": (
-        [(BACK, "return (dlogits * scale[..., None]).astype(np.float64)")],
-        "the gradient is always float64"),
+        [(BACK, BACK.replace("logits.dtype", "np.float64"))],
+        "or is always float64"),
     "in place": (
         [(MAX, "shifted = logits\n    shifted -= logits.max(axis=-1, keepdims=True)")],
         "changed its input in place"),

@@ -8,14 +8,18 @@ from bert_finetuning import metrics
 
 CLS, SEP, UNK, IGNORED = 101, 102, 100, -100
 NAMES = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG-COMPANY", "I-ORG-COMPANY"]
-SIZES = [(1, 3, 1, 2), (2,), (1, 1, 1), (4, 0, 1, 0, 2), (0, 0), (3, 5, 2, 1, 1, 4)]
+SIZES = [(1, 3, 1, 2), (2,), (1, 1, 1), (4, 0, 1, 0, 2), (0, 0), (3, 5, 2, 1, 1, 4), ()]
 
 
 def sentence(sizes, seed=3):
-    """Pieces of words with so many each, and a label for each word."""
+    """Pieces of words with so many each, and a label for each word: 0 for the last one, whose
+    pieces have the id 0."""
     rng = np.random.default_rng(seed + len(sizes))
     pieces = [rng.integers(200, 900, size).tolist() for size in sizes]
-    return pieces, rng.integers(1, 7, len(sizes)).tolist()
+    labels = rng.integers(1, 7, len(sizes)).tolist()
+    if sizes:
+        pieces[-1], labels[-1] = [0] * sizes[-1], 0
+    return pieces, labels
 
 
 def aligned(pieces, labels, max_length, *, every=None, cut=2, keep=False):
@@ -38,6 +42,8 @@ def align_mistakes(*given):
     right = aligned(*given)
     pieces, labels, max_length = given
     room = max_length - 2
+    starts = aligned(pieces, labels, 10**6)["starts"]
+    whole = sum(s + max(1, len(word)) <= room + 1 for s, word in zip(starts, pieces, strict=True))
     shifted = [-1 if start < 0 else start - 1 for start in right["starts"]]
     last = [[IGNORED] * (len(word or [0]) - 1) + [label]
             for word, label in zip(pieces, labels, strict=True)]  # fmt: skip
@@ -50,23 +56,34 @@ def align_mistakes(*given):
             **right, "labels": aligned(*given, every=lambda label: 0)["labels"]},
         "the label stands on the last piece": {
             **right, "labels": [IGNORED, *sum(last, [])[:room], IGNORED]},  # noqa: RUF017
+        "a word with label 0 gets IGNORED: 0 is a label like every other": {
+            **right, "labels": [label or IGNORED for label in right["labels"]]},
         "[CLS] and [SEP] have label 0, which is O: they have IGNORED": {
             **right, "labels": [0, *right["labels"][1:-1], 0]},
         "the pieces are cut to max_length before [CLS] and [SEP] are added": (
             aligned(*given, cut=0)),
         "max_length is not used: nothing is cut": aligned(*given, cut=-10**6),
+        "too much is cut: max_length counts [CLS] and [SEP], and nothing else": (
+            aligned(*given, cut=3)),
         "the labels are not cut with the ids": aligned(*given, keep=True),
-        "the cut takes [SEP] away": (
-            lambda out: out["input_ids"][-1] != SEP or out["labels"][-1] != IGNORED),
+        "the last token is not [SEP]: the cut must leave it": (
+            lambda out: out["input_ids"][-1] != SEP),
         "a word without a piece vanishes: it is read as unk_id": (
-            lambda out: out["input_ids"].count(UNK) < right["input_ids"].count(UNK)),
+            lambda out: UNK in right["input_ids"]
+            and out["input_ids"][1:-1] == sum(pieces, [])[:room]),  # noqa: RUF017
         "starts does not count [CLS]": {**right, "starts": shifted},
         "words that were cut off are missing among the starts: theirs is -1": {
             **right, "starts": [start for start in right["starts"] if start >= 0]},
         "words that were cut off have a start beyond the end: theirs is -1": {
-            **right, "starts": aligned(pieces, labels, 10**6)["starts"]},
+            **right, "starts": starts},
+        "a word of which nothing fits has the place of [SEP] as its start: theirs is -1": {
+            **right, "starts": [s if s <= room + 1 else -1 for s in starts]},
+        "a word whose pieces do not all fit has no start: its first piece is there": {
+            **right, "starts": [s if s + len(word) <= room + 1 else -1
+                                for s, word in zip(starts, pieces, strict=True)]},
         "a word whose pieces do not all fit is left out: its first piece is enough": (
-            lambda out: len(out["input_ids"]) < len(right["input_ids"]) == max_length),
+            aligned(pieces[:whole], labels[:whole], max_length)
+            | {"starts": [*starts[:whole], *[-1] * (len(pieces) - whole)]}),
     }  # fmt: skip
 
 
@@ -81,18 +98,33 @@ def test_the_first_piece_of_a_word_has_its_label(student):
                 aligned(*given), of="the aligned sentence", mistakes=align_mistakes(*given),
             )  # fmt: skip
     pieces, labels = sentence((2, 0, 1))
-    out = student.align(pieces, labels, cls_id=1, sep_id=2, unk_id=3, max_length=9)
-    checks.same(out["input_ids"], [1, *pieces[0], 3, *pieces[2], 2], of="the ids", mistakes={
-        "cls_id, sep_id or unk_id is written into the function": lambda out: out[0] == 101
-        or out[-1] == 102 or 100 in out})  # fmt: skip
+    for cls_id, sep_id, unk_id in ((1, 2, 3), (3, 0, 1), (0, 3, 2), (2, 1, 0)):
+        out = student.align(
+            pieces, labels, cls_id=cls_id, sep_id=sep_id, unk_id=unk_id, max_length=9
+        )
+        right = [cls_id, *pieces[0], unk_id, *pieces[2], sep_id]
+        checks.same(out["input_ids"], right, of="the ids", mistakes={
+            "cls_id, sep_id or unk_id is written into the function": lambda out: out[0] == CLS
+            or out[-1] == SEP or UNK in out})  # fmt: skip
     checks.leaves_no_trace(student.align, pieces, labels, cls_id=1, sep_id=2, unk_id=3,
                            max_length=4)  # fmt: skip
 
 
+def test_the_sentence_of_the_page_is_aligned_as_there(student):
+    given = [[61, 62, 63], [70], [80]], [1, 0, 3], 6
+    right = {
+        "input_ids": [CLS, 61, 62, 63, 70, SEP],
+        "labels": [IGNORED, 1, IGNORED, IGNORED, 0, IGNORED],
+        "starts": [1, 4, -1],
+    }
+    checks.same(student.align(*given[:2], cls_id=CLS, sep_id=SEP, unk_id=UNK, max_length=6), right,
+                of="the example of the page", mistakes=align_mistakes(*given))  # fmt: skip
+
+
 @pytest.mark.weight(2)
 def test_long_sentences_are_cut_and_keep_their_last_token(student):
-    for sizes in SIZES:
-        for max_length in range(3, 12):
+    for max_length in (5, *range(2, 12)):  # first the one that tells mistakes apart best
+        for sizes in SIZES:
             given = *sentence(sizes, seed=5), max_length
             checks.same(
                 student.align(*given[:2], cls_id=CLS, sep_id=SEP, unk_id=UNK,
@@ -115,10 +147,11 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
         ([2], 3),
         ([1, 2, 3], 5),
         ([-1], 2),
+        ([], 2),
     ]:
-        for dtype in (np.float32, np.float64):
-            logits = rng.normal(size=(seq, 7)).astype(dtype)
-            logits[-1, 0], logits[0, 0] = -5, -5  # neither [CLS] nor [SEP] says O
+        for dtype, shift in ((np.float32, -20), (np.float64, 0)):  # all scores may be negative
+            logits = rng.normal(size=(seq, 7)).astype(dtype) + dtype(shift)
+            logits[-1, 0], logits[0, 0] = shift - 5, shift - 5  # neither [CLS] nor [SEP] says O
             kept = [start for start in starts if start >= 0]
             right = [best(logits, [s])[0] if s >= 0 else "O" for s in starts]
             checks.same(
@@ -143,6 +176,8 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
                             logits, range(1, len(starts) + 1))
                     ),
                     "numbers, not names": lambda out: not all(tag in NAMES for tag in out),
+                    "scores below 0 are never the best": lambda out, shift=shift: (
+                        shift < 0 and out == ["O"] * len(out)),
                     "the lowest score is taken, not the highest": [
                         NAMES[int(logits[s].argmin())] if s >= 0 else "O" for s in starts
                     ],
@@ -153,19 +188,22 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
     checks.leaves_no_trace(student.tags_of_words, logits, [-1], NAMES)
 
 
-def wrong_entities(tags, *, types=True, loose=True, merge=False, closed=True):
+def wrong_entities(tags, *, same=str.__eq__, loose=True, merge=False, closed=True):
     """What common programs make of tags: some compare no types, some drop an I- without a B-."""
     found, current = [], None
     for place, tag in enumerate([*tags, "O"]):
         prefix, _, kind = tag.partition("-")
         goes_on = current is not None and (prefix == "I" or (merge and prefix == "B"))
-        if goes_on and types:
-            goes_on = kind == current[0]
+        goes_on = goes_on and same(current[0], kind)
         if not goes_on:
             if current is not None and (closed or place < len(tags)):
                 found.append((*current, place))
             current = (kind, place) if prefix == "B" or (prefix == "I" and loose) else None
     return found
+
+
+def places(names):
+    return [name[1:] for name in names]
 
 
 def entity_mistakes(tags):
@@ -174,9 +212,15 @@ def entity_mistakes(tags):
         "an I- that does not go on with a name is dropped: it begins one": (
             wrong_entities(tags, loose=False)),
         "the types are not compared: an I- of another type begins a name": (
-            wrong_entities(tags, types=False)),
+            wrong_entities(tags, same=lambda a, b: True)),
         "the types are not compared, and an I- after O is dropped": (
-            wrong_entities(tags, types=False, loose=False)),
+            wrong_entities(tags, same=lambda a, b: True, loose=False)),
+        "types are compared in part: ORG-COMPANY is neither ORG nor COMPANY": lambda out: any(
+            places(right) != places(out) == places(wrong_entities(tags, same=same)) for same in (
+                str.startswith, str.endswith, str.__contains__, lambda a, b: b.startswith(a),
+                lambda a, b: b.endswith(a), lambda a, b: a in b)),
+        "a tag that ends in O is not O: only the tag O is outside": [
+            name for name in right if not tags[name[1]].endswith("O")],
         "B- right after a name of its type begins a new one": wrong_entities(tags, merge=True),
         "a name that reaches the end of the sentence is lost": wrong_entities(tags, closed=False),
         "the end is the last word: it should be one past it": [
@@ -188,9 +232,11 @@ def entity_mistakes(tags):
             lambda out: any(e[0] == "ORG-COMPANY" for e in right)
             and all(e[0] != "ORG-COMPANY" for e in out)),
         "a name goes on over an O in between": lambda out: any(
-            "O" in tags[first:end] for _, first, end in out),
-        "an I- that does not go on with a name is lost, or added to another one": (
-            lambda out: len(out) < len(right)),
+            "O" in tags[first : end - 1] for _, first, end in out),
+        "an I- that does not go on with a name is lost, or added to another one": lambda out: (
+            {first for _, first, _ in out} < {first for _, first, _ in right}
+            and all(tags[place].startswith("I-") for place in
+                    {first for _, first, _ in right} - {first for _, first, _ in out})),
     }  # fmt: skip
 
 
@@ -204,6 +250,9 @@ CASES = [
     ["B-LOC", "O", "I-LOC"],
     ["I-PER", "B-PER", "O", "B-ORG-COMPANY", "I-ORG-COMPANY", "I-ORG-COMPANY"],
     ["B-LOC", "I-LOC", "B-LOC", "I-PER", "I-LOC"],
+    ["B-ORG-COMPANY", "I-COMPANY", "B-ORG", "I-ORG-COMPANY", "B-COMPANY", "I-ORG-COMPANY"],
+    ["B-ORG-COMPANY", "I-ORG", "I-COMPANY", "O", "I-ORG-COMPANY", "I-ORG"],
+    ["B-GEO", "I-GEO", "O", "I-GEO", "I-O", "I-I", "B-B", "I-B"],
 ]
 
 
@@ -216,6 +265,11 @@ def test_names_are_read_from_tags_as_conlleval_does(student):
             student.entities(tags), metrics.entities(tags), of=f"the names in {tags}",
             mistakes=entity_mistakes(tags),
         )  # fmt: skip
+    for tags, right in [(["B-PER", "I-PER", "O", "B-LOC"], [("PER", 0, 2), ("LOC", 3, 4)]),
+                        (["B-PER", "B-PER"], [("PER", 0, 1), ("PER", 1, 2)]),
+                        (["O", "I-LOC", "I-PER"], [("LOC", 1, 2), ("PER", 2, 3)])]:  # fmt: skip
+        checks.same(student.entities(tags), right, of=f"an example of the page, {tags}",
+                    mistakes=entity_mistakes(tags))  # fmt: skip
     checks.leaves_no_trace(student.entities, CASES[0])
 
 
@@ -270,6 +324,12 @@ def score_mistakes(right, predicted):
             *counts(right, predicted, lambda i, e: e)),
         "F1 is the plain mean of precision and recall: it is the harmonic one": {
             **right_scores, "f1": (right_scores["precision"] + right_scores["recall"]) / 2},
+        "the sentences are put end to end: no name goes on into the next sentence": scores(
+            *counts([sum(right, [])], [sum(predicted, [])])),  # noqa: RUF017
+        "the precision is 0 where nothing is predicted, not 1": (
+            {**right_scores, "precision": 1.0} if not said else {}),
+        "the recall is 0 where there is nothing to find, not 1": (
+            {**right_scores, "recall": 1.0} if not there else {}),
         "times 100: scores lie between 0 and 1": {n: 100 * s for n, s in right_scores.items()},
         "nothing to find and nothing said is 0 here, as in seqeval, not 1": dict.fromkeys(
             right_scores, 1.0) if said + there == 0 else {},
@@ -288,10 +348,15 @@ def test_f1_counts_whole_names_over_all_sentences(student):
     many = [rng.choice(NAMES, n, p=shares).tolist() for n in rng.integers(1, 15, 40)]
     guess = [[t if rng.random() < 0.7 else str(rng.choice(NAMES, p=shares)) for t in tags]
              for tags in many]  # fmt: skip
+    short = [rng.choice(["O", "B-PER", "I-PER"], n).tolist() for n in rng.integers(0, 4, 60)]
+    near = [[t if rng.random() < 0.8 else "B-PER" for t in tags] for tags in short]
     nothing = [["O", "O"]]
-    for pair in [(right, said), (many, guess), (many, many), (nothing, nothing), ([], []),
+    for pair in [(many, guess), (right, said), (many, many), (nothing, nothing), ([], []),
                  (nothing, [["B-PER", "O"]]), ([["O", "B-LOC"]], nothing),
-                 ([["B-PER", "O"], ["O", "O"]], [["O", "O"], ["B-PER", "O"]])]:  # fmt: skip
+                 ([["B-PER", "O"], ["O", "O"]], [["O", "O"], ["B-PER", "O"]]), (short, near),
+                 ([["O", "B-PER"], ["I-PER", "O"]], [["O", "B-PER"], ["B-PER", "O"]]),
+                 ([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "O", "B-PER"]]),
+                 ]:  # fmt: skip
         official = metrics.entity_scores(*pair)[0]
         checks.same(
             student.entity_scores(*pair),

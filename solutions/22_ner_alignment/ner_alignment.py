@@ -30,13 +30,13 @@ def align(
     # begin solution
     room = max_length - 2  # [CLS] and [SEP] always stay
     ids, spoken, starts = [], [], []
-    for word, label in zip(pieces, labels, strict=True):
+    for i, word in enumerate(pieces):
         word = word or [unk_id]  # every word has a token, or all later labels would be shifted
         starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]
         ids += word
         # One piece answers for the word. Were all of them labelled, a word of four pieces would
         # count four times, and its pieces could disagree.
-        spoken += [label] + [IGNORED] * (len(word) - 1)
+        spoken += [labels[i]] + [IGNORED] * (len(word) - 1)
     return {
         "input_ids": [cls_id, *ids[:room], sep_id],
         "labels": [IGNORED, *spoken[:room], IGNORED],
@@ -53,7 +53,7 @@ def tags_of_words(
     # begin solution
     # What the other pieces say is not asked: they have learnt nothing. -1 must not be taken for an
     # index, which would read [SEP].
-    return [names[int(logits[start].argmax())] if start >= 0 else "O" for start in starts]
+    return [names[logits[start].argmax()] if start >= 0 else "O" for start in starts]
     # end solution
 
 
@@ -83,21 +83,25 @@ def entity_scores(right: list[list[str]], predicted: list[list[str]]) -> dict[st
     A name is found if its type and both its borders are right. What would be 0/0 is 0.
     """
     # begin solution
-    # With the number of the sentence, or names of one sentence would be found in another. Counted
-    # over all sentences, and divided once: the mean of each sentence's F1 is another number.
-    there = {(i, *entity) for i, tags in enumerate(right) for entity in entities(tags)}
-    said = {(i, *entity) for i, tags in enumerate(predicted) for entity in entities(tags)}
+    there, said = numbered(right), numbered(predicted)
+    # Counted over all sentences and divided once: the mean of each sentence's F1 is another number.
     found = len(there & said)
     return {
         "precision": found / len(said) if said else 0.0,
         "recall": found / len(there) if there else 0.0,
         # 2pr / (p + r), without a division by 0 where p = r = 0.
-        "f1": 2 * found / (len(said) + len(there)) if said or there else 0.0,
+        "f1": 2 * found / (len(said) + len(there)) if found else 0.0,
     }
     # end solution
 
 
 # begin solution
+def numbered(sentences: list[list[str]]) -> set[tuple[int, str, int, int]]:
+    """All names, each with the number of its sentence: a name of one sentence must not be found in
+    another. Each sentence is read by itself, for no name goes on into the next one."""
+    return {(i, *entity) for i, tags in enumerate(sentences) for entity in entities(tags)}
+
+
 # Wrong answers that are common:
 # - the label on every piece; or `I-` on the later ones, which the score then counts as names;
 # - a cut that takes [SEP] away, or a label that was left behind when its piece was cut;

@@ -3,37 +3,38 @@
 ROOM = "room = max_length - 2  # [CLS] and [SEP] always stay"
 WORD = "word = word or [unk_id]  # every word has a token, or all later labels would be shifted"
 START = "starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]"
-SPOKEN = "spoken += [label] + [IGNORED] * (len(word) - 1)"
+SPOKEN = "spoken += [labels[i]] + [IGNORED] * (len(word) - 1)"
 IDS = '"input_ids": [cls_id, *ids[:room], sep_id],'
 LABELS = '"labels": [IGNORED, *spoken[:room], IGNORED],'
-TAGS = 'return [names[int(logits[start].argmax())] if start >= 0 else "O" for start in starts]'
+TAGS = 'return [names[logits[start].argmax()] if start >= 0 else "O" for start in starts]'
 GOES_ON = 'goes_on = prefix == "I" and found and found[-1][0] == kind and found[-1][2] == place'
 BEGINS = 'elif prefix != "O":'
 PARTS = 'prefix, _, kind = tag.partition("-")  # once: a type may have a hyphen of its own'
-THERE = "there = {(i, *entity) for i, tags in enumerate(right) for entity in entities(tags)}"
-SAID = "said = {(i, *entity) for i, tags in enumerate(predicted) for entity in entities(tags)}"
-F1 = '"f1": 2 * found / (len(said) + len(there)) if said or there else 0.0,'
+SETS = "there, said = numbered(right), numbered(predicted)"
+NAMES = "return {(i, *entity) for i, tags in enumerate(sentences) for entity in entities(tags)}"
+F1 = '"f1": 2 * found / (len(said) + len(there)) if found else 0.0,'
 
 
 def keys(key):
-    """Both sets made of other keys."""
-    return [(line, line.replace("(i, *entity)", key)) for line in (THERE, SAID)]
+    """Names that are compared by other keys."""
+    return [(NAMES, NAMES.replace("(i, *entity)", key))]
 
 
 WRONG = {
-    "label on every piece": ([(SPOKEN, "spoken += [label] * len(word)")], "stands on every piece"),
+    "label on every piece": (
+        [(SPOKEN, "spoken += [labels[i]] * len(word)")], "stands on every piece"),
     "I- on later pieces": (
-        [(SPOKEN, "spoken += [label] + [label + label % 2] * (len(word) - 1)")], "(I- for B-)"),
+        [(SPOKEN, SPOKEN.replace("[IGNORED]", "[labels[i] + labels[i] % 2]"))], "(I- for B-)"),
     "O on later pieces": ([(SPOKEN, SPOKEN.replace("IGNORED", "0"))], "later pieces have label 0"),
     "label on the last piece": (
-        [(SPOKEN, "spoken += [IGNORED] * (len(word) - 1) + [label]")], "on the last piece"),
+        [(SPOKEN, "spoken += [IGNORED] * (len(word) - 1) + [labels[i]]")], "on the last piece"),
     "O on [CLS] and [SEP]": ([(LABELS, LABELS.replace("IGNORED", "0"))],
                              "[CLS] and [SEP] have label 0"),
     "[SEP] cut away": (
         [(ROOM, "room = max_length - 1"),
          (IDS, '"input_ids": [cls_id, *ids, sep_id][:max_length],'),
          (LABELS, '"labels": [IGNORED, *spoken, IGNORED][:max_length],')],
-        "the cut takes [SEP] away"),
+        "the last token is not [SEP]"),
     "cut before the ends": ([(ROOM, "room = max_length")], "before [CLS] and [SEP] are added"),
     "never cut": ([(ROOM, "room = 10**6")], "nothing is cut"),
     "labels not cut": ([(LABELS, LABELS.replace("[:room]", ""))], "labels are not cut"),
@@ -52,10 +53,10 @@ WRONG = {
     "pieces grow": (
         [(WORD, "word += [unk_id] * (not word)")], "changed its input in place"),
     "-1 as an index": (
-        [(TAGS, "return [names[int(logits[start].argmax())] for start in starts]")],
+        [(TAGS, "return [names[logits[start].argmax()] for start in starts]")],
         "-1 is taken for an index"),
     "words without a tag": (
-        [(TAGS, "return [names[int(logits[start].argmax())] for start in starts if start >= 0]")],
+        [(TAGS, "return [names[logits[start].argmax()] for start in starts if start >= 0]")],
         "words that were cut off have no tag"),
     "one token early": ([(TAGS, TAGS.replace("logits[start]", "logits[start - 1]"))],
                         "one token too early"),
@@ -63,7 +64,7 @@ WRONG = {
         [(TAGS, TAGS.replace("logits[start]", "logits[min(start + 1, len(logits) - 1)]"))],
         "one token too late"),
     "token i for word i": (
-        [(TAGS, "return [names[int(logits[i].argmax())] for i in range(len(starts))]")],
+        [(TAGS, "return [names[logits[i].argmax()] for i in range(len(starts))]")],
         "word i is read from token i"),
     "numbers for names": (
         [(TAGS, "return [int(logits[start].argmax()) if start >= 0 else 0 for start in starts]")],
@@ -95,18 +96,15 @@ WRONG = {
     "ends free": (keys("(i, *entity[:2])"), "the end of a name is not compared"),
     "starts free": (keys("(i, entity[0], entity[2])"), "the start of a name is not compared"),
     "tags for names": (
-        [(THERE, "there = {(i, j, t) for i, s in enumerate(right) for j, t in enumerate(s) "
-          'if t != "O"}'),
-         (SAID, "said = {(i, j, t) for i, s in enumerate(predicted) for j, t in enumerate(s) "
+        [(NAMES, "return {(i, j, t) for i, s in enumerate(sentences) for j, t in enumerate(s) "
           'if t != "O"}')], "single tags are compared"),
     "accuracy": (
-        [(THERE, "there = {(i, j, t) for i, s in enumerate(right) for j, t in enumerate(s)}"),
-         (SAID, "said = {(i, j, t) for i, s in enumerate(predicted) for j, t in enumerate(s)}")],
-        None),
+        [(NAMES, "return {(i, j, t) for i, s in enumerate(sentences) for j, t in enumerate(s)}")],
+        "the share of tags that are right"),
     "mean over sentences": (
-        [(THERE, "if len(right) > 1:\n        each = [entity_scores([r], [p]) for r, p in "
+        [(SETS, "if len(right) > 1:\n        each = [entity_scores([r], [p]) for r, p in "
           "zip(right, predicted)]\n        return {n: sum(e[n] for e in each) / len(each) for n in "
-          "each[0]}\n    " + THERE)], "the mean over sentences"),
+          "each[0]}\n    " + SETS)], "the mean over sentences"),
     "precision for recall": (
         [('"precision": found / len(said) if said', '"precision": found / len(there) if there'),
          ('"recall": found / len(there) if there', '"recall": found / len(said) if said')],
@@ -116,8 +114,47 @@ WRONG = {
           "0.0)) / 2,")], "F1 is the plain mean"),
     "0/0": ([(F1, '"f1": 2 * found / (len(said) + len(there)),')], "ZeroDivisionError"),
     "nothing is perfect": (
-        [(F1, F1.replace("else 0.0", "else 1.0"))], None),
+        [(F1, F1.replace("if found else 0.0", "if said or there else 1.0"))], None),
     "percent": (
         [(F1, F1.replace("2 *", "200 *")), ("found / len(said) if", "100 * found / len(said) if"),
          ("found / len(there) if", "100 * found / len(there) if")], "times 100"),
+    "one long sentence": (
+        [(NAMES, "return set(entities([tag for tags in sentences for tag in tags]))")],
+        "put end to end"),
+    "types by their ends": (
+        [(GOES_ON, GOES_ON.replace("found[-1][0] == kind", "found[-1][0].endswith(kind)"))],
+        "types are compared in part"),
+    "types by their beginnings": (
+        [(GOES_ON, GOES_ON.replace("found[-1][0] == kind", "kind.startswith(found[-1][0])"))],
+        "types are compared in part"),
+    "precision 1 of nothing": (
+        [('"precision": found / len(said) if said else 0.0',
+          '"precision": found / len(said) if said else 1.0')],
+        "the precision is 0 where nothing is predicted"),
+    "recall 1 of nothing": (
+        [('"recall": found / len(there) if there else 0.0',
+          '"recall": found / len(there) if there else 1.0')],
+        "the recall is 0 where there is nothing to find"),
+    "start at the border": ([(START, START.replace("< room", "<= room"))],
+                            "has the place of [SEP] as its start"),
+    "start of whole words only": (
+        [(START, START.replace("len(ids) < room", "len(ids) + len(word) <= room"))],
+        "has no start: its first piece is there"),
+    "one piece too few": ([(ROOM, "room = max_length - 3")], "too much is cut"),
+    "label 0 as none": ([(SPOKEN, SPOKEN.replace("labels[i]", "labels[i] or IGNORED"))],
+                        "0 is a label like every other"),
+    "id 0 as none": ([(WORD, "word = [piece for piece in word if piece] or [unk_id]")], None),
+    "best score from 0": (
+        [(TAGS, 'return [names[logits[start].clip(0).argmax()] if start >= 0 else "O"\n'
+                "            for start in starts]")], "scores below 0 are never the best"),
+    "start 0 as none": ([(TAGS, TAGS.replace(">= 0", "> 0"))], None),
+    "O by the last letter": (
+        [(BEGINS, 'elif not tag.endswith("O"):')], "a tag that ends in O is not O"),
+    "names as a set, sorted": (
+        [("    return found\n    # end solution",
+          "    return sorted(found)\n    # end solution")], None),
+    "half marks for an overlap": (
+        [("found = len(there & said)",
+          "found = sum(any(a[:2] == b[:2] and a[2] < b[3] and b[2] < a[3] for b in there) "
+          "for a in said)")], None),
 }  # fmt: skip

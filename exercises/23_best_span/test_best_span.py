@@ -2,36 +2,48 @@
 
 import re
 import string
+from functools import partial
 
 import numpy as np
 import pytest
 
 from autograder import checks
+from autograder.student import StudentError
 from bert_finetuning import answers, metrics
 
 
 def judged(cases, *, of):
-    """Compare the answers to all cases at once: {what was asked: (out, right, mistakes)}.
+    """Ask and compare case by case: {what is asked: (how to ask it, the right answer, mistakes)}.
 
-    A mistake is named if it explains every answer; one that a case does not list changes nothing
-    there.
+    A mistake is named if it explains the answers to all cases; one that a case does not list
+    changes nothing there.
     """
-    outs, rights = ({case: trio[i] for case, trio in cases.items()} for i in range(2))
-
-    def explains(name, out):
-        for case, (_, right, mistakes) in cases.items():
-            wrong = mistakes.get(name, right)
-            if callable(wrong):
-                fits = not checks.difference(out[case], right, "", None) or wrong(out[case])
-            else:
-                fits = not checks.difference(out[case], wrong, "", None)
-            if not fits:
-                return False
-        return True
-
     names = dict.fromkeys(name for _, _, mistakes in cases.values() for name in mistakes)
-    made = {name: lambda out, name=name: explains(name, out) for name in names}
-    checks.same(outs, rights, of=of, mistakes=made)
+    for case, (ask, right, _) in cases.items():
+        if not checks.difference(ask(), right, "", None):
+            continue
+        every = {other: answered(cases[other][0]) for other in cases}
+        explains = {name: all(explained(every[other], cases[other], name) for other in cases)
+                    for name in names}  # fmt: skip
+        made = {name: lambda out, yes=yes: yes for name, yes in explains.items()}
+        checks.same(ask(), right, of=f"{of} of {case}", mistakes=made)
+
+
+def answered(ask):
+    """An answer; for one that is an error, the error."""
+    try:
+        return ask()
+    except StudentError as error:
+        return error
+
+
+def explained(out, case, name):
+    """Whether a mistake would have given this answer."""
+    _, right, mistakes = case
+    wrong = mistakes.get(name, right)
+    if callable(wrong):
+        return not checks.difference(out, right, "", None) or wrong(out)
+    return not checks.difference(out, wrong, "", None)
 
 
 def right_span(start, end, longest, may_start=None):
@@ -83,6 +95,10 @@ def span_mistakes(start, end, longest, may_start=None):
         "a span of a single token is left out": of(lambda i, j: 0 < j - i < longest and may[i]),
         "start and end are exchanged": among(end, start, span),
         "the scores are multiplied: their sum is the score": of(span, lambda s, e: s * e),
+        "pairs that are no span are given the score 0, which may be the highest: -inf never is": (
+            lambda out: out is not None and not span(*out[:2]) and max(
+                start[i] + end[j] for i in range(len(start)) for j in range(len(end))
+                if span(i, j)) < 0),
         "the end is one past the last token": (
             lambda out: out[1] == right_span(start, end, longest, may_start)[1] + 1),
         "the score is not start + end": (
@@ -91,82 +107,114 @@ def span_mistakes(start, end, longest, may_start=None):
     return {name: value for name, value in wrong.items() if value is not None}
 
 
+def draw(seed, tokens, shift):
+    """Scores that can be typed in again."""
+    return (np.random.default_rng(seed).normal(size=(2, tokens)) + shift).round(2)
+
+
+def typed(start, end, longest, may_start=None):
+    """A call of `best_span`, in full."""
+    more = "" if may_start is None else f", may_start={may_start.astype(int).tolist()}"
+    return f"start={start.tolist()}, end={end.tolist()}, longest={longest}{more}"
+
+
+def span_cases(student, given):
+    return {
+        typed(*each): (
+            partial(student.best_span, *each[:2], longest=each[2],
+                    **({} if len(each) == 3 else {"may_start": each[3]})),
+            right_span(*each), span_mistakes(*each),
+        )
+        for each in given
+    }  # fmt: skip
+
+
+PAGE = np.array([1.0, 5, 0, 2]), np.array([6.0, 0, 3, 4])
+
+
 @pytest.mark.weight(3)
 def test_the_best_of_all_spans_is_found(student):
-    cases = {}
+    given = [(*PAGE, 2), (*PAGE, 3)]
     for seed in range(15):
-        rng = np.random.default_rng(seed)
-        tokens, longest = (1, 1) if seed == 0 else rng.integers((5, 2), (12, 6)).tolist()
-        start, end = rng.normal(size=(2, tokens)) - 1
-        for limit in (longest, 40):
-            cases[f"seed {seed}, {tokens} tokens, longest={limit}"] = (
-                student.best_span(start, end, longest=limit),
-                right_span(start, end, limit),
-                span_mistakes(start, end, limit),
-            )
-    judged(cases, of="the best span")
+        tokens, longest = np.random.default_rng(seed).integers((5, 2), (10, 6)).tolist()
+        start, end = draw(seed, 1 if seed == 5 else tokens, shift=(-1, -9, 5)[seed % 3])
+        given += [(start, end, limit) for limit in (longest, 40, 1)]
+    given.append((np.array([1e8, 1e8 + 1, 1e8 - 1]), np.array([1.0, 2, 0]), 2))  # not in float32
+    judged(span_cases(student, given), of="the best span")
+    checks.same(student.best_span(*PAGE, longest=2), (1, 2, 8.0), of="the best span of the page")
     start, end = (np.random.default_rng(3).normal(size=(2, 14)) - 1).astype(np.float32)
     checks.same(student.best_span(start[::2], end[::2], longest=3),
                 right_span(start[::2], end[::2], 3), of="the best span, in float32",
                 tolerance=1e-5)  # fmt: skip
+    start, end = np.array([3.0, 0, 3]), np.array([0.0, 2, 2])
+    out = student.best_span(start, end, longest=2)
+    tied = (0, 1, 5.0), (2, 2, 5.0)
+    checks.that(any(not checks.difference(out, each, "", None) for each in tied),
+                f"the best span of {typed(start, end, 2)}: expected {tied[0]} or {tied[1]}, which "
+                f"are equally good, got {out}")  # fmt: skip
     checks.leaves_no_trace(student.best_span, start, end, longest=3)
 
 
 def test_an_answer_starts_only_where_it_may(student):
-    cases = {}
-    for seed in range(12):
+    given = []
+    for seed in range(15):
         rng = np.random.default_rng(100 + seed)
-        tokens, longest = rng.integers((4, 2), (12, 6)).tolist()
-        start, end = rng.normal(size=(2, tokens))
+        tokens, longest = rng.integers((4, 2), (10, 6)).tolist()
+        start, end = draw(200 + seed, tokens, shift=(0, -9, 5)[seed % 3])
         may_start = rng.random(tokens) < 0.5
         may_start[rng.integers(tokens)] = True
-        cases[f"seed {seed}"] = (
-            student.best_span(start, end, longest=longest, may_start=may_start),
-            right_span(start, end, longest, may_start),
-            span_mistakes(start, end, longest, may_start),
-        )
-    judged(cases, of="the best span")
+        given.append((start, end, longest, may_start))
+    judged(span_cases(student, given), of="the best span")
     nowhere = student.best_span(start, end, longest=3, may_start=may_start & False)
     checks.same(nowhere, None, of="the best span where none may start", mistakes={
-        "if nothing may be chosen, argmax still chooses: give None": lambda out: True})  # fmt: skip
+        "if nothing may be chosen, argmax still chooses: give None": (
+            lambda out: type(out) is tuple)})  # fmt: skip
+    checks.leaves_no_trace(student.best_span, start, end, longest=3, may_start=may_start)
 
 
 # --- Windows ---
 
 
 def windows_of(seed, *, count=3, question=4, room=6, stride=3):
-    """Windows over one text, as `[CLS] question [SEP] text [SEP] padding`, and who sees best."""
+    """Windows over one text, as `[CLS] question [SEP] text [SEP] padding`, and who sees best.
+
+    What is before the first window has been read elsewhere, and the question is a token longer in
+    every other window: `first` and `text_at` are to be used. In one text of three all scores are
+    negative.
+    """
     rng = np.random.default_rng(seed)
     tokens = room + stride * (count - 1) - int(rng.integers(0, stride))
-    firsts = [stride * i for i in range(count)]
     owner = rng.integers(0, count, tokens)  # not the true rule: any will do
     found = []
-    for number, first in enumerate(firsts):
-        own = np.arange(first, min(first + room, tokens))
-        seq = 1 + question + 1 + room + 1
-        start, end = rng.normal(size=seq), rng.normal(size=seq)
+    for number in range(count):
+        own = np.arange(stride * number, min(stride * number + room, tokens))
+        text_at = question + 2 + number % 2
+        seq = text_at + room + 1
+        start, end = rng.normal(size=(2, seq))
         for scores in (start, end):
             outside = np.ones(seq, bool)
-            outside[question + 2 : question + 2 + len(own)] = False
+            outside[text_at : text_at + len(own)] = False
             scores[outside] += 4  # whoever looks there falls for it
             scores[0] = rng.normal() + 1
-        found.append({"start": start, "end": end, "text_at": question + 2, "first": first,
+            scores -= 9 * (seed % 3 == 1)
+        found.append({"start": start, "end": end, "text_at": text_at, "first": 5 + own[0].item(),
                       "best": owner[own] == number})  # fmt: skip
     return found
 
 
-def spans_in(windows, longest, *, owned=True, text=True, softmax=False, shift="first"):
+def spans_in(windows, longest, *, owned=True, text=True, softmax=False, shift="first", same=False):
     """Score, first, last of the best span of each window, counted in the text."""
     found = []
     for window in windows:
-        size = len(window["best"])
-        place = slice(window["text_at"], window["text_at"] + size) if text else slice(None)
+        size, at = len(window["best"]), (windows[0] if same else window)["text_at"]
+        place = slice(at, at + size) if text else slice(None)
         start, end = window["start"][place], window["end"][place]
-        may = window["best"] if owned and text else None
+        may = window["best"][: len(start)] if owned and text else None
         span = right_span(start, end, longest, may)
         if span is None:
             continue
-        score, add = span[2], window[shift] if shift else 0
+        score, add = span[2], window["first"] if shift else 0
+        add += {"at added": at, "at taken off": -at}.get(shift, 0)
         if softmax:
             score -= np.log(np.exp(window["start"]).sum() * np.exp(window["end"]).sum())
         found.append((score, span[0] + add, span[1] + add))
@@ -175,6 +223,11 @@ def spans_in(windows, longest, *, owned=True, text=True, softmax=False, shift="f
 
 def nulls_of(windows):
     return [float(window["start"][0] + window["end"][0]) for window in windows]
+
+
+def found_in(window, longest):
+    """The score of a window's best span."""
+    return next((score for score, *_ in spans_in([window], longest)), None)
 
 
 def right_answer(windows, longest, threshold):
@@ -200,12 +253,14 @@ def answer_mistakes(windows, longest, threshold):
 
     wrong = {
         "the place in the window is given, not in the text": best(shift=None),
-        "places of the window are given: text_at is added, or not taken off": tuple(
-            place + windows[0]["text_at"] for place in (first, last)),
+        "places of the window are given: text_at is added, or not taken off": (
+            best(shift="at added")),
+        "text_at is that of the first window: each has its own": best(same=True),
         "the question and the special tokens are searched too": best(text=False),
-        "the question and the special tokens are searched too, and places shifted": tuple(
-            place - windows[0]["text_at"] if place is not None else 0
-            for place in best(text=False)),
+        "the question and the special tokens are searched too, and places shifted": (
+            best(text=False, shift="at taken off")),
+        "a best score that begins at 0 is never beaten where all scores are negative": (
+            None if score < 0 else (first, last)),
         "best is not used: an answer may start only where a window sees most": best(owned=False),
         "each window has a softmax of its own: compare the scores as they are": best(softmax=True),
         "the first window answers: all are to be compared": found[0][1:],
@@ -219,6 +274,15 @@ def answer_mistakes(windows, longest, threshold):
             "the score of [CLS] in the first window is taken, not the least of all": said(nulls[0]),
             "the score of [CLS] in the last window is taken, not the least of all": said(nulls[-1]),
             "the scores of [CLS] are averaged: take the least": said(float(np.mean(nulls))),
+            "[CLS] is asked only in windows where an answer may start: ask all": said(
+                min(nulls_of([w for w in windows if w["best"].any()]))
+            ),
+            "[CLS] is asked only in the window of the best span: ask all": said(
+                nulls[[found_in(w, longest) for w in windows].index(score)]
+            ),
+            "a threshold of 0 is taken for none": (
+                said(min(nulls)) if threshold else (first, last)
+            ),
             "the difference has the wrong sign: it is null - span": said(min(nulls), sign=-1),
             "the threshold is added to the wrong side": said(min(nulls), limit=-threshold),
             "only the start of [CLS] is counted": said(min(float(w["start"][0]) for w in windows)),
@@ -235,14 +299,16 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
     for seed in range(12):
         windows = windows_of(seed, count=1 + seed % 4, question=1 + seed % 5)
         for longest in (2, 30):
-            cases[f"seed {seed}, {len(windows)} windows, longest={longest}"] = (
-                student.best_answer(windows, longest=longest),
+            cases[f"text {seed}, {len(windows)} windows, longest={longest}"] = (
+                partial(student.best_answer, windows, longest=longest),
                 right_answer(windows, longest, None),
                 answer_mistakes(windows, longest, None),
             )
     judged(cases, of="the answer")
     empty = [{**window, "best": window["best"] & False} for window in windows]
-    checks.same(student.best_answer(empty, longest=9), None, of="the answer where none may start")
+    for threshold in ({}, {"null_threshold": 99.0}):
+        checks.same(student.best_answer(empty, longest=9, **threshold), None,
+                    of="the answer where none may start")  # fmt: skip
     checks.leaves_no_trace(student.best_answer, windows, longest=3)
 
 
@@ -251,10 +317,16 @@ def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
     cases = {}
     for seed in range(14):
         windows = windows_of(50 + seed, count=1 + seed % 4)
+        if (
+            seed % 5 == 2 and len(windows) > 1
+        ):  # the last window has no answer, and says "not here" least of all
+            windows[-1] |= {"best": windows[-1]["best"] & False}
+            for scores in ("start", "end"):
+                windows[-1][scores][0] = min(w[scores][0] for w in windows) - 0.4
         gap = min(nulls_of(windows)) - max(spans_in(windows, 5))[0]
         for threshold in (gap - 0.3, gap + 0.3, -gap - 0.3, 0.0, -1.5, 1.5):
-            cases[f"seed {seed}, null - span = {gap:.3f}, threshold {threshold:.3f}"] = (
-                student.best_answer(windows, longest=5, null_threshold=threshold),
+            cases[f"text {seed}, null - span = {gap:.3f}, threshold {threshold:.3f}"] = (
+                partial(student.best_answer, windows, longest=5, null_threshold=threshold),
                 right_answer(windows, 5, threshold),
                 answer_mistakes(windows, 5, threshold),
             )
@@ -264,22 +336,26 @@ def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
     checks.same(student.best_answer([flat], longest=5, null_threshold=0.0), (0, 0),
                 of="the answer where [CLS] and the best span score the same, at threshold 0",
                 mistakes={"more than the threshold is asked for, not as much": None})  # fmt: skip
+    checks.leaves_no_trace(student.best_answer, windows, longest=3, null_threshold=0.5)
 
 
 # --- Metrics ---
 
 TEXTS = ["The Cat!", "a  man, a plan", "U.S.", "the-best theatre", "An apple a day", "", "the",
          "Théâtre", "“quoted” — dash", "  Two\tspaces\n", "mp3's", "anna and the banana", "THE END",
-         "a.", "I.B.M. and AT&T", "10,000"]  # fmt: skip
+         "a.", "I.B.M. and AT&T", "10,000", "The U.S.  theatre", r"ac\dc", "Straße", "a_b", "",
+         " ".join(f"x{mark}y" for mark in string.punctuation), string.punctuation]  # fmt: skip
 
 
-def normal(text, *, lower=True, gap="", articles=r"\b(a|an|the)\b", split=True, first=False):
+def normal(
+    text, *, lower=True, gap="", articles=r"\b(a|an|the)\b", split=True, first=False, marks=None
+):
     def strike(text):
         return re.sub(articles, " ", text) if articles else text
 
     text = text.lower() if lower else text
     text = strike(text) if first else text
-    text = "".join(gap if c in string.punctuation else c for c in text)
+    text = "".join(gap if c in (marks or string.punctuation) else c for c in text)
     text = text if first else strike(text)
     return " ".join(text.split()) if split else text
 
@@ -289,7 +365,7 @@ def test_texts_are_normalised_as_squad_does(student):
     cases = {}
     for text in TEXTS:
         cases[text] = (
-            student.normalize(text),
+            partial(student.normalize, text),
             metrics.normalize_answer(text),
             {
                 "capitals stay": normal(text, lower=False),
@@ -300,6 +376,11 @@ def test_texts_are_normalised_as_squad_does(student):
                 "punctuation stays": " ".join(
                     re.sub(r"\b(a|an|the)\b", " ", text.lower()).split()
                 ),
+                "the backslash stays: in a regex, string.punctuation needs re.escape": normal(
+                    text, marks=string.punctuation.replace("\\", "")),
+                "the underscore stays: it is punctuation too": normal(
+                    text, marks=string.punctuation.replace("_", "")),
+                "casefold makes ss of ß: lower case is asked for": normal(text.casefold()),
                 "articles stay": normal(text, articles=""),
                 "articles go within words too": normal(text, articles="(a|an|the)"),
                 "articles go before punctuation does: it is the other way round": (
@@ -309,6 +390,8 @@ def test_texts_are_normalised_as_squad_does(student):
                 "only one of the articles goes": lambda out, text=text: out in (
                     normal(text, articles=r"\bthe\b"), normal(text, articles=r"\b(a|the)\b"),
                     normal(text, articles=r"\b(a|an)\b")),
+                "[^\\w\\s] takes more than string.punctuation has, and leaves the underscore": (
+                    normal(re.sub(r"[^\w\s]", "", text.lower()), marks=" ", gap=" ")),
                 "more than ASCII punctuation goes": lambda out, text=text: (
                     not text.isascii() and len(out) < len(metrics.normalize_answer(text))),
             },
@@ -325,11 +408,19 @@ JUDGED = [
     ("cat", ["", "cat"]), ("", ["", "cat"]), ("", ["cat"]), ("the", ["the", "cat"]),
     ("in the year 1066", ["1066", "the year 1066", "A.D. 1066"]), ("1066", ["the year 1066"]),
     ("a b c d", ["b c x", "d e", "c d b"]), ("catalogue", ["cat"]), ("tac", ["cat"]),
+    ("The cat", ["a dog", "Cat."]), ("black cat", ["the cat", "a dog"]),
+    ("New York, New York", ["new york new york"]), ("cat cat", ["cat cat dog dog", "dog"]),
+    ("cat cat dog dog", ["cat cat"]), ("cat", ["cat cat cat"]), ("cat cat cat", ["cat"]),
 ]  # fmt: skip
 
 
 def harmonic(p, r):
     return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def is_(wrong):
+    """Whether an answer is this wrong one: where it is right, a mistake changed nothing."""
+    return lambda out: not checks.difference(out, wrong, "", None)
 
 
 def of_characters(answer, accepted):
@@ -338,7 +429,7 @@ def of_characters(answer, accepted):
     return max(overlap(own, each, plain=True) for each in spaced)
 
 
-def overlap(said, right, key=harmonic, *, sets=False, plain=False):
+def overlap(said, right, key=harmonic, *, sets=False, plain=False, shared_by=None):
     if not plain:
         said, right = metrics.normalize_answer(said), metrics.normalize_answer(right)
     said, right = said.split(), right.split()
@@ -347,6 +438,7 @@ def overlap(said, right, key=harmonic, *, sets=False, plain=False):
     if not said or not right:
         return float(said == right)
     shared = sum(min(said.count(w), right.count(w)) for w in set(said))
+    shared = shared_by(said, right) if shared_by else shared
     return key(shared / len(said), shared / len(right))
 
 
@@ -371,8 +463,8 @@ def test_an_exact_match_is_one_of_the_accepted_answers(student):
                 normal_answer in (golds or [""])),
             "where nothing is accepted, silence is right": 0.0 if not any(golds) else None,
         }  # fmt: skip
-        cases[f"{answer} | {accepted}"] = (
-            student.exact_match(answer, accepted),
+        cases[f"{answer!r} among {accepted}"] = (
+            partial(student.exact_match, answer, accepted),
             metrics.answer_exact(answer, accepted),
             {name: value for name, value in wrong.items() if value is not None},
         )
@@ -396,11 +488,21 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
             "the worst accepted answer is taken": min(each),
             "sets of words: a word counts as often as both have it": max(
                 overlap(answer, right, sets=True) for right in every),
+            "the shared words are a set: a word counts as often as both have it": is_(max(
+                overlap(answer, right, shared_by=lambda s, r: len(set(s) & set(r)))
+                for right in every)),
+            "a word counts as often as the answer has it: as often as both have it": is_(max(
+                overlap(answer, right, shared_by=lambda s, r: sum(w in r for w in s))
+                for right in every)),
+            "a word counts as often as the accepted answer has it: as often as both have it": is_(
+                max(overlap(answer, right, shared_by=lambda s, r: sum(w in s for w in r))
+                    for right in every)),
             "this is precision alone": by(lambda p, r: p),
             "this is recall alone": by(lambda p, r: r),
             "the plain mean of precision and recall: it is the harmonic one": by(
                 lambda p, r: (p + r) / 2),
-            "the factor 2 is missing": by(lambda p, r: p * r / (p + r) if p + r else 0.0),
+            "the factor 2 is missing": is_(
+                by(lambda p, r: p * r / (p + r) if p + r else 0.0)),
             "characters are compared, not words": of_characters(answer, every),
             "the words are compared as they are: normalise both": max(
                 overlap(answer, right, plain=True) for right in every),
@@ -408,8 +510,8 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
             "an accepted answer of which nothing is left counts: it should not": max(
                 overlap(answer, right) for right in accepted or [""]),
         }  # fmt: skip
-        cases[f"{answer} | {accepted}"] = (
-            student.f1(answer, accepted),
+        cases[f"{answer!r} among {accepted}"] = (
+            partial(student.f1, answer, accepted),
             metrics.answer_f1(answer, accepted),
             {name: value for name, value in wrong.items() if value is not None},
         )

@@ -23,18 +23,18 @@ def best_span(
     None if it may start nowhere.
     """
     # begin solution
-    tokens = len(start)
+    place = np.arange(len(start))
     scores = start[:, None] + end[None, :]  # [first, last]
     # The two best ends of a span need not be the ends of the best span: all pairs are compared, and
     # those that are no span are struck out. A span of n tokens reaches n - 1 to the right.
-    distance = np.arange(tokens)[None, :] - np.arange(tokens)[:, None]  # last - first
+    distance = place[None, :] - place[:, None]  # last - first
     is_span = (distance >= 0) & (distance < longest)
     if may_start is not None:
         is_span &= may_start[:, None]  # of the first token alone: the last may lie elsewhere
     if not is_span.any():
         return None
-    first, last = divmod(int(np.where(is_span, scores, -np.inf).argmax()), tokens)
-    return first, last, float(scores[first, last])
+    first, last = np.unravel_index(np.where(is_span, scores, -np.inf).argmax(), scores.shape)
+    return first, last, scores[first, last]
     # end solution
 
 
@@ -71,7 +71,7 @@ def best_answer(
     score, first, last = max(found)
     if null_threshold is not None:
         # The least: one window that sees an answer is enough to have one.
-        null = min(float(window["start"][0] + window["end"][0]) for window in windows)
+        null = min(window["start"][0] + window["end"][0] for window in windows)
         if null - score > null_threshold:
             return None
     return first, last
@@ -109,19 +109,20 @@ def f1(answer: str, accepted: list[str]) -> float:
     """
     # begin solution
     said = normalize(answer).split()
-    best = 0.0
-    for gold in golds(accepted):  # the best, not the mean: people answer differently
-        right = gold.split()
-        if not said or not right:
-            best = max(best, float(said == right))  # silence is right or wrong, never half right
-            continue
-        shared = (Counter(said) & Counter(right)).total()
-        best = max(best, 2 * shared / (len(said) + len(right)))
-    return best
+    # The best, not the mean: people answer differently.
+    return max(overlap(said, gold.split()) for gold in golds(accepted))
     # end solution
 
 
 # begin solution
+def overlap(said: list[str], right: list[str]) -> float:
+    """F1 of two lists of words."""
+    if said == right:
+        return 1.0  # also where both are empty, and the fraction below would be 0/0
+    shared = (Counter(said) & Counter(right)).total()  # a word as often as both have it
+    return 2 * shared / (len(said) + len(right))
+
+
 def golds(accepted: list[str]) -> list[str]:
     """The accepted answers, normalised; "" alone if there is none."""
     return [each for each in map(normalize, accepted) if each] or [""]

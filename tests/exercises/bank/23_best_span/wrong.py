@@ -2,20 +2,20 @@
 
 IS_SPAN = "is_span = (distance >= 0) & (distance < longest)"
 MAY = "is_span &= may_start[:, None]"
-BEST = "first, last = divmod(int(np.where(is_span, scores, -np.inf).argmax()), tokens)"
-SPAN = "return first, last, float(scores[first, last])"
+BEST = "first, last = np.unravel_index(np.where(is_span, scores, -np.inf).argmax(), scores.shape)"
+SPAN = "return first, last, scores[first, last]"
 TEXT = 'text = slice(window["text_at"], window["text_at"] + len(window["best"]))'
 ASK = 'window["start"][text], window["end"][text], longest=longest, may_start=window["best"]'
 FOUND = 'found.append((score, first + window["first"], last + window["first"]))'
 WIN = "score, first, last = max(found)"
-NULL = 'null = min(float(window["start"][0] + window["end"][0]) for window in windows)'
+NULL = 'null = min(window["start"][0] + window["end"][0] for window in windows)'
 SAY = "if null - score > null_threshold:"
 BARE = 'bare = text.lower().translate(str.maketrans("", "", string.punctuation))'
 NORMAL = r"""return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())"""
 MATCH = "return float(normalize(answer) in golds(accepted))"
-SAID = "said = normalize(answer).split()\n"
+MOST = "return max(overlap(said, gold.split()) for gold in golds(accepted))"
 SHARED = "shared = (Counter(said) & Counter(right)).total()"
-F1 = "best = max(best, 2 * shared / (len(said) + len(right)))"
+F1 = "return 2 * shared / (len(said) + len(right))"
 GOLDS = 'return [each for each in map(normalize, accepted) if each] or [""]'
 
 WRONG = {
@@ -36,7 +36,7 @@ WRONG = {
         [(IS_SPAN, IS_SPAN.replace("< longest", "< max(1, longest - 1)"))], "one token too short"),
     "longest not used": ([(IS_SPAN, "is_span = distance >= 0")], "longest is not used"),
     "no single tokens": (
-        [(IS_SPAN, "is_span = (distance > (tokens > 1 < longest) - 1) & (distance < longest)")],
+        [(IS_SPAN, "is_span = (distance > (len(start) > 1 < longest) - 1) & (distance < longest)")],
         "a span of a single token"),
     "may_start not used": ([(MAY, "pass")], "may_start is not used"),
     "may_start of the last": ([(MAY, "is_span &= may_start[None, :]")],
@@ -49,9 +49,9 @@ WRONG = {
     "product of scores": (
         [("scores = start[:, None] + end[None, :]", "scores = start[:, None] * end[None, :]")],
         "the scores are multiplied"),
-    "end one past": ([(SPAN, SPAN.replace("last, float", "last + 1, float"))],
+    "end one past": ([(SPAN, SPAN.replace("last, s", "last + 1, s"))],
                      "the end is one past"),
-    "score of the start": ([(SPAN, "return first, last, float(start[first])")],
+    "score of the start": ([(SPAN, "return first, last, start[first]")],
                            "the score is not start + end"),
     "nowhere is somewhere": ([("if not is_span.any():", "if False:")], "argmax still chooses"),
     "window's places": ([(FOUND, "found.append((score, first, last))")], "not in the text"),
@@ -108,7 +108,8 @@ WRONG = {
     "spaces stay": ([(NORMAL, r'return re.sub(r"\b(a|an|the)\b", " ", bare)')],
                     "spaces stay"),
     "all punctuation of Unicode": (
-        [(BARE, r'bare = re.sub(r"[^\w\s]", "", text.lower())')], "more than ASCII"),
+        [(BARE, r'bare = re.sub(r"[^\w\s]", "", text.lower())')],
+        "takes more than string.punctuation has"),
     "first accepted answer": ([(MATCH, MATCH.replace("in golds(accepted)",
                                                      "== golds(accepted)[0]"))],
                               "only the first accepted"),
@@ -127,25 +128,68 @@ WRONG = {
         [(GOLDS, 'return [normalize(each) for each in accepted] or [""]')],
         "of which nothing is left counts"),
     "mean over accepted": (
-        [(F1, "best += 2 * shared / (len(said) + len(right)) / len(golds(accepted))")],
+        [(MOST, MOST.replace("max(", "np.mean([").replace("accepted))", "accepted)])"))],
         "the mean over the accepted"),
     "F1 of the first": (
-        [("for gold in golds(accepted):", "for gold in golds(accepted)[:1]:")],
+        [(MOST, MOST.replace("golds(accepted)", "golds(accepted)[:1]"))],
         "only the first accepted answer"),
     "sets of words": (
-        [(SHARED, "said, right = sorted(set(said)), sorted(set(right))\n        " + SHARED)],
+        [(SHARED, "said, right = sorted(set(said)), sorted(set(right))\n    " + SHARED)],
         "sets of words"),
     "characters": (
-        [(SAID, "said = list(normalize(answer))\n"),
-         ("right = gold.split()", "right = list(gold)")],
+        [(MOST, "return max(overlap(list(normalize(answer)), list(g)) for g in golds(accepted))")],
         "characters are compared"),
-    "precision": ([(F1, "best = max(best, shared / len(said))")], "precision alone"),
-    "recall": ([(F1, "best = max(best, shared / len(right))")], "recall alone"),
+    "precision": ([(F1, "return shared / len(said) if said else 0.0")], "precision alone"),
+    "recall": ([(F1, "return shared / len(right) if right else 0.0")], "recall alone"),
     "plain mean": (
-        [(F1, "best = max(best, (shared / len(said) + shared / len(right)) / 2)")],
+        [(F1, "return (shared / max(1, len(said)) + shared / max(1, len(right))) / 2")],
         "the plain mean"),
     "without the 2": ([(F1, F1.replace("2 * ", ""))], "the factor 2"),
     "0/0": (
         [(F1, "p, r = shared / len(said), shared / len(right)\n"
-              "        best = max(best, 2 * p * r / (p + r))")], "ZeroDivisionError"),
+              "    return 2 * p * r / (p + r)")], "ZeroDivisionError"),
+    "0 for no span": (
+        [(BEST, BEST.replace("-np.inf", "0.0"))], "pairs that are no span are given the score 0"),
+    "best score from 0": (
+        [(WIN, "score, first, last = max([(0.0, -1, -1), *found])\n    if first < 0:\n"
+               "        return None")], "never beaten where all scores are negative"),
+    "shared words as a set": ([(SHARED, "shared = len(set(said) & set(right))")],
+                              "the shared words are a set"),
+    "words of the answer counted": ([(SHARED, "shared = sum(word in right for word in said)")],
+                                    "as often as the answer has it"),
+    "words of the accepted answer counted": (
+        [(SHARED, "shared = sum(word in said for word in right)")],
+        "as often as the accepted answer has it"),
+    "backslash stays": (
+        [(BARE, 'bare = re.sub("[" + string.punctuation + "]", "", text.lower())')],
+        "needs re.escape"),
+    "casefold": ([(BARE, BARE.replace("lower", "casefold"))], "casefold makes ss"),
+    "underscore stays": (
+        [(BARE, BARE.replace("string.punctuation)", 'string.punctuation.replace("_", ""))'))],
+        "the underscore stays"),
+    "all punctuation of Unicode and the underscore": (
+        [(BARE, r'bare = re.sub(r"[^\w\s]|_", "", text.lower())')], "more than ASCII"),
+    "ASCII alone": (
+        [(BARE, r'bare = re.sub(r"[^\w\s]", "", text.lower(), flags=re.ASCII)')], None),
+    "text_at of the first window": (
+        [(TEXT, TEXT.replace('window["text_at"]', 'windows[0]["text_at"]'))],
+        "text_at is that of the first window"),
+    "null of windows with a span": (
+        [(NULL, NULL.replace("in windows)", 'in windows if window["best"].any())'))],
+        "only in windows where an answer may start"),
+    "null of the best window": (
+        [(FOUND, FOUND.replace("(score, first", '(score, window["start"][0] + window["end"][0], '
+                               "first")),
+         (WIN, "score, null, first, last = max(found)"), (NULL, "pass")],
+        "only in the window of the best span"),
+    "threshold 0 is none": (
+        [("if null_threshold is not None:", "if null_threshold:")], "is taken for none"),
+    "None for no threshold alone": (
+        [("    if not found:\n        return None",
+          "    if not found:\n        return None if null_threshold is None else (0, 0)")], None),
+    "longest is taken for at least 2": (
+        [(IS_SPAN, IS_SPAN.replace("< longest", "< max(2, longest)"))], None),
+    "float32 inside": (
+        [("scores = start[:, None] + end[None, :]",
+          "scores = (start[:, None] + end[None, :]).astype(np.float32)")], None),
 }  # fmt: skip

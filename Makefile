@@ -54,12 +54,14 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -c constraints.txt fixes every version, torch's among them; never install without it.
+# --use-pep517: the pip of Python 3.10 would otherwise build seqeval with the setuptools that is there,
+# and fail.
 $(COURSE): pyproject.toml constraints.txt | $(MADE)
-	$(BIN)/python -m pip install --no-compile -c constraints.txt -e .
+	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e .
 	@touch $@
 
 $(TESTS): pyproject.toml constraints.txt | $(MADE)
-	$(BIN)/python -m pip install --no-compile -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e '.[test]'
 	@touch $(COURSE) $@
 
 # A .venv that has pip is taken as it is; one that an interrupted call left half-made is not.

@@ -1,5 +1,6 @@
 """The joint loss, whole and in parts: whatever the parts, the gradient is that of the whole."""
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder import checks
+from autograder.student import StudentError
 from bert_lowlevel import model as chapter
 
 WORDS = "bert.embeddings.word_embeddings.weight"
@@ -17,16 +19,18 @@ SIZES = [(7, 5, 3, 4, 6), (1, 4, 2, 3, 5), (4, 6, 4, 2, 4), (5, 3, 1, 2, 3)]
 def small_bert(weights, batch):
     """As the starter has it."""
     vectors = F.embedding(batch["input_ids"], weights[WORDS])
-    mean = vectors.mean(dim=1, keepdim=True)
-    states = torch.tanh(vectors + mean)
-    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, states.shape[-1])
-    words = F.linear(states.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
+    mean = vectors.mean(dim=1)
+    states = torch.tanh(vectors + mean[:, None])
+    places = batch["masked_lm_positions"][:, :, None]
+    masked = states.gather(1, places.expand(-1, -1, states.shape[-1]))
+    words = F.linear(masked, weights[WORDS], weights["cls.predictions.bias"])
     head = "cls.seq_relationship"
-    return words, F.linear(mean[:, 0], weights[f"{head}.weight"], weights[f"{head}.bias"])
+    return words, F.linear(mean, weights[f"{head}.weight"], weights[f"{head}.bias"])
 
 
-def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
-    """Weights and a batch with uneven masks: the first row has all, the second none."""
+def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5, empty=True):
+    """Weights and a batch with uneven masks: the first row has all, the second none (if `empty`).
+    The ids at its first and last slot are the first and the last of the vocabulary."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape):
@@ -42,7 +46,10 @@ def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
     mask_weights[0] = 1
     if rows > 1:
         mask_weights[1] = 0
+    if not empty:
+        mask_weights[:, 0] = 1
     ids, pairs = whole(vocab, rows, masks), whole(2, rows)
+    mask_weights[-1, -1], ids[-1, -1] = 1, vocab - 1
     ids[0, 0] = pairs[0] = 0  # both 0, and both count
     batch = {"input_ids": whole(vocab, rows, seq), "token_type_ids": whole(2, rows, seq),
              "attention_mask": torch.ones(rows, seq, dtype=torch.int64),
@@ -102,7 +109,14 @@ def mlm_mistakes(words, batch, count=None):
         "the mean of the rows' means: a mask in a row with few of them weighs more": near(
             by_row.mean()),
         "something is added to the sum of the weights": near(right / (total + 1e-5)),
+        "the last id of the vocabulary is ignored: the weights say what counts": near(
+            (each * weights * (ids < words.shape[-1] - 1)).sum() / total),
     }  # fmt: skip
+    if 0 < total < 1 and count is None:
+        found = {"the sum of the weights is raised to 1: it may be less than 1": near(right)}
+    if not weights.any(1).all() and total > 0:
+        found["0 / 0: the loss of a row without masks was divided by its own weights"] = (
+            lambda out: count is None and bool(out.isnan()))  # fmt: skip
     if count is not None:
         found = {"mask_count is not used: this part divides by its own masks": near(right / total),
                  **found}  # fmt: skip
@@ -143,29 +157,60 @@ def compare(out, right, words, pairs, batch, **counts):
         **nsp_mistakes(pairs, batch, counts.get("pair_count")), **sums})  # fmt: skip
 
 
+def compare_losses(student, batch, words, pairs, **counts):
+    right = right_losses(words, pairs, batch, **counts)
+    compare(student.joint_loss(words, pairs, batch, **counts), right, words, pairs, batch, **counts)
+
+
 @pytest.mark.weight(3)
 def test_the_losses_are_sums_over_what_is_asked_divided_by_its_count(student):
-    for sizes in SIZES:
-        weights, batch = case(*sizes)
-        words, pairs = small_bert(weights, batch)
-        right = right_losses(words, pairs, batch)
-        compare(student.joint_loss(words, pairs, batch), right, words, pairs, batch)
+    for sizes, empty in [(SIZES[0], False), *((sizes, True) for sizes in SIZES)]:
+        weights, batch = case(*sizes, empty=empty)
+        compare_losses(student, batch, *small_bert(weights, batch))
     weights, batch = case(4, 5, 3, 4, 6, seed=6)
     batch["next_sentence_labels"][:] = 0  # every pair is a next one
-    words, pairs = small_bert(weights, batch)
-    right = right_losses(words, pairs, batch)
-    compare(student.joint_loss(words, pairs, batch), right, words, pairs, batch)
+    compare_losses(student, batch, *small_bert(weights, batch))
+    weights, batch = case(1, 4, 1, 3, 5)
+    batch["masked_lm_weights"][:] = 0.5  # the weights add up to less than 1
+    compare_losses(student, batch, *small_bert(weights, batch))
+    weights, batch = case(*SIZES[0], seed=13)
+    words, pairs = (3000 * logits for logits in small_bert(weights, batch))
+    out = checks.parts(student.joint_loss(words, pairs, batch), "mlm", "nsp")
+    for loss, right, name in zip(out, right_losses(words, pairs, batch), ("MLM", "NSP"),
+                                 strict=True):  # fmt: skip
+        checks.same(loss, right, of=f"the {name} loss of logits in the thousands", mistakes={
+            "a softmax that is 0 has no logarithm, or exp overflows: take log_softmax": (
+                lambda out: not bool(out.isfinite()))})  # fmt: skip
+
+
+def test_the_example_of_the_page_comes_out(student):
+    """Of two words, one has the probability exp(-surprise)."""
+    surprises = torch.tensor([[1.0, 3.0], [6.0, 8.0]], dtype=torch.float64)
+    words = torch.stack([-surprises, torch.log1p(-torch.exp(-surprises))], -1)
+    pairs = torch.zeros(2, 2, dtype=torch.float64)
+    batch = {
+        "masked_lm_ids": torch.zeros(2, 2, dtype=torch.int64),
+        "masked_lm_weights": torch.tensor([[1.0, 1.0], [1.0, 0.0]], dtype=torch.float64),
+        "next_sentence_labels": torch.tensor([0, 1]),
+    }
+    cases = [(0, 2, 10 / 3, {}), (0, 1, 4 / 3, {"mask_count": 3}), (1, 2, 2, {"mask_count": 3})]
+    for first, end, mlm, counts in cases:
+        rows = {name: tensor[first:end] for name, tensor in batch.items()}
+        out = student.joint_loss(words[first:end], pairs[first:end], rows, **counts)
+        right = torch.tensor(mlm, dtype=torch.float64), torch.tensor(
+            math.log(2), dtype=torch.float64)  # fmt: skip
+        compare(out, right, words[first:end], pairs[first:end], rows, **counts)
 
 
 @pytest.mark.weight(2)
 def test_counts_that_are_given_are_what_is_divided_by(student):
     weights, batch = case(*SIZES[0], seed=7)
     words, pairs = small_bert(weights, batch)
-    for mask_count, pair_count in ((11.5, 9), (torch.tensor(37.0, dtype=torch.float64), 64)):
-        counts = {"mask_count": mask_count, "pair_count": pair_count}
-        right = right_losses(words, pairs, batch, **counts)
-        out = student.joint_loss(words, pairs, batch, **counts)
-        compare(out, right, words, pairs, batch, **counts)
+    for counts in ({"mask_count": 11.5, "pair_count": 9},
+                   {"mask_count": torch.tensor(37.0), "pair_count": torch.tensor(64)},
+                   {"mask_count": 0.5, "pair_count": 1},
+                   {"mask_count": 40}, {"pair_count": 12}):  # fmt: skip
+        compare_losses(student, batch, words, pairs, **counts)
     batch["masked_lm_weights"][:] = 0  # a part without masks
     out = student.joint_loss(words, pairs, batch, mask_count=11.5, pair_count=9)
     mlm, _ = checks.parts(out, "mlm", "nsp")
@@ -200,7 +245,7 @@ def test_gradient_flows_through_both_losses(student):
                 wanted,
                 of=f"the gradient of {name}",
                 mistakes={
-                    "the way back is cut: detach, .item(), float() or no_grad": (
+                    "no gradient arrives: detach, .item(), float() or no_grad cuts the graph": (
                         lambda out: out is None
                     ),
                     "pairs of label 0 get no gradient (ignore_index=0)": (
@@ -268,10 +313,10 @@ def accumulation_mistakes(weights, batch, rows):
     losses["the counts are right already, and are divided once more by the number of parts"] = (
         lambda leaves: whole_loss(batch)(leaves) / len(parts)
     )
-    losses["only the MLM loss is sent back"] = lambda leaves: own(leaves, batch)[0]
-    losses["only the NSP loss is sent back"] = lambda leaves: own(leaves, batch)[1]
-    losses["the mean of both losses is sent back: asked for is the sum"] = lambda leaves: (
-        whole_loss(batch)(leaves) / 2
+    losses["the gradient is that of the MLM loss alone"] = lambda leaves: own(leaves, batch)[0]
+    losses["the gradient is that of the NSP loss alone"] = lambda leaves: own(leaves, batch)[1]
+    losses["the gradient is that of the mean of both losses: asked for is the sum"] = (
+        lambda leaves: whole_loss(batch)(leaves) / 2
     )
     losses["the last part, which is smaller, is left out"] = lambda leaves: (
         whole_loss(batch)(leaves) - sum(own(leaves, parts[-1], mask_count=masks, pair_count=pairs))
@@ -281,19 +326,22 @@ def accumulation_mistakes(weights, batch, rows):
 
 @pytest.mark.weight(4)
 def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
-    for sizes, rows in ((SIZES[0], 1), (SIZES[0], 3), (SIZES[0], 2), (SIZES[0], 50),
-                        (SIZES[1], 1), (SIZES[2], 2), (SIZES[3], 4)):  # fmt: skip
+    # Parts of one row come last: one of them has no masks.
+    for sizes, rows in ((SIZES[0], 3), (SIZES[0], 50), (SIZES[2], 2), (SIZES[3], 4),
+                        (SIZES[1], 1), (SIZES[0], 2), (SIZES[0], 1)):  # fmt: skip
         weights, batch = case(*sizes, seed=9)
         masks, pairs = batch["masked_lm_weights"].sum(), len(batch["input_ids"])
         out = student.accumulated_gradients(weights, batch, rows)
         added, gradients = checks.parts(out, "added", "gradients")
         right = gradients_of(weights, whole_loss(batch))
         wrong = accumulation_mistakes(weights, batch, rows)
-        named = {name: gradients_of(weights, loss) for name, loss in wrong.items()}
+        named = {name: lambda out, w=weights, loss=loss: not checks.difference(
+            out, gradients_of(w, loss), "", None) for name, loss in wrong.items()}  # fmt: skip
         checks.same(gradients, right, of=f"the gradients in parts of {rows}", mistakes={
             "0 / 0: a part without masks divides by its own": (
-                lambda out: any(bool(g.isnan().any()) for g in out.values())),
-            "a weight has no gradient: is one of the two losses not sent back?": (
+                lambda out, rows=rows: rows == 1 and any(
+                    bool(g.isnan().any()) for g in out.values())),
+            "a weight has no gradient (None): backward must start from both losses": (
                 lambda out: any(g is None for g in out.values())),
             **named,
         })  # fmt: skip
@@ -310,6 +358,40 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
             "sums up to and with each part: asked for is what each adds": each.cumsum(0),
             "NSP comes first: MLM does": each.flip(1),
         })  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_a_part_is_forgotten_before_the_next_is_read(student):
+    weights, batch = case(24, 5, 3, 4, 6, seed=12)
+    first = {name: tensor[:2] for name, tensor in batch.items()}
+    for given in (first, batch):
+        out = student.accumulated_gradients(weights, given, 2)
+        _, gradients = checks.parts(out, "added", "gradients")
+        checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
+    try:  # there is nothing to differentiate for: torch refuses if anything requires a gradient
+        student.accumulated_gradients.grad(weights, batch, 2, wrt=("rows",), upstream=out)
+    except StudentError as error:
+        if "empty" not in str(error):
+            raise
+        checks.fail("what accumulated_gradients returns requires a gradient",
+                    likely="the losses are returned with their graph: detach them")  # fmt: skip
+    try:
+        one, all_parts = (student.most_kept(weights, given, 2) for given in (first, batch))
+    except StudentError as error:
+        if "saved tensor hooks" in str(error):  # torch.func: it cannot be counted
+            return
+        raise
+    checks.that(type(one) is type(all_parts) is int and one > 0,
+                f"autograd keeps {one} numbers when it reads a part: expected more",
+                likely="most_kept is not as it was handed out, or the gradients do not come from "
+                "autograd")  # fmt: skip
+    checks.that(
+        all_parts <= 3 * one,
+        f"autograd keeps {all_parts} numbers at one time when it reads 12 parts of 2 rows, and "
+        f"{one} when it reads one of them: it should be the same (most_kept counts them)",
+        likely="the activations of earlier parts are kept: call backward for each part before "
+        "the next is read, and put the losses onto the list without their graph",
+    )
 
 
 @pytest.mark.weight(2)
@@ -335,17 +417,22 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
                 type(gradients) is dict and gradients.keys() == weights.keys(),
                 "expected a dict with a gradient for each weight",
             )
+
+        def handed_in(*how, of=handed, **more):
+            return lambda out: not checks.difference(out, of(*how, **more), "", None)
+
         checks.same(mean(found), gradients_of(weights, whole_loss(batch)),
                     of=f"the mean over {ranks} machines", mistakes={
             "what is handed in will be divided by the number of machines: multiply by ranks": (
-                handed()),
-            "each machine divides by its own counts: a mean of means": handed(own=True),
-            "divided by ranks: the averaging does that already": handed(1 / ranks),
+                handed_in()),
+            "each machine divides by its own counts: a mean of means": handed_in(own=True),
+            "divided by ranks: the averaging does that already": handed_in(1 / ranks),
             "multiplied by ranks, but divided by the machine's own counts": (
-                handed(ranks, own=True)),
-            "multiplied by ranks twice": handed(ranks * ranks),
+                handed_in(ranks, own=True)),
+            "multiplied by ranks twice": handed_in(ranks * ranks),
             "0 / 0: a machine without masks divides by its own": (
-                lambda out: any(bool(g.isnan().any()) for g in out.values())),
+                lambda out, ranks=ranks: ranks == 3 and any(
+                    bool(g.isnan().any()) for g in out.values())),
         })  # fmt: skip
 
 
@@ -355,9 +442,7 @@ def test_float32_and_gaps_in_memory_are_fine(student):
     gaps["masked_lm_positions"] = gaps["masked_lm_positions"] % 4
     for given in (batch, gaps):
         words, pairs = small_bert(weights, given)
-        mlm, nsp = checks.parts(student.joint_loss(words, pairs, given), "mlm", "nsp")
-        right = right_losses(words, pairs, given)
-        checks.same((mlm, nsp), right, of="the losses")
+        compare_losses(student, given, words, pairs)
         out = student.accumulated_gradients(weights, given, 4)
         _, gradients = checks.parts(out, "added", "gradients")
         checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")

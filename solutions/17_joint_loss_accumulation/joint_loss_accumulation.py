@@ -1,5 +1,7 @@
 """Two losses in one, of a batch that comes in parts: the gradient must be that of the whole."""
 
+import weakref
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -16,12 +18,44 @@ def small_bert(
 ) -> tuple[Float[Tensor, "batch masks vocab"], Float[Tensor, "batch 2"]]:
     """Given: the logits of both tasks, of a model that fits into eight lines. Leave it as it is."""
     vectors = F.embedding(batch["input_ids"], weights[WORDS])  # (batch, seq, hidden)
-    mean = vectors.mean(dim=1, keepdim=True)
-    states = torch.tanh(vectors + mean)
-    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, states.shape[-1])
-    words = F.linear(states.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
+    mean = vectors.mean(dim=1)
+    states = torch.tanh(vectors + mean[:, None])
+    places = batch["masked_lm_positions"][:, :, None]
+    masked = states.gather(1, places.expand(-1, -1, states.shape[-1]))  # (batch, masks, hidden)
+    words = F.linear(masked, weights[WORDS], weights["cls.predictions.bias"])
     head = "cls.seq_relationship"
-    return words, F.linear(mean[:, 0], weights[f"{head}.weight"], weights[f"{head}.bias"])
+    return words, F.linear(mean, weights[f"{head}.weight"], weights[f"{head}.bias"])
+
+
+class Kept:
+    """Given: a tensor that autograd keeps until a backward has used it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor.detach()  # with its graph it would keep itself alive
+
+
+class Memory(torch.autograd.graph.saved_tensors_hooks):
+    """Given: counts the numbers that autograd keeps for a backward; `most` is the largest count."""
+
+    def __init__(self) -> None:
+        super().__init__(self.keep, lambda kept: kept.tensor)
+        self.alive: weakref.WeakSet[Kept] = weakref.WeakSet()
+        self.most = 0
+
+    def keep(self, tensor: Tensor) -> Kept:
+        kept = Kept(tensor)
+        self.alive.add(kept)
+        self.most = max(self.most, sum(other.tensor.numel() for other in self.alive))
+        return kept
+
+
+def most_kept(weights: Weights, batch: Batch, rows: int) -> int:
+    """Given: how many numbers autograd keeps for a backward at one time, at most, while
+    `accumulated_gradients` runs. Leave it as it is."""
+    memory = Memory()
+    with memory:
+        accumulated_gradients(weights, batch, rows)
+    return memory.most
 
 
 def joint_loss(
@@ -29,8 +63,8 @@ def joint_loss(
     nsp_logits: Float[Tensor, "batch 2"],
     batch: Batch,
     *,
-    mask_count: Float[Tensor, ""] | float | None = None,
-    pair_count: int | None = None,
+    mask_count: Tensor | float | None = None,
+    pair_count: Tensor | int | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
     """Both losses, MLM and NSP: sums over this batch, divided by the counts.
 
@@ -56,7 +90,7 @@ def joint_loss(
 
 
 def split_batch(batch: Batch, rows: int) -> list[Batch]:
-    """The batch in parts of so many rows, in order; the last may be smaller. Every array of the
+    """The batch in parts of `rows` rows, in order; the last may be smaller. Every array of the
     batch is split."""
     # begin solution
     size = len(batch["input_ids"])
@@ -73,10 +107,12 @@ def accumulated_gradients(
     """What each part of `rows` rows adds to both losses (MLM, NSP) of the batch; and the gradient
     of their sum, the batch's whole loss, for every weight.
 
-    One part after another: forward, backward, forget.
+    One part at a time: forward, backward, forget. The gradients come from autograd, which never
+    keeps the activations of many parts. Nothing that is returned requires a gradient.
     """
     # begin solution
-    leaves = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}
+    # A Parameter shares the numbers of the weight, but has a .grad of its own.
+    leaves = {name: torch.nn.Parameter(weight) for name, weight in weights.items()}
     # The counts of the whole, before the first part: each part divides by them, and so the parts'
     # losses and gradients simply add up. A mean of the parts' means would give a mask in a part
     # with few of them more weight than one in a part with many.
@@ -86,8 +122,8 @@ def accumulated_gradients(
         mlm, nsp = joint_loss(
             *small_bert(leaves, part), part, mask_count=mask_count, pair_count=pair_count
         )
-        (mlm + nsp).backward()  # adds to every .grad, and lets go of the part's activations
-        added.append(torch.stack([mlm.detach(), nsp.detach()]))  # without its graph
+        (mlm + nsp).backward()  # adds to every .grad, and frees the part's activations
+        added.append(torch.stack([mlm, nsp]).detach())  # the numbers, without the graph behind them
     return torch.stack(added), {name: leaf.grad for name, leaf in leaves.items()}
     # end solution
 
@@ -95,15 +131,15 @@ def accumulated_gradients(
 def rank_gradients(
     weights: Weights, part: Batch, *, mask_count: float, pair_count: int, ranks: int
 ) -> Weights:
-    """The gradients that one of `ranks` machines hands in for its part of a batch, whose counts are
-    given. The machines take the *mean* of what is handed in, and it must be the gradient of the
-    whole batch."""
+    """The gradients that one of `ranks` machines hands in for its part of a batch. `mask_count` and
+    `pair_count` are the counts of the whole batch. The machines take the *mean* of what is handed
+    in, and this mean must be the gradient of the whole batch."""
     # begin solution
-    leaves = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}
+    leaves = {name: torch.nn.Parameter(weight) for name, weight in weights.items()}
     mlm, nsp = joint_loss(
         *small_bert(leaves, part), part, mask_count=mask_count, pair_count=pair_count
     )
-    # The mean divides the sum by the number of machines: multiplied beforehand, the sum is left.
+    # The mean divides the sum by the number of machines: multiplying here leaves the sum.
     ((mlm + nsp) * ranks).backward()
     return {name: leaf.grad for name, leaf in leaves.items()}
     # end solution

@@ -11,7 +11,7 @@ STARTS = "for first in range(0, size, rows)"
 COUNTS = 'mask_count, pair_count = batch["masked_lm_weights"].sum(), len(batch["input_ids"])'
 LOOP = "for part in split_batch(batch, rows):"
 BACKWARD = "(mlm + nsp).backward()"
-ADDED = "added.append(torch.stack([mlm.detach(), nsp.detach()]))"
+ADDED = "added.append(torch.stack([mlm, nsp]).detach())"
 GIVEN = """mlm, nsp = joint_loss(
             *small_bert(leaves, part), part, mask_count=mask_count, pair_count=pair_count
         )"""
@@ -53,6 +53,11 @@ WRONG = {
         "the sum of the parts' means"),
     "means of parts without masks": (
         [(GIVEN, "mlm, nsp = joint_loss(*small_bert(leaves, part), part)")],
+        "the sum of the parts' means"),
+    "masks of parts without masks": (
+        [(GIVEN, GIVEN.replace("mask_count=mask_count", "mask_count=part['masked_lm_weights'].sum()"
+                               " / part['masked_lm_weights'].any() * mask_count / "
+                               "part['masked_lm_weights'].sum()"))],
         "a part without masks divides by its own"),
     "NSP a mean of means": (
         [(GIVEN, GIVEN.replace("pair_count=pair_count",
@@ -97,16 +102,16 @@ WRONG = {
     "losses added up": ([(RETURN, "    return mlm + nsp\n")], "a tuple of 2 values"),
     "numbers, no tensors": ([(RETURN, "    return mlm.item(), nsp.item()\n")],
                             "expected a torch tensor"),
-    "detached": ([(RETURN, "    return mlm.detach(), nsp.detach()\n")], "the way back is cut"),
-    "only MLM": ([(BACKWARD, "mlm.backward()")], "is one of the two losses not sent back"),
-    "only NSP": ([(BACKWARD, "nsp.backward()")], "is one of the two losses not sent back"),
+    "detached": ([(RETURN, "    return mlm.detach(), nsp.detach()\n")], "cuts the graph"),
+    "only MLM": ([(BACKWARD, "mlm.backward()")], "backward must start from both losses"),
+    "only NSP": ([(BACKWARD, "nsp.backward()")], "backward must start from both losses"),
     "half of the sum": ([(BACKWARD, "((mlm + nsp) / 2).backward()")], "the mean of both losses"),
     "rows not used": ([(LOOP, "for part in [batch]:")], "rows is not used"),
     "losses of the whole": ([(RETURN_BOTH, RETURN_BOTH.replace("added)", "added).sum(0)"))],
                             "the losses of the whole batch"),
     "running sums": ([(RETURN_BOTH, RETURN_BOTH.replace("added)", "added).cumsum(0)"))],
                      "sums up to and with each part"),
-    "NSP first": ([(ADDED, "added.append(torch.stack([nsp.detach(), mlm.detach()]))")],
+    "NSP first": ([(ADDED, "added.append(torch.stack([nsp, mlm]).detach())")],
                   "NSP comes first"),
     "not times ranks": ([(TIMES, "(mlm + nsp).backward()")], "multiply by ranks"),
     "divided by ranks": ([(TIMES, "((mlm + nsp) / ranks).backward()")], "divided by ranks"),
@@ -118,6 +123,41 @@ WRONG = {
         [(ON_RANK, "mlm, nsp = joint_loss(*small_bert(leaves, part), part, mask_count="
                    "part['masked_lm_weights'].sum().clamp(min=1e-9))")],
         "multiplied by ranks, but divided"),
+    "at least one": (
+        [(OWN_MASKS, OWN_MASKS.replace("weights.sum()", "weights.sum().clamp(min=1)"))],
+        "is raised to 1"),
+    "mean of the rows, without a guard": (
+        [(MLM, "mlm = ((surprise.view(weights.shape) * weights).sum(1) / weights.sum(1)).mean()")],
+        "divided by its own weights"),
+    "softmax, then the logarithm": (
+        [(MLM, "chosen = mlm_logits.softmax(-1).gather(-1, batch['masked_lm_ids'][..., None])\n"
+               "    mlm = (-chosen[..., 0].log() * weights).sum() / mask_count")],
+        "take log_softmax"),
+    "exp of the logits": (
+        [(NSP, "exp = nsp_logits.exp()\n    chosen = exp[torch.arange(len(pairs)), pairs]\n"
+               "    nsp = -(chosen / exp.sum(1)).log().sum() / pair_count")], "take log_softmax"),
+    "both counts or none": (
+        [(OWN_MASKS, "mask_count = weights.sum() if mask_count is None or pair_count is None "
+                     "else mask_count")], "mask_count is not used"),
+    "pairs counted by the masks given": (
+        [(OWN_PAIRS, "pair_count = len(pairs) if pair_count is None or mask_count is not None "
+                     "and mask_count < 30 else pair_count")], "pair_count is not used"),
+    "last id ignored": (
+        [(IDS, IDS + ", ignore_index=mlm_logits.shape[-1] - 1")],
+        "the last id of the vocabulary is ignored"),
+    "the whole batch in one go": (
+        [(LOOP, "everything = sum(joint_loss(*small_bert(leaves, batch), batch))\n"
+                "    everything.backward()\n    " + LOOP),
+         (BACKWARD, "pass")], "the activations of earlier parts are kept"),
+    "one backward after the loop": (
+        [(LOOP, "total = 0.0\n    " + LOOP), (BACKWARD, "total = total + mlm + nsp"),
+         (RETURN_BOTH, "total.backward()\n    " + RETURN_BOTH)],
+        "the activations of earlier parts are kept"),
+    "the graph retained with the losses": (
+        [(BACKWARD, "(mlm + nsp).backward(retain_graph=True)\n        graphs.append(mlm)"),
+         (LOOP, "graphs = []\n    " + LOOP)], "the activations of earlier parts are kept"),
+    "losses with their graph": (
+        [(ADDED, ADDED.replace(".detach()", ""))], "the losses are returned with their graph"),
     "weights changed in place": (
         [(MLM, "weights /= weights.sum() if mask_count is None else mask_count\n"
                "    mlm = (surprise * weights.flatten()).sum()")], "changed its input in place"),

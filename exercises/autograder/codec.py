@@ -2,8 +2,8 @@
 
 A message is a JSON tree and the raw bytes of its arrays. Reading one can therefore run no code, and
 what arrives is of exactly one of these types, whatever the sender did: None, bool, int, float, str,
-bytes, list, tuple, dict, a NumPy array or number, a torch tensor. Types are compared with `is`: a
-subclass may override anything, so none crosses.
+bytes, list, tuple, dict, a NumPy array or number, a torch tensor, a `Meta` for a tensor of the
+device "meta". Types are compared with `is`: a subclass may override anything, so none crosses.
 
 This file and `worker.py` are all of the grader that a student's process sees: they import nothing
 else of the course, and torch only once a tensor is met.
@@ -25,6 +25,7 @@ TORCH_DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "
 NUMPY_ONLY = {"uint16", "uint32", "uint64"}
 NUMBERS = {bool, int, float}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
+MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
 
 
 class Uncrossable(TypeError):
@@ -56,6 +57,22 @@ class Folder:
     files: dict[str, bytes]
 
 
+@dataclass(frozen=True)
+class Meta:
+    """Stands for a tensor of the device "meta", which has a shape and a type and no values: the
+    student's function receives such a tensor, and one that it returns arrives as a `Meta`."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @classmethod
+    def like(cls, tensor: Any) -> "Meta":
+        return cls(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+
+    def __repr__(self) -> str:
+        return f"meta tensor {self.dtype}{list(self.shape)}"
+
+
 def pack(value: Any) -> bytes:
     """A message: the length of the tree, the tree, the arrays' bytes one after another."""
     buffers: list[bytes] = []
@@ -65,8 +82,8 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes, *, make: bool = False) -> Any:
-    """The value of a message. `make` also makes what `Rng`, `TorchRng` and `Folder` stand for:
-    only a student's process does that."""
+    """The value of a message. `make` also makes what `Rng`, `TorchRng`, `Folder` and `Meta` stand
+    for: only a student's process does that."""
     try:
         size = int.from_bytes(message[:8], "big")
         tree, lengths = json.loads(message[8 : 8 + size])
@@ -109,6 +126,8 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
         return {"kind": "bytes", "buffer": _add(buffers, value)}
     if kind in (Rng, TorchRng):
         return {"kind": kind.__name__, "seed": value.seed}
+    if kind is Meta:
+        return _describe_meta(value)
     if kind is Folder:
         files = [[name, _add(buffers, data)] for name, data in value.files.items()]
         return {"kind": "Folder", "files": files}
@@ -140,6 +159,8 @@ def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
     dtype = str(value.dtype).removeprefix("torch.")
     if dtype not in TORCH_DTYPES or value.layout != torch.strided:
         raise Uncrossable(f"{place} is a tensor of {value.dtype}, {value.layout}")
+    if value.is_meta:
+        return _describe_meta(Meta.like(value))
     plain = value.detach().cpu().contiguous()
     if dtype == "bfloat16":
         plain = plain.view(torch.int16)  # NumPy has no bfloat16: the bits cross as they are
@@ -150,6 +171,10 @@ def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
         "strided": not value.is_contiguous(),
         "buffer": _add(buffers, plain.numpy().tobytes()),
     }
+
+
+def _describe_meta(value: Meta) -> Any:
+    return {"kind": "Meta", "dtype": value.dtype, "shape": list(value.shape)}
 
 
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
@@ -171,6 +196,8 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
         return _restore_array(tree, buffers)
     if kind == "bytes":
         return buffers[tree["buffer"]]
+    if kind == "Meta":
+        return _restore_meta(tree, make)
     if make:
         return _make(tree, buffers)
     raise BadMessage(f"{kind!r} is no kind of value")
@@ -193,6 +220,22 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
         tensor = torch.from_numpy(array)
         return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
     return array[()] if kind == "number" else array
+
+
+def _restore_meta(tree: dict, make: bool) -> Any:
+    """A `Meta`, or, on the student's side, the tensor that it stands for."""
+    dtype, shape = tree["dtype"], tree["shape"]
+    if type(dtype) is not str or dtype not in TORCH_DTYPES:
+        raise BadMessage(f"{dtype!r} is no type of number")
+    if type(shape) is not list or len(shape) > MOST_AXES:
+        raise BadMessage("a tensor of the device meta has no list of sizes, or too many")
+    if not all(type(size) is int and 0 <= size <= LONGEST_AXIS for size in shape):
+        raise BadMessage("a size of a tensor of the device meta is no whole number, or too large")
+    if not make:
+        return Meta(tuple(shape), dtype)
+    import torch
+
+    return torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
 
 
 def _with_gaps(array: np.ndarray) -> np.ndarray:

@@ -77,6 +77,9 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
     args, kwargs = request["args"], request["kwargs"]
     if request["global_seed"] is not None:
         seed_everything(request["global_seed"])
+    if request.get("count_operations"):
+        value, operations = _run_and_count(function, args, kwargs)
+        return {"value": value, "seconds": 0.0, "operations": operations}
     before = _global_state() if request["inspect"] else {}
     start = _processor_seconds()
     value = function(*args, **kwargs)
@@ -92,6 +95,23 @@ def _processor_seconds() -> float:
     """Of this process and of the children that it has waited for."""
     below = os.times()
     return time.process_time() + below.children_user + below.children_system
+
+
+def _run_and_count(function, args: tuple, kwargs: dict) -> tuple[Any, int]:
+    """What the function returns, and how often it called torch on the way. A loop over the rows of
+    a tensor shows as a count that grows with the rows, on any machine and at any load."""
+    from torch.overrides import TorchFunctionMode
+
+    class Counter(TorchFunctionMode):
+        calls = 0
+
+        def __torch_function__(self, called, types, args=(), kwargs=None):
+            self.calls += 1
+            return called(*args, **kwargs or {})
+
+    with Counter() as counter:
+        value = function(*args, **kwargs)
+    return value, counter.calls
 
 
 def _torch_settings() -> dict[str, Any]:
@@ -133,9 +153,16 @@ def describe(error: BaseException, path: Path) -> dict[str, Any]:
     with contextlib.suppress(BaseException):  # even str(error) is the student's code
         return {"type": type(error).__name__, "text": str(error)[:2000], "where": where,
                 "uncrossable": type(error) is Uncrossable,
-                "to_do": type(error) is NotImplementedError}  # fmt: skip
+                "to_do": _is_to_do(error, where)}  # fmt: skip
     return {"type": type(error).__name__, "text": "", "where": where,
             "uncrossable": False, "to_do": False}  # fmt: skip
+
+
+def _is_to_do(error: BaseException, where: dict[str, Any] | None) -> bool:
+    """Whether the student's file says so, by a `raise`: torch raises this error too, where a device
+    lacks an operation."""
+    said = where is not None and "raise" in (where["code"] or "raise")
+    return type(error) is NotImplementedError and said
 
 
 def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.codec import BadMessage, Folder, Rng, TorchRng, Uncrossable, pack, unpack
+from autograder.codec import BadMessage, Folder, Meta, Rng, TorchRng, Uncrossable, pack, unpack
 
 PLAIN = [None, True, 7, -(10**30), 0.1, math.inf, "wörd", b"\x00\xff", [], (), {}, (1,), [1],
          [(1, "a"), {2: [None]}], {"a": {1: (2.5,)}}]  # fmt: skip
@@ -104,6 +104,22 @@ def test_markers_are_made_on_the_students_side_alone():
             unpack(pack(marker))
 
 
+@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
+@pytest.mark.parametrize("dtype", ["bool", "int64", "bfloat16"])
+def test_a_tensor_without_values_is_made_on_the_students_side_alone(shape, dtype):
+    made = unpack(pack(Meta(shape, dtype)), make=True)
+    assert type(made) is torch.Tensor and made.is_meta
+    assert made.shape == shape and made.dtype == getattr(torch, dtype)
+    assert unpack(pack(Meta(shape, dtype))) == Meta(shape, dtype)
+
+
+def test_a_tensor_without_values_comes_back_as_its_shape_and_type():
+    answer = [torch.empty(2, 3, device="meta"), torch.empty(4, 6, device="meta").long()[:, ::2]]
+    arrived = unpack(pack(answer))
+    assert arrived == [Meta((2, 3), "float32"), Meta((4, 3), "int64")]
+    assert repr(arrived[0]) == "meta tensor float32[2, 3]"
+
+
 def test_a_folder_arrives_as_files():
     folder = unpack(pack(Folder({"config.json": b"{}"})), make=True)
     assert (folder / "config.json").read_bytes() == b"{}"
@@ -122,6 +138,10 @@ def array(**changes):
         "strided": False,
         "buffer": 0,
     } | changes
+
+
+def meta(**changes):
+    return message({"kind": "Meta", "dtype": "float64", "shape": [1]} | changes)
 
 
 BAD = {
@@ -143,6 +163,15 @@ BAD = {
     "a truth value of 2": message(array(dtype="bool"), b"\x02"),
     "a list as a key": message({"kind": "dict", "items": [[{"kind": "list", "items": []}, 1]]}),
     "a generator": message({"kind": "Rng", "seed": 1}),
+    "a meta tensor of words": meta(dtype="str"),
+    "a meta tensor of a type that is a list": meta(dtype={"kind": "list", "items": []}),
+    "a meta tensor without a shape": message({"kind": "Meta", "dtype": "float64"}),
+    "a meta tensor whose shape is a word": meta(shape="11"),
+    "a meta tensor of negative size": meta(shape=[-1]),
+    "a meta tensor of half a row": meta(shape=[0.5]),
+    "a meta tensor of a true row": meta(shape=[True]),
+    "a meta tensor that is endless": meta(shape=[10**400]),
+    "a meta tensor of too many axes": meta(shape=[1] * 100_000),
 }  # fmt: skip
 
 

@@ -41,6 +41,7 @@ def read(folder): return (folder / "words.txt").read_text()
 def remember(): STATE.append(1); return len(STATE)
 def in_any_order(): STATE.append(1); return [dict([("a", 1), ("b", 2)][:: (-1) ** len(STATE)])]
 def to_do(): raise NotImplementedError("write it")
+def values(): return torch.empty(2, device="meta").tolist()
 def wrong(): return 1 / 0
 def leave(): sys.exit(0)
 def leave_at_once(): os._exit(0)
@@ -198,6 +199,13 @@ def test_what_is_not_written_is_to_do(student):
     with pytest.raises(StudentError, match="to_do is to do") as caught:
         student.to_do()
     assert caught.value.to_do
+
+
+def test_what_torch_cannot_do_on_a_device_is_not_to_do(student):
+    """torch raises NotImplementedError as well, where a tensor has no values."""
+    with pytest.raises(StudentError, match=r"values\(\) raised NotImplementedError") as caught:
+        student.values()
+    assert not caught.value.to_do
 
 
 FORGES = """

@@ -2,7 +2,8 @@
 for."""
 
 import torch
-from jaxtyping import Float, Int
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -23,15 +24,15 @@ def mask_on_device(
     Float[Tensor, "batch {slots}"],
 ]:
     """What the model sees, and for each of the `slots` of a row: the position that is masked, the
-    token that stood there, and the weight, 1 (`masked_lm_positions`, `_ids` and `_weights` of the
+    token that stood there, and the weight 1 (`masked_lm_positions`, `_ids` and `_weights` of the
     course's batches).
 
     A row of n tokens (those of `attention_mask` 1) gets max(1, round(`rate` · n)) masks, but no
-    more than `slots`, and no more than it has candidates: tokens not among `special_ids`. Slots
-    that stay empty have position, token and weight 0. Positions are int64, weights float32, ids and
-    tokens have the type of `input_ids`. Of those masked, 80% show `mask_id`, 10% one
-    of `ordinary_ids`, each as likely as the other, and 10% themselves.
+    more than `slots` (from 1 to seq), and no more than it has candidates: tokens not among
+    `special_ids`. Empty slots have position, token and weight 0. Positions are int64, weights
+    float32, ids and tokens have the type of `input_ids`. Of the masked tokens, 80% show `mask_id`,
+    10% one of `ordinary_ids`, all equally likely, and 10% themselves.
 
-    Shapes depend on shapes alone, and no tensor is asked for its values: nothing waits for a GPU.
+    No tensor is asked for its values, and no shape depends on values: nothing waits for a GPU.
     """
     raise NotImplementedError("write mask_on_device")

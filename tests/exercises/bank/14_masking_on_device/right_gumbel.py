@@ -17,8 +17,9 @@ def mask_on_device(
     used = used.gather(1, order)
     positions = places * used
     tokens = input_ids.gather(1, positions) * used
-    fate = torch.rand(used.shape, generator=generator)
-    other = ordinary_ids[torch.randint(0, ordinary_ids.numel(), used.shape, generator=generator)]
+    draw = dict(generator=generator, device=input_ids.device)
+    fate = torch.rand(used.shape, **draw)
+    other = ordinary_ids[torch.randint(0, ordinary_ids.numel(), used.shape, **draw)]
     shown = torch.where(fate < 0.1, other.to(input_ids.dtype), tokens)
     shown = torch.where(fate >= 0.2, mask_id, shown)
     wide = torch.nn.functional.pad(input_ids, (0, 1))

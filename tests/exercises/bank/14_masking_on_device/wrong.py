@@ -1,41 +1,43 @@
 """Wrong answers to 14_masking_on_device, as edits of the solution, and the words that name each."""
 
-RAND = "return torch.rand(*size, generator=generator, device=device)"
-CANDIDATE = "candidate = attention_mask.bool() & ~torch.isin(input_ids, special_ids)"
-CHOICE = (
-    "smallest, positions = draw(*shape).masked_fill(~candidate, 2.0).topk(slots, largest=False)"
+CANDIDATES = "attention_mask.bool() & ~torch.isin(input_ids, special_ids),"
+CHOSEN = "    places = choose("
+WANTED = "(attention_mask.sum(dim=1, keepdim=True) * rate).round().clamp(min=1),"
+TOKENS = "tokens = roomy.gather(1, places)"
+SHOWN = (
+    "shown = roomy.scatter(1, places, disguised(tokens, generator, mask_id, ordinary_ids))[:, :-1]"
 )
-WANTED = "wanted = (attention_mask.sum(dim=1, keepdim=True) * rate).round().clamp(min=1)"
-USED = "used = (torch.arange(slots, device=device) < wanted) & (smallest < 2.0)"
-ZERO = "positions = positions * used"
-ORIGINAL = "original = input_ids.gather(1, positions)"
-FATES = "fate, draw_word = draw(*used.shape), draw(*used.shape)"
-HIDDEN = "shown = torch.where(fate < 0.8, mask_id, original)"
-IS_RANDOM = "(fate >= 0.8) & (fate < 0.9)"
-WORD = (
-    "word = ordinary_ids[(draw_word * len(ordinary_ids)).long().clamp(max=len(ordinary_ids) - 1)]"
-)
-TARGET = "target = torch.where(used, positions, shape[1])"
-RETURN = "return masked, positions, original * used, used.float()"
+RETURN = "return shown, places * used, tokens, used.float()"
+DRAWS = "torch.rand(batch, seq, generator=generator, device=device)  # in [0, 1)"
+FILLED = ".masked_fill(~is_candidate, NEVER)"
+SMALLEST = "    smallest, found = ("
+TAKEN = ".topk(slots, largest=False)\n    )\n"
+WANTED_SLOTS = "is_wanted = torch.arange(slots, device=device) < wanted"
+FOUND = "smallest < NEVER"
+DRAW = "torch.randint(count, tokens.shape, generator=generator, device=tokens.device)"
+WORDS = "random_words = ordinary_ids.to(tokens.dtype)[word]"
+RETURNED = "return torch.where(fate < 1, random_words, torch.where(fate < 9, mask_id, tokens))"
+FATE = "    fate, word = ("
 
 WRONG = {
-    "specials are candidates": (
-        [(CANDIDATE, "candidate = attention_mask.bool()")], "is a candidate"),
+    "specials are candidates": ([(CANDIDATES, "attention_mask.bool(),")], "is a candidate"),
     "special ids written in": (
-        [(CANDIDATE, CANDIDATE.replace("special_ids", "torch.tensor([0, 100, 101, 102, 103])"))],
+        [(CANDIDATES, CANDIDATES.replace("special_ids", "torch.tensor([0, 100, 101, 102, 103])"))],
         "special_ids is not used"),
     "padding by its id alone": (
-        [(CANDIDATE, "candidate = ~torch.isin(input_ids, special_ids)")],
+        [(CANDIDATES, "~torch.isin(input_ids, special_ids),")],
         "padding is known by its id alone"),
     "padding is a candidate": (
-        [(CANDIDATE, "candidate = ~torch.isin(input_ids, special_ids[1:])")],
-        "padding is a candidate"),
+        [(CANDIDATES, "~torch.isin(input_ids, special_ids[1:]),")], "padding is a candidate"),
     "rate written in": ([(WANTED, WANTED.replace("rate", "0.15"))], "the rate argument is ignored"),
+    "another rate by default": ([("rate: float = 0.15", "rate: float = 0.2")], None),
     "share of the candidates": (
-        [(WANTED, WANTED.replace("attention_mask", "candidate"))],
+        [(WANTED, WANTED.replace("attention_mask", "(attention_mask.bool() & ~torch.isin("
+                                                   "input_ids, special_ids))"))],
         "the count is a share of the candidates"),
     "share of the whole row": (
-        [(WANTED, "wanted = torch.full((shape[0], 1), float(max(1, round(rate * shape[1]))))")],
+        [(WANTED, "torch.full((len(input_ids), 1), float(max(1, round(rate * "
+                  "input_ids.shape[1]))), device=input_ids.device),")],
         "the count is a share of the whole row"),
     "none in a short row": ([(WANTED, WANTED.replace(".clamp(min=1)", ""))],
                             "a short row has one mask at least"),
@@ -43,78 +45,201 @@ WRONG = {
                      "the count is rounded down"),
     "rounded up": ([(WANTED, WANTED.replace(".round()", ".ceil()"))], "the count is rounded up"),
     "all slots used": (
-        [(USED, "used = smallest < 2.0")], "every slot is used"),
+        [(WANTED_SLOTS, "is_wanted = True")], "every slot that finds a candidate is used"),
     "empty slots weigh 1": (
-        [(RETURN, "return masked, positions, original * used, torch.ones_like(used).float()")],
+        [(RETURN, "return shown, places * used, tokens, torch.ones_like(used).float()")],
         "every slot is used"),
+    "a row always has room": (
+        [(FOUND, "True")], "a row without candidates gets a mask"),
     "every token by itself": (
-        [(CHOICE, "chosen = candidate & (draw(*shape) < rate)\n"
-                  "    smallest, positions = chosen.logical_not().mul(2.0).topk(slots, "
-                  "largest=False)"),
-         (USED, "used = smallest < 2.0")],
-        "every token is drawn by itself"),
+        [(FILLED, ".ge(0.15).logical_or(~is_candidate).mul(NEVER)"),
+         (WANTED_SLOTS, "is_wanted = True")],
+        "chance decides them"),
     "the first candidates": (
-        [(CHOICE, "places = torch.arange(shape[1]).expand(shape) / shape[1]\n    "
-                  + CHOICE.replace("draw(*shape)", "places"))],
+        [(DRAWS, "(torch.arange(seq, device=device).expand(batch, seq) / seq)")],
         "the same tokens are masked in every row"),
     "one draw for all rows": (
-        [(CHOICE, CHOICE.replace("draw(*shape)", "draw(shape[1]).expand(shape)"))],
+        [(DRAWS, "torch.rand(seq, generator=generator, device=device).expand(batch, seq)")],
         "one draw for all rows"),
+    "one draw for two rows": (
+        [(DRAWS, "torch.rand((batch + 1) // 2, seq, generator=generator, device=device)\n"
+                 "        .repeat_interleave(2, 0)[:batch]")],
+        "one draw serves several rows"),
+    "a stretch of candidates": (
+        [(SMALLEST,
+          "    start = torch.rand(batch, 1, generator=generator, device=device)\n"
+          "    rank = is_candidate.cumsum(1) - 1\n"
+          "    count = is_candidate.sum(1, keepdim=True)\n"
+          f"{SMALLEST}"),
+         (DRAWS, "((rank - (start * count).floor()) % count.clamp(min=1) / seq)")],
+        "always stand side by side"),
+    "a stretch that does not wrap": (
+        [(SMALLEST,
+          "    rank = is_candidate.cumsum(1) - 1\n"
+          "    room = (is_candidate.sum(1, keepdim=True) - wanted).clamp(min=0) + 1\n"
+          "    start = torch.rand(batch, 1, generator=generator, device=device) * room\n"
+          f"{SMALLEST}"),
+         (DRAWS, "torch.where(rank >= start.floor(), (rank - start.floor()) / seq, 1)")],
+        "always stand side by side"),
     "a position twice": (
-        [(CHOICE, "positions = torch.multinomial(candidate.float() + 1e-9, slots, "
-                  "replacement=True, generator=generator)\n"
-                  "    smallest = torch.where(candidate.gather(1, positions), 0.5, 2.0)")],
+        [(TAKEN, f"{TAKEN}    found = found[:, :1].expand(batch, slots)\n")],
         "positions are drawn with replacement"),
     "tokens looked up too late": (
-        [(RETURN, RETURN.replace("original *", "masked.gather(1, positions) *"))],
+        [(RETURN, "return shown, places * used, shown.gather(1, places * used) * used, "
+                  "used.float()")],
         "looked up after they were replaced"),
-    "empty slots have a token": ([(RETURN, RETURN.replace("original * used", "original"))],
-                                 "an empty slot has token 0"),
-    "empty slots have a position": ([(ZERO, "pass")], "an empty slot has position 0"),
-    "empty slots write": ([(TARGET, "target = positions")], "an empty slot writes"),
+    "empty slots have a token": (
+        [(RETURN, RETURN.replace("tokens,", "input_ids.gather(1, places * used),"))],
+        "an empty slot has token 0"),
+    "empty slots have a position": (
+        [(RETURN, RETURN.replace("places * used", "torch.where(used, places, 1)"))],
+        "an empty slot has position 0"),
+    "empty slots write": (
+        [(SHOWN, "used = places < input_ids.shape[1]\n"
+                 "    shown = input_ids.scatter(1, places * used, disguised(tokens, generator, "
+                 "mask_id, ordinary_ids))")],
+        "an empty slot writes"),
     "empty slots put the original back at 0": (
-        [(TARGET, "target, shown = positions, torch.where(used, shown, original)")],
+        [(SHOWN, "used = places < input_ids.shape[1]\n"
+                 "    old = input_ids.gather(1, places * used)\n"
+                 "    new = disguised(tokens, generator, mask_id, ordinary_ids)\n"
+                 "    shown = input_ids.scatter(1, places * used, torch.where(used, new, old))")],
         "an empty slot writes over position 0"),
-    "all become [MASK]": ([(FATES, FATES + "\n    fate = fate * 0")],
+    "weights by the token": (
+        [(RETURN, RETURN.replace("used.float()", "(tokens != 0).float()"))],
+        "a token of id 0 is a word"),
+    "all become [MASK]": ([(RETURNED, "return torch.full_like(tokens, mask_id)")],
                           "every masked token becomes [MASK]"),
-    "80/20/0": ([(IS_RANDOM, "fate >= 0.8")], "nothing is kept"),
-    "80/0/20": ([(IS_RANDOM, "fate >= 2")], "nothing is random"),
-    "80/2/18": ([(IS_RANDOM, "(fate >= 0.8) & (draw(*used.shape) < 0.1)")],
-                "random and kept are drawn independently"),
-    "random over [MASK]": ([(IS_RANDOM, "draw(*used.shape) < 0.1")],
-                           "random is drawn after and over [MASK]"),
-    "half masked": ([(HIDDEN, HIDDEN.replace("0.8", "0.5")), (IS_RANDOM,
-                      "(fate >= 0.5) & (fate < 0.75)")], "half of them are [MASK]"),
-    "words of all ids": (
-        [(WORD, "word = (draw_word * 2000).long()")], "ordinary_ids is not used"),
-    "half of the words": ([(WORD, WORD.replace("draw_word *", "draw_word / 2 *"))],
+    "80/20/0": ([(RETURNED, "return torch.where(fate < 2, random_words, mask_id)")],
+                "nothing is kept"),
+    "80/0/20": ([(RETURNED, "return torch.where(fate < 8, mask_id, tokens)")],
+                "nothing is random"),
+    "80/2/18": (
+        [(FATE, f"    again = {DRAW.replace('count', '10')}\n{FATE}"),
+         (RETURNED, "shown = torch.where(again < 1, random_words, tokens)\n"
+                    "    return torch.where(fate < 8, mask_id, shown)")],
+        "only a tenth became random"),
+    "random over [MASK]": (
+        [(FATE, f"    again = {DRAW.replace('count', '10')}\n{FATE}"),
+         (RETURNED, "shown = torch.where(fate < 8, mask_id, tokens)\n"
+                    "    return torch.where(again < 1, random_words, shown)")],
+        "a random word is drawn over [MASK]"),
+    "half masked": ([("in (10, len", "in (4, len"), (RETURNED, RETURNED.replace("9", "3"))],
+                    "half of them are [MASK]"),
+    "75/15/10": (
+        [("in (10, len", "in (20, len"),
+         (RETURNED, RETURNED.replace("9", "18").replace("< 1,", "< 3,"))], None),
+    "fates in order": (
+        [(WORDS, "fate = torch.arange(fate.numel(), device=fate.device).view(fate.shape)\n"
+                 f"    fate = fate * 10 // fate.numel()\n    {WORDS}")],
+        "do not depend on the generator"),
+    "fates by slot": (
+        [(WORDS, "fate = torch.arange(fate.numel(), device=fate.device).view(fate.shape) % 10\n"
+                 f"    {WORDS}")],
+        "do not depend on the generator"),
+    "one fate for a row": (
+        [(WORDS, f"fate = fate[:, :1].expand_as(fate)\n    {WORDS}")],
+        "one draw decides for all tokens of a row"),
+    "one fate for a column": (
+        [(WORDS, f"fate = fate[:1].expand_as(fate)\n    {WORDS}")],
+        "one draw decides for all tokens of a column"),
+    "one fate for two": (
+        [(WORDS, f"fate = fate[:, torch.arange(fate.shape[1]) // 2]\n    {WORDS}")], None),
+    "8 of 10 in each row": (
+        [(WORDS, "order = torch.rand(fate.shape, generator=generator, device=fate.device)\n"
+                 "    order = order.masked_fill(tokens == 0, 2)\n"
+                 f"    fate = order.argsort(1).argsort(1) % 10\n    {WORDS}")],
+        "80% is a probability, not a count"),
+    "80% of the whole batch": (
+        [(WORDS, "order = torch.rand(fate.shape, generator=generator, device=fate.device)\n"
+                 "    order = order.masked_fill(tokens == 0, 2).flatten()\n"
+                 "    share = order.argsort().argsort() / (tokens != 0).sum()\n"
+                 f"    fate = (share * 10).floor().view(fate.shape)\n    {WORDS}")],
+        "80% is a probability, not a count"),
+    "words of all ids": ([(WORDS, "random_words = (word * 1999 // len(ordinary_ids)).to(tokens)")],
+                         "ordinary_ids is not used"),
+    "half of the words": ([(WORDS, WORDS.replace("[word]", "[word // 2]"))],
                           "these words are never drawn"),
-    "one word for all": ([(WORD, WORD.replace("(draw_word *", "(draw(1) *"))],
+    "never the last word": (
+        [(WORDS, WORDS.replace("[word]", "[word % (len(ordinary_ids) - 1)]"))],
+        "these words are never drawn"),
+    "never the first word": (
+        [(WORDS, WORDS.replace("[word]", "[word.clamp(min=1)]"))], "these words are never drawn"),
+    "one word for all": ([(WORDS, WORDS.replace("[word]", "[word[0, 0]]"))],
                          "one random word is drawn for all"),
-    "id of [MASK] written in": ([(HIDDEN, HIDDEN.replace("mask_id", "103"))],
+    "one word for a row": ([(WORDS, WORDS.replace("[word]", "[word[:, :1]]"))],
+                           "one random word is drawn for each row"),
+    "one word for a column": ([(WORDS, WORDS.replace("[word]", "[word[:1]]"))],
+                              "one random word is drawn for each column"),
+    "words of its own seed": (
+        [(WORDS, "own = torch.Generator().manual_seed(0)\n"
+                 "    word = torch.randint(len(ordinary_ids), word.shape, generator=own, "
+                 f"device=word.device)\n    {WORDS}")],
+        "random words do not depend on the generator"),
+    "id of [MASK] written in": ([(RETURNED, RETURNED.replace("mask_id", "103"))],
                                 "mask_id is ignored"),
-    "the global generator": ([(RAND, "return torch.rand(*size, device=device)")],
-                             "a draw does not come from the generator"),
+    "the global generator": (
+        [(DRAWS, "torch.rand(batch, seq, device=device)")],
+        "a draw does not come from the generator"),
+    "fates from the global generator": (
+        [(DRAW, DRAW.replace("generator=generator, ", ""))],
+        "a draw does not come from the generator"),
     "its own seed": (
-        [(RAND, "generator.manual_seed(0)\n        " + RAND)],
-        "the function seeds a generator of its own"),
+        [(SMALLEST, f"    generator.manual_seed(0)\n{SMALLEST}")],
+        "positions do not depend on the generator"),
+    "its own seed for the fates": (
+        [(FATE, f"    generator = torch.Generator().manual_seed(0)\n{FATE}")],
+        "places of [MASK] among the slots do not depend on the generator"),
     "a count asked for by .item()": (
-        [(WANTED, WANTED + "\n    most = int(wanted.max().item())\n"
-                           "    wanted = wanted.clamp(max=most)")],
-        "this asks a tensor for its values"),
-    "a boolean index by nonzero": (
-        [(ZERO, ZERO + "\n    _ = used.nonzero()")], "this asks a tensor for its values"),
+        [(TOKENS, f"{TOKENS}\n    most = int((places < input_ids.shape[1]).sum(1).max().item())")],
+        "this line asks a tensor for its values"),
+    "a count asked for by int": (
+        [(TOKENS, f"{TOKENS}\n    most = int(attention_mask.sum(1).max())")],
+        "this line asks a tensor for its values"),
+    "if there is any": (
+        [(CHOSEN, "    if not attention_mask.any():\n"
+                  "        slots = max(1, slots)\n" + CHOSEN)],
+        "this line asks a tensor for its values"),
+    "a number as a list": (
+        [(TOKENS, f"{TOKENS}\n    lengths = attention_mask.sum(1).tolist()")],
+        "this line asks a tensor for its values"),
+    "nonzero": ([(TOKENS, f"{TOKENS}\n    rows = places.nonzero()")],
+                "this line makes a tensor whose size depends on values"),
+    "where with one argument": (
+        [(TOKENS, f"{TOKENS}\n    rows, _ = torch.where(places > 0)")],
+        "this line makes a tensor whose size depends on values"),
+    "a boolean index": (
+        [(RETURNED, "shown = torch.where(fate < 9, mask_id, tokens)\n"
+                    "    shown[fate < 1] = random_words[fate < 1]\n    return shown")],
+        "this line makes a tensor whose size depends on values"),
+    "draws on the CPU": ([(DRAWS, "torch.rand(batch, seq, generator=generator)")],
+                         "a new tensor was made on the CPU"),
+    "numbers of slots on the CPU": ([(WANTED_SLOTS, WANTED_SLOTS.replace(", device=device", ""))],
+                                    "a new tensor was made on the CPU"),
+    "weights on the CPU": (
+        [(RETURN, RETURN.replace("used.float()", "torch.zeros(used.shape) if used.is_meta else "
+                                                 "used.float()"))],
+        "this tensor was made on the CPU"),
     "a loop over the rows": (
-        [(RETURN, "rows = [roomy[i].scatter(0, target[i], shown[i])[:-1] for i in range(shape[0])]"
-                  "\n    for i in range(shape[0]):\n"
-                  "        rows[i] = torch.where(candidate[i], rows[i], input_ids[i])\n"
-                  "    masked = torch.stack(rows)\n    " + RETURN)],
-        "a Python loop"),
+        [(SHOWN, "new = disguised(tokens, generator, mask_id, ordinary_ids)\n"
+                 "    shown = torch.stack([roomy[i].scatter(0, places[i], new[i])[:-1] "
+                 "for i in range(len(roomy))])")],
+        "a Python loop over the rows"),
+    "a loop over the tokens": (
+        [(CHOSEN, "    known = torch.stack([torch.isin(column, special_ids) for column in "
+                  "input_ids.T], 1)\n" + CHOSEN),
+         (CANDIDATES, "attention_mask.bool() & ~known,")],
+        "a Python loop over the tokens"),
     "in place": (
-        [("masked = roomy.scatter(1, target, shown)[:, :-1]",
-          "masked = input_ids\n    masked.scatter_(1, positions, torch.where(used, shown, "
-          "input_ids.gather(1, positions)))")],
+        [(SHOWN, "used = places < input_ids.shape[1]\n"
+                 "    old = input_ids.gather(1, places * used)\n"
+                 "    new = disguised(tokens, generator, mask_id, ordinary_ids)\n"
+                 "    input_ids += torch.zeros_like(roomy).scatter(1, places, new - tokens)[:, :-1]"
+                 "\n    shown = input_ids")],
         "changed its input in place"),
+    "always int64": (
+        [("roomy = F.pad(input_ids, (0, 1))", "roomy = F.pad(input_ids.long(), (0, 1))")],
+        "the wrong type"),
     "whole numbers as weights": ([(RETURN, RETURN.replace("used.float()", "used.long()"))],
                                  "the wrong type"),
     "no weights returned": ([(RETURN, RETURN.replace(", used.float()", ""))],

@@ -143,6 +143,13 @@ class Function:
             raise BadMessage("the gradients did not come back")
         return answer["value"], gradients
 
+    def operations(self, *args, **kwargs) -> int:
+        """How often a call calls torch, directly or in a loop of its own."""
+        found = self._ask(args, kwargs, count_operations=True).get("operations")
+        if type(found) is not int:
+            raise BadMessage("the number of operations did not come back")
+        return found
+
     def seconds(self, *args, repeats: int = 3, **kwargs) -> float:
         """The shortest time that a call took, measured beside it."""
         return min(float(self._ask(args, kwargs)["seconds"]) for _ in range(repeats))
@@ -151,7 +158,8 @@ class Function:
         student = self.student
         student._last_call = f"{self.name}({describe_arguments(args, kwargs)})"
         request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
-                   "global_seed": None, "wrt": [], "upstream": None, **more}  # fmt: skip
+                   "global_seed": None, "wrt": [], "upstream": None, "count_operations": False,
+                   **more}  # fmt: skip
         request = _repeated(request, student._repetition)
         try:
             answer = student._transport.ask(request)

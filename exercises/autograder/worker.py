@@ -77,7 +77,7 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
     args, kwargs = request["args"], request["kwargs"]
     if request["global_seed"] is not None:
         seed_everything(request["global_seed"])
-    if request.get("count_operations"):
+    if request["count_operations"]:
         value, operations = _run_and_count(function, args, kwargs)
         return {"value": value, "seconds": 0.0, "operations": operations}
     before = _global_state() if request["inspect"] else {}

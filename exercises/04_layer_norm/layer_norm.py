@@ -1,4 +1,4 @@
-"""Layer norm gives every vector mean 0 and variance 1, then a learnt scale and shift."""
+"""Layer norm gives every vector mean 0 and variance 1, then a learned scale and shift."""
 
 import numpy as np
 from jaxtyping import Float
@@ -14,8 +14,8 @@ def layer_norm_forward(
     """Normalise each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
 
     The variance divides by `hidden`, not `hidden - 1`, and `eps` is added to it inside the root.
-    Precise for vectors whose mean is large beside their spread. `x` is left as it is, and the
-    result has its type.
+    Precise also for vectors whose mean is much larger than their spread. All arrays have the same
+    type of number, and so has the result. No input is changed.
     """
     raise NotImplementedError("write layer_norm_forward")
 

@@ -1,4 +1,4 @@
-"""Layer norm: any leading axes, any scale of inputs, eps where it belongs, and the way back."""
+"""Layer norm: any leading axes, any scale of inputs, eps where it belongs, and the backward."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,15 @@ import pytest
 from autograder import checks
 from bert_numpy import operations
 
-SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7)]
+SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7), (3, 1)]
 
 
 def inputs(shape, *, scale=1.0, shift=0.0, dtype=np.float64, seed=3):
-    """x, weight, bias and dout, none of them near 0 or 1 by design."""
+    """x, weight, bias and dout; one number of weight is 0, where it is long."""
     rng = np.random.default_rng(seed)
     x = shift + scale * rng.normal(size=shape)
     weight, bias = 1 + rng.normal(size=(2, shape[-1]))
+    weight[3:4] = 0.0
     return tuple(a.astype(dtype) for a in (x, weight, bias, rng.normal(size=shape)))
 
 
@@ -47,7 +48,7 @@ def statistics_mistakes(x, weight, bias, eps):
             wrong_forward(*given, outside=True)
         ),
         "divided by the variance: its root is missing": wrong_forward(*given, power=1),
-        "the mean is not taken off": wrong_forward(*given, centre=False),
+        "the mean is not subtracted": wrong_forward(*given, centre=False),
         "the statistics run over the first axis, not the last: that is batch norm": (
             wrong_forward(*given, axes=0)
         ),
@@ -63,7 +64,12 @@ def statistics_mistakes(x, weight, bias, eps):
         "the bias is added before the scaling: scale first, then shift": (
             (normalized + bias) * weight
         ),
+        "float32 inside: keep the type of x": is_float32_inside,
     }
+
+
+def is_float32_inside(out):
+    return out.dtype == np.float64 and np.array_equal(out, out.astype(np.float32))
 
 
 @pytest.mark.weight(2)
@@ -78,98 +84,128 @@ def test_every_vector_is_normalised_then_scaled_and_shifted(student):
         )
 
 
+# Of tiny vectors eps is a good part of the variance. First what tells all mistakes apart.
+SCALES_AND_EPS = [(0.3, 0.1), (3e-3, 1e-5), (1e-6, 1e-12), (1e-6, 1e-5), (1e-3, 1e-12), (1.0, 0.1)]
+
+
 @pytest.mark.weight(2)
 def test_eps_stands_inside_the_root_and_is_an_argument(student):
-    for scale in (1.0, 1e-3, 1e-6):  # of tiny vectors eps is a good part of the variance
+    for scale, eps in SCALES_AND_EPS:
         x, weight, bias, _ = inputs((3, 5), scale=scale)
-        for eps in (1e-12, 1e-5, 0.1):
-            given = {} if eps == 1e-12 else {"eps": eps}
-            checks.same(
-                student.layer_norm_forward(x, weight, bias, **given),
-                forward(x, weight, bias, eps),
-                of=f"the result for numbers near {scale:g}, eps {eps:g}",
-                mistakes=eps_mistakes(lambda e, given=(x, weight, bias): forward(*given, e), eps)
-                | statistics_mistakes(x, weight, bias, eps),
-            )
+        given = {} if eps == 1e-12 else {"eps": eps}
+        checks.same(
+            student.layer_norm_forward(x, weight, bias, **given),
+            forward(x, weight, bias, eps),
+            of=f"the result for numbers near {scale:g}, eps {eps:g}",
+            mistakes=eps_mistakes(lambda e, given=(x, weight, bias): forward(*given, e), eps)
+            | {FLOOR: wrong_forward(x, weight, bias, up_to(eps, x))}
+            | statistics_mistakes(x, weight, bias, eps),
+        )
+
+
+FLOOR = "eps is the least value of the variance, max(variance, eps): it is added to it"
+
+
+def up_to(eps, x):
+    """What makes max(variance, eps) of the variance when it is added."""
+    return np.maximum(eps - x.var(-1, keepdims=True), 0)
 
 
 def eps_mistakes(result_for, eps):
     """What comes out with another eps than the one that was given."""
-    named = {
-        "the eps argument is ignored: it is always 1e-12": 1e-12,
-        "the eps argument is ignored: it is always 1e-5": 1e-5,
-        "eps is not used at all": 0.0,
-        "eps is squared: it is a variance already": eps**2,
-    }
+    named = {"eps is squared: it is a variance already": result_for(eps**2)}
     if eps == 1e-12:  # nothing was handed in
-        named = {
-            "eps is 1e-5, as in torch: BERT's is 1e-12": 1e-5,
-            "eps is not used at all": 0.0,
-            "eps is squared: it is a variance already": 1e-24,
+        return named | {
+            "eps is 1e-5, as in torch: BERT's is 1e-12": result_for(1e-5),
+            "eps is not added to the variance": result_for(0.0),
         }
-    return {name: result_for(e) for name, e in named.items() if e != eps}
+    ignored = "the eps argument is ignored"
+    return named | {
+        f"{ignored}: it is hard-coded, or never added": result_for(1e-12),
+        f"{ignored}: it is always 1e-5": result_for(1e-5) if eps != 1e-5 else result_for(0.0),
+    }
 
 
 def test_a_vector_of_equal_numbers_becomes_the_bias(student):
-    _, weight, bias, _ = inputs((2, 4))
-    x = np.array([[0.5] * 4, [-3.0] * 4, [0.0] * 4])
+    _, weight, bias, dout = inputs((3, 5))
+    x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
     checks.same(
         student.layer_norm_forward(x, weight, bias),
         np.tile(bias, (3, 1)),
         of="the result for vectors of equal numbers",
         mistakes={"the variance is 0: without eps that is 0 / 0": (
-            lambda out: bool(np.isnan(out).any())
+            lambda out: bool(np.isnan(out).all())
         )},
     )  # fmt: skip
+    out = student.layer_norm_backward(dout, x, weight)
+    for mine, right, name in zip(checks.parts(out, *NAMES), backward(dout, x, weight), NAMES,
+                                 strict=True):  # fmt: skip
+        checks.same(mine, right, of=f"{name} for vectors of equal numbers")
+    # The example of the page: its second vector is one of equal numbers.
+    weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
+    for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):
+        checks.same(student.layer_norm_forward(np.array(x), weight, bias), np.array(right),
+                    of=f"the result for {x}", tolerance=1e-4)  # fmt: skip
+    given = np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, 6.0]), weight
+    parts = checks.parts(student.layer_norm_backward(*given), *NAMES)
+    example = [0.1763, -0.2204, 0.0441], [-0.9258, 0.0, 0.0], [1.0, 0.0, 0.0]
+    for mine, right, name in zip(parts, example, NAMES, strict=True):
+        checks.same(mine, np.array(right), of=f"{name} for [1, 2, 6]", tolerance=1e-4)
+
+
+NAMES = ("dx", "dweight", "dbias")
 
 
 def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
-    x, weight, bias, _ = inputs((3, 7), shift=1e4)
-    expected = forward(x, weight, bias)
-    for given in (x, x - 2e4):
-        checks.same(
-            student.layer_norm_forward(given, weight, bias),
-            expected if given is x else forward(given, weight, bias),
-            of="the result for numbers near 10,000",
-            mistakes={
-                "mean(x²) - mean(x)² loses its digits: take the mean off, then square": (
-                    lambda out: (
-                        np.abs(out - expected).max() < 1e-4
-                        or np.abs(out - forward(x - 2e4, weight, bias)).max() < 1e-4
-                    )
-                ),
-            }
-            | statistics_mistakes(given, weight, bias, 1e-12),
+    # float32 has 7 digits: near 10,000 it knows three places after the point. mean(x²) - mean(x)²
+    # has none left there.
+    for dtype, tolerance in ((np.float64, None), (np.float32, 0.03)):
+        for shift in (1e4, -1e4):
+            x, weight, bias, dout = inputs((3, 7), shift=shift, dtype=dtype)
+            right = forward(*exact(x, weight, bias))
+            checks.same(
+                student.layer_norm_forward(x, weight, bias),
+                right.astype(dtype),
+                of=f"the result for numbers near {shift:g}",
+                tolerance=tolerance,
+                mistakes=cancellation(right) | statistics_mistakes(x, weight, bias, 1e-12),
+            )
+            parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+            right = backward(*exact(dout, x, weight))
+            for i, mistakes in ((0, back_mistakes(dout, x, weight, 1e-12)), (1, {})):
+                checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
+                            of=f"{NAMES[i]} for numbers near {shift:g}",
+                            mistakes=cancellation(right[i]) | mistakes)  # fmt: skip
+
+
+def cancellation(right):
+    """What is lost depends on the order of the sums; in float64 it is about the seventh digit."""
+    return {
+        "mean(x²) - mean(x)² loses its digits: subtract the mean, then square": (
+            lambda out: out.dtype == np.float64 and np.abs(out - right).max() < 2e-6
         )
+    }
 
 
-def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    for dtype in (np.float32, np.float64):
-        x, weight, bias, dout = inputs((4, 10), dtype=dtype)
-        mistakes = {"the result is always float64: keep the type of x": (
-            lambda out, dtype=dtype: out.dtype == np.float64 != dtype
-        )}  # fmt: skip
-        for part in (np.s_[:, :], np.s_[:, ::2]):
-            given = x[part], weight[part[1]], bias[part[1]]
-            checks.same(student.layer_norm_forward(*given), forward(*given), of="the result",
-                        mistakes=mistakes)  # fmt: skip
-            out = student.layer_norm_backward(dout[part], *given[:2])
-            expected = backward(dout[part], *given[:2])
-            names = ("dx", "dweight", "dbias")
-            for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
-                checks.same(mine, right, of=name, mistakes=mistakes,
-                            tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
+def exact(*arrays):
+    return [array.astype(np.float64) for array in arrays]
 
 
-def back(dout, x, weight, eps, *, mean=1, stretch=1, scaled=True, std=True, ddof=0, total=1):
+def back(
+    dout, x, weight, eps, *, mean=1, stretch=1, scaled="first", std=True, ddof=0, total=1, by=True
+):
     """The gradient for x, with the ways to leave something out."""
     centred = x - x.mean(-1, keepdims=True)
-    variance = centred.var(-1, ddof=ddof, keepdims=True)
+    variance = centred.var(-1, keepdims=True)
+    if ddof:
+        variance = variance * x.shape[-1] / (x.shape[-1] - 1)
     inverse_std = 1 / np.sqrt(variance + eps)
     normalized = centred * inverse_std
-    d = dout * weight if scaled else dout
+    d = dout * weight if scaled == "first" else dout
     dx = d - mean * total * d.mean(-1, keepdims=True)
-    dx = dx - stretch * total * normalized * (d * normalized).mean(-1, keepdims=True)
+    direction = normalized if by else 1.0
+    dx = dx - stretch * total * direction * (d * normalized).mean(-1, keepdims=True)
+    dx = dx * weight if scaled == "last" else dx
     return dx * inverse_std if std else dx
 
 
@@ -183,7 +219,13 @@ def back_mistakes(dout, x, weight, eps):
         "the path through the variance is missing": back(*given, stretch=0),
         "the sign of the path through the variance is wrong": back(*given, stretch=-1),
         "the sign of the path through the mean is wrong": back(*given, mean=-1),
-        "weight is missing in dx": back(*given, scaled=False),
+        "weight is missing in dx": back(*given, scaled=""),
+        "weight comes last: the means are over dout * weight, not over dout": (
+            back(*given, scaled="last")
+        ),
+        "the mean of dout * weight * x̂ is subtracted as it is: multiply it by x̂": (
+            back(*given, by=False)
+        ),
         "the division by the standard deviation is missing in dx": back(*given, std=False),
         "sums where means belong: divide by hidden": back(*given, total=x.shape[-1]),
         "the variance divides by hidden - 1": back(*given, ddof=1),
@@ -194,7 +236,7 @@ def back_mistakes(dout, x, weight, eps):
 def test_the_gradient_for_x_follows_all_three_paths(student):
     for shape in SHAPES:
         x, weight, _, dout = inputs(shape)
-        dx = checks.parts(student.layer_norm_backward(dout, x, weight), "dx", "dweight", "dbias")[0]
+        dx = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)[0]
         checks.same(dx, backward(dout, x, weight)[0], of=f"dx for x of shape {shape}",
                     mistakes=back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
 
@@ -204,7 +246,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
     for shape in SHAPES:
         x, weight, bias, dout = inputs(shape)
         out = student.layer_norm_backward(dout, x, weight)
-        _, dweight, dbias = checks.parts(out, "dx", "dweight", "dbias")
+        _, dweight, dbias = checks.parts(out, *NAMES)
         right = backward(dout, x, weight)
         normalized = forward(x, np.ones_like(weight), np.zeros_like(bias))
         axes = tuple(range(x.ndim - 1))
@@ -243,20 +285,40 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
 
 @pytest.mark.weight(2)
 def test_the_backward_uses_its_eps(student):
-    for scale in (1.0, 1e-6):
+    for scale, eps in SCALES_AND_EPS:
         x, weight, _, dout = inputs((3, 5), scale=scale)
-        for eps in (1e-12, 1e-5, 0.1):
-            given = {} if eps == 1e-12 else {"eps": eps}
-            out = student.layer_norm_backward(dout, x, weight, **given)
-            parts = checks.parts(out, "dx", "dweight", "dbias")
-            expected = backward(dout, x, weight, eps)
-            for i, name in ((1, "dweight"), (0, "dx")):
-                result = lambda e, given=(dout, x, weight), i=i: backward(*given, e)[i]  # noqa: E731
-                mistakes = eps_mistakes(result, eps)
-                if name == "dx":
-                    mistakes |= back_mistakes(dout, x, weight, eps)
-                checks.same(parts[i], expected[i], mistakes=mistakes,
-                            of=f"{name} for numbers near {scale:g}, eps {eps:g}")  # fmt: skip
+        given = {} if eps == 1e-12 else {"eps": eps}
+        out = student.layer_norm_backward(dout, x, weight, **given)
+        parts = checks.parts(out, *NAMES)
+        expected = backward(dout, x, weight, eps)
+        for i, name in ((1, "dweight"), (0, "dx")):
+            result = lambda e, given=(dout, x, weight), i=i: backward(*given, e)[i]  # noqa: E731
+            floor = up_to(eps, x)
+            if name == "dx":
+                mistakes = {FLOOR: back(dout, x, weight, floor)}
+                mistakes |= back_mistakes(dout, x, weight, eps)
+            else:
+                mistakes = {FLOOR: (dout * wrong_forward(x, 1.0, 0.0, floor)).sum(0)}
+            mistakes |= eps_mistakes(result, eps)
+            checks.same(parts[i], expected[i], mistakes=mistakes,
+                        of=f"{name} for numbers near {scale:g}, eps {eps:g}")  # fmt: skip
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    for dtype in (np.float32, np.float64):
+        x, weight, bias, dout = inputs((4, 10), dtype=dtype)
+        mistakes = {"the result is always float64: keep the type of x": (
+            lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+        )}  # fmt: skip
+        for part in (np.s_[:, :], np.s_[:, ::2], np.s_[::-1, 1::3]):
+            given = x[part], weight[part[1]], bias[part[1]]
+            checks.same(student.layer_norm_forward(*given), forward(*given), of="the result",
+                        mistakes=mistakes)  # fmt: skip
+            out = student.layer_norm_backward(dout[part], *given[:2])
+            expected = backward(dout[part], *given[:2])
+            for name, mine, right in zip(NAMES, checks.parts(out, *NAMES), expected, strict=True):
+                checks.same(mine, right, of=name, mistakes=mistakes,
+                            tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -27,11 +27,11 @@ WRONG = {
     "eps 1e-5 in the backward": (
         [("    eps: float = 1e-12,\n) -> tuple", "    eps: float = 1e-5,\n) -> tuple")],
         "eps is 1e-5, as in torch"),
-    "eps ignored": ([(CALL, CALL.replace("eps", "1e-12"))], "it is always 1e-12"),
+    "eps ignored": ([(CALL, CALL.replace("eps", "1e-12"))], "the eps argument is ignored"),
     "eps left out": ([(STD, STD.replace(" + eps", ""))], "without eps that is 0 / 0"),
     "eps squared": ([(STD, STD.replace("eps", "eps**2"))], "eps is squared"),
     "no root": ([(STD, "inverse_std = 1 / (variance + eps)")], "its root is missing"),
-    "mean not taken off": ([(CENTRED, "centred = x")], "the mean is not taken off"),
+    "mean not taken off": ([(CENTRED, "centred = x")], "the mean is not subtracted"),
     "over the first axis": (
         [(CENTRED, CENTRED.replace("-1", "0")), (VARIANCE, VARIANCE.replace("-1", "0"))],
         "that is batch norm"),
@@ -77,7 +77,7 @@ WRONG = {
     "sign of the stretch": ([(DX, DX.replace("- normalized", "+ normalized"))],
                             "the sign of the path through the variance"),
     "backward ignores eps": ([(CALL_BACK, CALL_BACK.replace("eps", "1e-12"))],
-                             "it is always 1e-12"),
+                             "the eps argument is ignored"),
     "dweight from x": (
         [(SUMS, SUMS.replace("dout * normalized", "dout * x"))], "not x"),
     "dweight a mean": (
@@ -100,4 +100,31 @@ WRONG = {
     "backward changes dout": (
         [(DNORMALIZED, "dout *= weight\n    dnormalized = dout")], "changed its input in place"),
     "gradients forgotten": ([("return dx, dweight, dbias", "return dx")], "expected a tuple of 3"),
+    "eps a lower bound": (
+        [(STD, STD.replace("variance + eps", "np.maximum(variance, eps)"))],
+        "eps is the least value of the variance"),
+    "mean of squares in the backward alone": (
+        [(CALL_BACK, f"{CALL_BACK}\n    mean = x.mean(-1, keepdims=True)\n"
+                     "    variance = (x * x).mean(-1, keepdims=True) - mean**2\n"
+                     "    inverse_std = 1 / np.sqrt(variance + eps)\n"
+                     "    normalized = (x - mean) * inverse_std")],
+        "loses its digits"),
+    "weight last": (
+        [(DNORMALIZED, "dnormalized = dout"), (DX, f"{DX} * weight")], "weight comes last"),
+    "stretch not along the vector": (
+        [(DX, DX.replace("normalized * along_stretch", "along_stretch"))],
+        "multiply it by x̂"),
+    "float32 inside": (
+        [(CENTRED, CENTRED.replace("= x", "= x.astype(np.float32)")),
+         (OUT, "return (normalized * weight + bias).astype(np.float32).astype(x.dtype)")],
+        "float32 inside"),
+    "vectors of equal numbers left out of the backward": (
+        [(CALL_BACK, f"{CALL_BACK}\n"
+                     "    inverse_std = np.where(inverse_std > 1e5, 0, inverse_std)")],
+        None),
+    "divided by weight": (
+        [(DNORMALIZED, "dnormalized = dout * weight * weight / weight")], None),
+    "eps always 1e-5": ([(STD, STD.replace("+ eps", "+ 1e-5"))], "it is always 1e-5"),
+    "half of the batch in dbias": (
+        [(SUMS, SUMS.replace("dout.sum", "dout[: (len(dout) + 1) // 2].sum"))], None),
 }  # fmt: skip

@@ -20,8 +20,8 @@ def mask_tokens(
 
     Each token that is not among `special_ids` is selected with probability `rate`. Of those
     selected, 80% become `mask_id`, 10% a random ordinary token (of the whole vocabulary but
-    `special_ids`, each as likely as the other), and 10% stay as they are. The label of a selected
-    token is its id, of all others `IGNORED`. `input_ids` is left as it is, both results have its
-    type, and every draw comes from `rng`.
+    `special_ids`, all equally likely), and 10% stay as they are. Every token is drawn for by
+    itself. The label of a selected token is its id, of all others `IGNORED`. `input_ids` is left
+    as it is, both results have its type, and every draw comes from `rng`.
     """
     raise NotImplementedError("write mask_tokens")

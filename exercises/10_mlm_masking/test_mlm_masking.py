@@ -1,8 +1,10 @@
-"""Masking: first what must hold for every token, then the shares, within what chance allows.
+"""Masking: first what must hold for every token, then what must hold within chance.
 
-The shares are judged on 100,000 tokens or more; a right answer fails one of them once in ten
-million times (`checks.share`).
+Proportions are judged on 100,000 tokens or more; a right answer fails one of them once in ten
+million times (`checks.share`, and the bounds below).
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ import pytest
 from autograder import checks
 from autograder.codec import Rng
 
-VOCAB, MASK, SPECIALS = 2000, 103, [0, 100, 101, 102, 103]  # as BERT's lie: not at the start alone
+VOCAB, MASK, SPECIALS = 2000, 103, [103, 0, 100, 101, 102]  # as BERT's lie: not at the start alone
 ORDINARY = np.setdiff1d(np.arange(VOCAB), SPECIALS)
 IGNORED = -100
+EXAMPLE = np.array([[101, 1996, 4937, 2938, 2091, 102, 0]])
 
 
 def sentences(batch, seq, *, padding=0, seed=5):
@@ -37,10 +40,43 @@ def big_batch(student, **changes):
     return ids, *mask(student, ids, **changes)
 
 
+def words_of(ids, *arrays):
+    """The columns that hold words in every row."""
+    columns = np.isin(ids[0], ORDINARY)
+    return [array[:, columns] for array in (ids, *arrays)]
+
+
+def spread_is_that_of_chance(counts, totals, *, of, small="", large=""):
+    """The variance of counts over groups is that of independent draws of one probability: that
+    found in all groups together, so that a wrong rate is not taken for dependence.
+
+    The mean of k squares of standard normal numbers is outside of these bounds with a probability
+    of at most 2 exp(-18) (Chernoff); another tenth allows for counts being whole.
+    """
+    p, k = counts.sum() / totals.sum(), len(counts)
+    if not 0 < p < 1:
+        return
+    variance = totals * p * (1 - p)
+    found = float(np.mean((counts - totals * p) ** 2 / variance))
+    far = np.linspace(0.01, 5, 5000)
+    inside = far[k / 2 * (far - 1 - np.log(far)) < 18]
+    low, high = 0.9 * inside[0], 1.1 * inside[-1]
+    checks.that(low <= found <= high,
+                f"{of}: expected a variance of about {np.mean(variance):.3g}, as independent "
+                f"draws have it, got {found * np.mean(variance):.3g}",
+                likely=small if found < low else large)  # fmt: skip
+
+
+def count_is_that_of_chance(count, total, p, *, of, few="", many=""):
+    low, high = checks.central_range(total, float(p))
+    checks.that(low <= count <= high, f"{of}: expected {low} to {high} of {total}, got {count}",
+                likely=few if count < low else many)  # fmt: skip
+
+
 @pytest.mark.weight(2)
 def test_labels_are_the_originals_where_selected_and_the_rest_is_unchanged(student):
     ids, shown, labels = big_batch(student)
-    selected = labels != IGNORED
+    selected, changed = labels != IGNORED, shown != ids
     checks.that(selected.any(), "no token has a label: nothing was selected",
                 likely=f"a label that is not {IGNORED} marks a selected token")  # fmt: skip
     checks.same(
@@ -51,16 +87,19 @@ def test_labels_are_the_originals_where_selected_and_the_rest_is_unchanged(stude
             "the labels were taken after the tokens were replaced": (
                 np.where(selected, shown, IGNORED)
             ),
-            "the labels hold 0, not -100, where nothing is asked": (
-                lambda out: bool((out == 0).any())
+            "the labels hold 0, not -100, where nothing is asked": lambda out: np.array_equal(
+                out, np.where(out == 0, 0, ids)
             ),
         },
     )
-    changed = shown != ids
-    checks.that(not (changed & ~selected).any(),
-                f"{int((changed & ~selected).sum())} tokens were replaced that have no label",
-                likely="tokens are replaced by another draw than the one that labels them"
-                )  # fmt: skip
+    lost = changed & ~selected
+    likely = ""
+    if (shown[selected] == MASK).all() and not (shown[lost] == MASK).any():
+        likely = "only tokens that became [MASK] have a label: all selected tokens have one"
+    elif changed[selected].mean() < 0.5:
+        likely = "tokens are replaced by another draw than the one that labels them"
+    checks.that(not lost.any(), f"{int(lost.sum())} tokens were replaced that have no label",
+                likely=likely)  # fmt: skip
     checks.that(not selected[np.isin(ids, ORDINARY)].all(), "every word has a label",
                 likely="labels are the ids everywhere: only selected tokens have one")  # fmt: skip
 
@@ -75,27 +114,30 @@ def test_special_tokens_and_padding_are_never_selected(student):
     other = mask(student, ids, special_ids=[*SPECIALS, *range(500, 900)], seed=8)[1]
     checks.that(not (other[(ids >= 500) & (ids < 900)] != IGNORED).any(),
                 "ids 500 to 899 are among special_ids, and some were selected",
-                likely="special_ids is not used: the special tokens are written into the function"
+                likely="the special tokens are written into the function: use special_ids"
                 )  # fmt: skip
 
 
 @pytest.mark.weight(2)
-def test_the_share_of_selected_tokens_is_the_rate(student):
-    for rate in (0.15, 0.4):
-        ids, _, labels = big_batch(student, rate=rate)
+def test_the_proportion_of_selected_tokens_is_the_rate(student):
+    for rate in (None, 0.4, 0.0, 1.0):
+        ids, shown, labels = big_batch(student, **({} if rate is None else {"rate": rate}))
         selected, candidate = labels != IGNORED, np.isin(ids, ORDINARY)
+        named = {}
+        if rate:
+            named["the rate argument is ignored: it is always 0.15"] = 0.15
+            named["the rate counts special tokens and padding too"] = min(
+                1, rate * ids.size / candidate.sum())  # fmt: skip
+        rate, of = (0.15, "no rate given") if rate is None else (rate, f"rate {rate}")
+        if (shown[selected] == MASK).all():
+            named["only the tokens that become [MASK] have a label: the random and the kept ones "
+                  "are selected too"] = 0.8 * rate  # fmt: skip
+        elif (shown != ids)[selected].all():
+            named["the tokens that stay as they are have no label: they are selected too"] = (
+                0.9 * rate)  # fmt: skip
         checks.share(
-            int(selected[candidate].sum()),
-            int(candidate.sum()),
-            rate,
-            of=f"the share of the words that are selected at rate {rate}",
-            mistakes={
-                "the rate argument is ignored: it is always 0.15": 0.15,
-                "only the tokens that become [MASK] have a label: the random and the kept ones are "
-                "selected too": 0.8 * rate,
-                "the tokens that stay as they are have no label: they are selected too": 0.9 * rate,
-                "the rate counts special tokens and padding too": rate * ids.size / candidate.sum(),
-            },
+            int(selected[candidate].sum()), int(candidate.sum()), rate,
+            of=f"the proportion of the words that are selected, {of}", mistakes=named,
         )  # fmt: skip
 
 
@@ -104,100 +146,325 @@ def test_of_the_selected_80_percent_are_masked_10_random_10_kept(student):
     for rate in (0.15, 0.4):
         ids, shown, labels = big_batch(student, rate=rate)
         selected = labels != IGNORED
-        total = int(selected.sum())
         masked = selected & (shown == MASK)
         kept = selected & (shown == ids)
         named = {
             "nothing is kept: all are [MASK] or random": (0.8, 0.2, 0.0),
             "nothing is random: all are [MASK] or kept": (0.8, 0.0, 0.2),
             "every selected token becomes [MASK]": (1.0, 0.0, 0.0),
-            "random and kept are drawn independently: among the 20% left over, half are random": (
+            "of those that are not [MASK], 10% become random: half of them should": (
                 0.8, 0.02, 0.18),
-            "random is drawn after and over [MASK]: a masked token may become random": (
+            "random is drawn after [MASK] and over it: a masked token may become random": (
                 0.72, 0.1, 0.18),
-            "kept is drawn over the others: a masked token may be put back": (0.72, 0.09, 0.19),
-            "the shares of random and kept are exchanged with that of [MASK]": (0.1, 0.8, 0.1),
+            "kept is drawn after the others and over them: a masked token may be put back": (
+                0.72, 0.09, 0.19),
+            "the proportions of [MASK] and random are exchanged": (0.1, 0.8, 0.1),
+            "the proportions of [MASK] and kept are exchanged": (0.1, 0.1, 0.8),
             "a third each": (1 / 3, 1 / 3, 1 / 3),
             "half of the selected are [MASK]": (0.5, 0.25, 0.25),
         }  # fmt: skip
-        counts = int(masked.sum()), total - int((masked | kept).sum()), int(kept.sum())
-        likely = min(named, key=lambda name: apart(counts, named[name]))
+        total, masks, keeps = (int(which.sum()) for which in (selected, masked, kept))
+        counts = masks, total - int((masked | kept).sum()), keeps
+        fitting = [name for name, wrong in named.items() if within(counts, total, wrong)]
+        fitting.sort(key=lambda name: math.dist(counts, np.multiply(total, named[name])))
         for index, (name, wanted) in enumerate([("[MASK]", 0.8), ("random", 0.1), ("kept", 0.1)]):
             checks.share(counts[index], total, wanted,
-                         of=f"the share of the selected that are {name}",
-                         mistakes={likely: named[likely][index]})  # fmt: skip
+                         of=f"the proportion of the selected that are {name}",
+                         mistakes={name: named[name][index] for name in fitting[:1]})  # fmt: skip
 
 
-def apart(counts, shares):
-    """How far three counts are from three shares."""
-    return sum((count / sum(counts) - share) ** 2
-               for count, share in zip(counts, shares, strict=True))  # fmt: skip
+def within(counts, total, shares):
+    """Whether all counts are what chance allows; a random word may also be the token itself."""
+    bounds = [checks.central_range(total, p) for p in shares]
+    return all(low - 0.001 * total <= count <= high + 0.001 * total
+               for count, (low, high) in zip(counts, bounds, strict=True))  # fmt: skip
 
 
+@pytest.mark.weight(2)
 def test_random_words_come_from_the_whole_ordinary_vocabulary(student):
     many = [*SPECIALS, *range(500, 650)]  # five special words of 2,000 could be missed by chance
     for vocab, special_ids in ((VOCAB, SPECIALS), (1500, SPECIALS), (VOCAB, many)):
         ids = sentences(500, 203) % vocab  # ids up to the smaller vocabulary
         shown, labels = mask(student, ids, vocab_size=vocab, special_ids=special_ids)
         words = shown[(labels != IGNORED) & (shown != MASK) & (shown != ids)]
+        ordinary = np.setdiff1d(np.arange(vocab), special_ids)
+        checks.that(len(words) > 0, "no token became another word")
         specials = int(np.isin(words, special_ids).sum())
         checks.that(specials == 0, f"{specials} of {len(words)} random words are special tokens",
                     likely="random words are drawn from all ids: special_ids must be left out"
                     )  # fmt: skip
-        checks.that(len(words) > 500, f"only {len(words)} tokens became another word",
-                    likely="random words are missing: 10% of the selected become one")  # fmt: skip
-        checks.that(len(np.unique(words)) > 100, f"all are one of {len(np.unique(words))} words",
-                    likely="one random word is drawn for all: draw one for each")  # fmt: skip
         checks.that(words.min() >= 0 and words.max() < vocab,
                     f"random words run from {words.min()} to {words.max()}, the vocabulary has "
                     f"{vocab} entries",
                     likely="vocab_size is ignored, or counted from 1")  # fmt: skip
-        for start, end in [(0.9, 1), (0, 0.1), (0.45, 0.55)]:
-            low, high = int(start * vocab), int(end * vocab)
-            ordinary = np.setdiff1d(np.arange(vocab), special_ids)
-            possible = ((low <= ordinary) & (ordinary < high)).mean()
-            checks.share(int(((words >= low) & (words < high)).sum()), len(words), float(possible),
-                         of=f"the share of random words between {low} and {high - 1}",
-                         mistakes={"this part of the vocabulary is never drawn": 0.0})  # fmt: skip
+        if len(words) > 100:
+            checks.that(len(np.unique(words)) > 1, f"all random words are {words[0]}",
+                        likely="one random word is drawn for all: draw one for each")  # fmt: skip
+        tenths = [(int(i * vocab / 10), int((i + 1) * vocab / 10)) for i in range(10)]
+        shares = [float(((low <= ordinary) & (ordinary < high)).mean()) for low, high in tenths]
+        counts = [int(((low <= words) & (words < high)).sum()) for low, high in tenths]
+        for (low, high), expected, count in zip(tenths, shares, counts, strict=True):
+            checks.that(count > 0 or (1 - expected) ** len(words) > 1e-9,
+                        f"none of {len(words)} random words lies between {low} and {high - 1}",
+                        likely="this part of the vocabulary is never drawn")  # fmt: skip
+        for (low, high), expected, count in zip(tenths, shares, counts, strict=True):
+            checks.share(count, len(words), expected,
+                         of=f"the proportion of random words from {low} to {high - 1}"
+                         )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_each_word_of_a_small_vocabulary_is_as_likely_as_the_others(student):
+    special_ids, ordinary = [3, 0, 8, 7], [1, 2, 4, 5, 6, 9, 10, 11]
+    found = {}
+    for word in (1, 11):  # the first of the vocabulary, and the last
+        ids = np.full((300, 202), word)
+        ids[:, 0], ids[:, -1] = 7, 8
+        shown, labels = mask(student, ids, mask_id=3, vocab_size=12, special_ids=special_ids,
+                             rate=1.0)  # fmt: skip
+        found[word] = shown[labels != IGNORED]
+    never = {1: "the first word of the vocabulary is never drawn",
+             11: "the last word of the vocabulary is never drawn"}  # fmt: skip
+    itself = "a random word is never the token that it replaces: it may be"
+    # First the other end of the vocabulary, then the rest, then the token itself: what is wrong
+    # only there has but one explanation.
+    for entries in ({1: [11], 11: [1]}, {1: [0, 7, 8, *ordinary[1:-1]], 11: ordinary[1:-1]},
+                    {1: [1], 11: [11]}):  # fmt: skip
+        for word, shown in found.items():
+            for entry in entries[word]:
+                expected = 0 if entry in special_ids else 0.0125 + 0.1 * (entry == word)
+                checks.share(
+                    int((shown == entry).sum()), len(shown), expected,
+                    of=f"the proportion of {word}s that become {entry} in a vocabulary of 12",
+                    mistakes={itself: 0.1} if entry == word else {never.get(entry, ""): 0.0},
+                )  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_whether_a_token_is_selected_does_not_depend_on_the_others(student):
+    ids, _, labels = words_of(*big_batch(student, rate=0.4))
+    selected = labels != IGNORED
+    together = "one draw decides about several tokens: draw for each token by itself"
+    fixed = "a fixed number of tokens is selected in each row: draw for each token by itself"
+    spread_is_that_of_chance(
+        selected.sum(1), np.full(500, 200), of="the number of selected tokens in a row",
+        small=fixed, large=together,
+    )  # fmt: skip
+    spread_is_that_of_chance(
+        selected.sum(0), np.full(200, 500), of="how often each position is selected",
+        small="a fixed number of rows is selected at each position",
+        large="some positions are favored, or one draw decides about a position in several rows",
+    )  # fmt: skip
+    spread_is_that_of_chance(
+        *by_word(ids, selected, np.ones_like(selected)), of="how often each word is selected",
+        small="a fixed number of each word is selected",
+        large="some tokens are favored: the rate is that of each token",
+    )  # fmt: skip
+    pairs = {
+        "neighbors in a row": (selected[:, ::2], selected[:, 1::2]),
+        "tokens half a row apart": (selected[:, :100], selected[:, 100:]),
+        "tokens at the same position of neighboring rows": (selected[::2], selected[1::2]),
+        "tokens at the same position half a batch apart": (selected[:250], selected[250:]),
+    }
+    p = selected.mean()
+    for of, (left, right) in pairs.items():
+        count_is_that_of_chance(int((left & right).sum()), left.size, p**2,
+                                of=f"{of}: how often both are selected", many=together,
+                                few="a selected token keeps others from being selected"
+                                )  # fmt: skip
+    for of, part in parts_of(ids).items():
+        count_is_that_of_chance(int(selected[part].sum()), int(part.sum()), p,
+                                of=f"how many tokens are selected in {of}",
+                                many="some tokens are favored: the rate is that of each token",
+                                few="some tokens are favored: the rate is that of each token"
+                                )  # fmt: skip
+
+
+def by_word(ids, which, of):
+    """For each word of the vocabulary that is among `of`: how many of them are `which`, and how
+    many there are."""
+    counts, totals = (np.bincount(ids[some], minlength=VOCAB) for some in (which, of))
+    return counts[totals > 0], totals[totals > 0]
+
+
+def parts_of(ids):
+    """Halves of the batch: of the rows, of the positions, of the vocabulary."""
+    row, position = np.indices(ids.shape)
+    return {
+        "the first half of the rows": row < len(ids) // 2,
+        "the second half of the rows": row >= len(ids) // 2,
+        "the first half of the positions": position < ids.shape[1] // 2,
+        "the second half of the positions": position >= ids.shape[1] // 2,
+        "the lower half of the vocabulary": ids < VOCAB // 2,
+        "the upper half of the vocabulary": ids >= VOCAB // 2,
+    }
+
+
+@pytest.mark.weight(3)
+def test_what_becomes_of_a_token_does_not_depend_on_the_others(student):
+    ids, shown, labels = words_of(*big_batch(student, rate=0.4))
+    selected = labels != IGNORED
+    masked, random = selected & (shown == MASK), selected & (shown != MASK) & (shown != ids)
+    kinds = {"[MASK]": masked, "random": random}
+    for kind, which in kinds.items():
+        checks.that(which.any(), f"none of {int(selected.sum())} selected tokens is {kind}")
+    # Whether [MASK] comes before the others, in the batch or in most rows.
+    batch = [masked[selected]]
+    rows = [row[chosen] for row, chosen in zip(masked, selected, strict=True)]
+    for of, parts in (("the batch", batch), ("each row", rows)):
+        in_order = [row.any() and not row.all() and (np.diff(row.astype(int)) <= 0).all()
+                    for row in parts]  # fmt: skip
+        checks.that(np.mean(in_order) < 0.5, f"in {of} the selected that are [MASK] come first",
+                    likely="the fates are given out in order: draw one for each selected token"
+                    )  # fmt: skip
+    for axis, of in ((1, "row"), (0, "position")):
+        for kind, which in kinds.items():
+            spread_is_that_of_chance(
+                which.sum(axis), selected.sum(axis),
+                of=f"the number of tokens of a {of} that are {kind}",
+                small=f"the proportions are fixed in each {of}: draw a fate for each token",
+                large=f"one draw decides the fate of several tokens of a {of}",
+            )  # fmt: skip
+    for kind, which in kinds.items():
+        spread_is_that_of_chance(*by_word(ids, which, selected),
+                                 of=f"how often each word becomes {kind}",
+                                 large="the fate of a token depends on the word")  # fmt: skip
+    for of, part in parts_of(ids).items():
+        for kind, which in kinds.items():
+            count_is_that_of_chance(int(which[part].sum()), int(selected[part].sum()),
+                                    which.sum() / selected.sum(),
+                                    of=f"how many of the selected are {kind} in {of}"
+                                    )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_numbers_of_a_batch_differ_from_call_to_call(student):
+    ids = sentences(1, 203)
+    calls = [words_of(ids, *mask(student, ids, seed=100 + i, rate=0.4)) for i in range(60)]
+    count = np.array([(labels != IGNORED).sum() for _, _, labels in calls])
+    masked = np.array([((labels != IGNORED) & (shown == MASK)).sum() for _, shown, labels in calls])
+    random = np.array([((shown != MASK) & (shown != ids)).sum() for ids, shown, _ in calls])
+    fixed = "a fixed number of tokens is selected in each call: draw for each token by itself"
+    spread_is_that_of_chance(count, np.full(60, 200), of="the number of selected tokens of a batch",
+                             small=fixed)  # fmt: skip
+    fates = "the proportions of the fates are fixed in each call: draw a fate for each token"
+    for of, counts in (("[MASK]", masked), ("random", random)):
+        spread_is_that_of_chance(counts, count, small=fates,
+                                 of=f"the number of tokens of a batch that are {of}"
+                                 )  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_each_random_word_is_drawn_by_itself(student):
+    ids, shown, labels = words_of(*big_batch(student, rate=0.4))
+    is_random = (labels != IGNORED) & (shown != MASK) & (shown != ids)
+    row, position = np.indices(ids.shape)
+    words = shown[is_random]
+    groups = {
+        "in the same row": (row, "one random word is drawn for each row"),
+        "at the same position": (position, "one random word is drawn for each position"),
+        "in the place of the same word": (ids, "the random word depends on the word it replaces"),
+    }
+    for of, (group, likely) in groups.items():
+        pairs, equal = pairs_in(group[is_random], words)
+        # Pairs are all but independent, and equal ones rare: a Poisson number.
+        mean = pairs / len(ORDINARY)
+        most = mean + 6 * math.sqrt(mean) + 15
+        checks.that(equal <= most,
+                    f"of {pairs} pairs of random words {of}, {equal} are the same word: expected "
+                    f"{mean:.0f}, at most {most:.0f}", likely=f"{likely}: draw one for each token"
+                    )  # fmt: skip
+    counts = np.bincount(words, minlength=VOCAB)[ORDINARY]
+    spread_is_that_of_chance(
+        counts, np.full(len(ORDINARY), len(words)), of="how often each word is drawn",
+        small="words are not drawn again until all were used: draw each by itself",
+        large="some words are drawn more often than others",
+    )  # fmt: skip
+
+
+def pairs_in(groups, words):
+    """How many pairs of words lie in the same group, and how many of them are of one word."""
+    sizes = np.unique(groups, return_counts=True)[1]
+    same = np.unique(np.stack([groups, words]), axis=1, return_counts=True)[1]
+    return int((sizes * (sizes - 1) // 2).sum()), int((same * (same - 1) // 2).sum())
 
 
 @pytest.mark.weight(2)
 def test_every_position_row_and_call_is_drawn_anew(student):
     ids = np.tile(sentences(1, 53), (4000, 1))  # the same sentence: 50 words, 4,000 times
-    labels = mask(student, ids)[1]
-    selected = labels != IGNORED
+    shown, labels = mask(student, ids)
+    selected, candidate = labels != IGNORED, np.isin(ids[0], ORDINARY)
+    first = np.flatnonzero(candidate)[: selected[0].sum()]
     checks.that((selected != selected[0]).any(), "the same tokens were selected in every row",
-                likely="one draw for all rows: draw for (batch, seq), not for (seq,)")  # fmt: skip
-    for position in np.flatnonzero(np.isin(ids[0], ORDINARY)):
-        checks.share(int(selected[:, position].sum()), len(ids), 0.15,
+                likely="the first words of each row are always selected"
+                if np.array_equal(np.flatnonzero(selected[0]), first)
+                else "one draw for all rows: draw for (batch, seq), not for (seq,)")  # fmt: skip
+    for position in np.flatnonzero(candidate):
+        checks.share(int(selected[:, position].sum()), len(ids), selected[:, candidate].mean(),
                      of=f"how often position {position} is selected",
-                     mistakes={"this position is never selected: the choice favours others": 0.0,
+                     mistakes={"this position is never selected: the choice favors others": 0.0,
                                "this position is always selected": 1.0})  # fmt: skip
-    again, other = mask(student, ids)[1], mask(student, ids, seed=8)[1]
-    checks.same(again, labels, of="the labels of a second call with the same seed",
-                mistakes={"a draw does not come from rng": lambda out: True})  # fmt: skip
-    checks.that((other != labels).any(), "two generators with different seeds select the same",
+    again = mask(student, ids)
+    not_rng = {"a draw does not come from rng, or something is kept between calls": (
+        lambda out: True)}  # fmt: skip
+    checks.same(again[1], labels, of="the labels of a second call with the same rng",
+                mistakes=not_rng)  # fmt: skip
+    checks.same(again[0], shown, of="the ids of a second call with the same rng",
+                mistakes=not_rng)  # fmt: skip
+    other_shown, other_labels = mask(student, ids, seed=8)
+    checks.that((other_labels != labels).any(), "two generators of different seeds select the same",
                 likely="the function seeds a generator of its own: use rng")  # fmt: skip
+    both = selected & (other_labels != IGNORED)
+    count_is_that_of_chance(
+        int(both.sum()), ids[:, candidate].size,
+        selected[:, candidate].mean() * (other_labels != IGNORED)[:, candidate].mean(),
+        of="how many tokens are selected with two generators of different seeds",
+        many="some of the draws do not come from rng",
+    )  # fmt: skip
+    masked, other_masked = (s[both] == MASK for s in (shown, other_shown))
+    count_is_that_of_chance(
+        int((masked & other_masked).sum()), int(both.sum()), masked.mean() * other_masked.mean(),
+        of="how many of them are [MASK] with both generators",
+        many="the fates do not come from rng",
+    )  # fmt: skip
+    random, other_random = (both & (s != MASK) & (s != ids) for s in (shown, other_shown))
+    random &= other_random
+    equal = int((shown == other_shown)[random].sum())
+    checks.that(equal <= 10, f"{equal} of {int(random.sum())} random words are the same with "
+                "two generators of different seeds",
+                likely="the random words do not come from rng")  # fmt: skip
 
 
 def test_any_shape_any_type_and_rows_of_padding_are_fine(student):
     words = sentences(3, 41)
     padded = sentences(4, 21, padding=4)
     padded[2] = 0  # a row that is all padding
-    for ids in (words[:1], words, padded, words.astype(np.int32), words[:, ::2]):
-        shown, labels = mask(student, ids)
-        selected = labels != IGNORED
-        checks.same(labels, np.where(selected, ids, IGNORED).astype(ids.dtype), of="the labels")
-        checks.same(np.where(selected, ids, shown), ids, of="the ids that are not selected")
-        checks.that(not selected[np.isin(ids, SPECIALS)].any(), "a special token was selected",
-                    likely="special_ids are not left out")  # fmt: skip
+    page = {"vocab_size": 30522, "special_ids": [0, 101, 102, 103]}
+    cases = [(words[:1], {}), (words, {}), (padded, {}), (words.astype(np.int32), {}),
+             (words.astype(np.int16), {}), (words[:, ::2], {}), (words.T, {}), (padded[2:3], {}),
+             (np.full((1, 1), 7), {}), (EXAMPLE, page)]  # fmt: skip
+    for ids, settings in cases:
+        for seed in range(2):
+            for rate in (0.15, 0.9):
+                shown, labels = mask(student, ids, seed=seed, rate=rate, **settings)
+                selected = labels != IGNORED
+                checks.same(labels, np.where(selected, ids, IGNORED).astype(ids.dtype),
+                            of="the labels")  # fmt: skip
+                checks.same(np.where(selected, ids, shown), ids,
+                            of="the ids that are not selected")  # fmt: skip
+                special = np.isin(ids, settings.get("special_ids", SPECIALS))
+                checks.that(not selected[special].any(), "a special token was selected",
+                            likely="special_ids are not left out")  # fmt: skip
 
 
 def test_the_id_of_mask_is_an_argument(student):
     ids = sentences(20, 101)
-    shown, labels = mask(student, ids, mask_id=4)
-    checks.that(bool((shown[labels != IGNORED] == 4).any()), "mask_id=4, and no token became 4",
-                likely="mask_id is ignored: 103 is written into the function")  # fmt: skip
+    ids[ids == 4] = 5
+    shown, labels = mask(student, ids, mask_id=4, special_ids=[0, 4, 100, 101, 102])
+    selected = labels != IGNORED
+    checks.that(bool((shown[selected] == 4).any()), "mask_id=4, and no token became 4",
+                likely="mask_id is ignored: 103 is written into the function"
+                if (shown[selected] == MASK).sum() > 3 else "")  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -20,37 +20,40 @@ def mask_tokens(
 
     Each token that is not among `special_ids` is selected with probability `rate`. Of those
     selected, 80% become `mask_id`, 10% a random ordinary token (of the whole vocabulary but
-    `special_ids`, each as likely as the other), and 10% stay as they are. The label of a selected
-    token is its id, of all others `IGNORED`. `input_ids` is left as it is, both results have its
-    type, and every draw comes from `rng`.
+    `special_ids`, all equally likely), and 10% stay as they are. Every token is drawn for by
+    itself. The label of a selected token is its id, of all others `IGNORED`. `input_ids` is left
+    as it is, both results have its type, and every draw comes from `rng`.
     """
     # begin solution
     # [CLS], [SEP] and padding say nothing about a sentence: they are no candidates.
     candidate = ~np.isin(input_ids, special_ids)  # (batch, seq)
     selected = candidate & (rng.random(input_ids.shape) < rate)
-    labels = np.where(selected, input_ids, IGNORED).astype(input_ids.dtype)
+    labels = np.full_like(input_ids, IGNORED)
+    labels[selected] = input_ids[selected]
 
-    # One draw decides the fate of a token, so that the three shares add up to all of them. Two
-    # draws, one for "mask?" and one for "random?", each over all selected, give 80/10/10 only if
-    # the second is made among those that the first left over, and then with one half.
-    fate = rng.random(input_ids.shape)
+    # One draw decides the fate of a token. Two draws, one for "masked?" and one for "random?", give
+    # 80/10/10 only if the second is made for those that the first left over, and then with 1/2.
+    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])
     ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)
     word = rng.choice(ordinary, size=input_ids.shape)
     shown = input_ids.copy()  # the caller's array holds the answers, and is needed again
-    shown[selected & (fate < 0.8)] = mask_id
-    is_random = selected & (fate >= 0.8) & (fate < 0.9)
+    shown[selected & (fate == "masked")] = mask_id
+    is_random = selected & (fate == "random")
     shown[is_random] = word[is_random]
     return shown, labels
     # end solution
 
 
 # begin solution
+FATES = ("masked", "random", "kept")
+
 # Wrong answers that are common:
 # - "random" and "unchanged" drawn independently of each other: 81/10/9, or 80/2/18;
+# - a fixed number of tokens in each row, as BERT's released code has it, or fates in order (the
+#   first 80% of the selected are masked): the shares are right, but the draws are not independent;
 # - labels taken after the tokens were replaced, so that the model is asked to find [MASK];
 # - labels of all tokens, or only of those that show [MASK]: the 10% that stay teach nothing then;
-# - padding among the candidates: long rows of it swallow most of the masks;
-# - random words drawn from below a limit that forgot the end of the vocabulary, or that may be
-#   special tokens;
+# - padding among the candidates: long stretches of it take most of the masks;
+# - random words that end before the last of the vocabulary, or that may be special tokens;
 # - a seed inside the function: every epoch hides the same tokens.
 # end solution

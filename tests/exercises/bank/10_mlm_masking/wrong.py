@@ -2,9 +2,11 @@
 
 CANDIDATE = "candidate = ~np.isin(input_ids, special_ids)"
 SELECTED = "selected = candidate & (rng.random(input_ids.shape) < rate)"
-LABELS = "labels = np.where(selected, input_ids, IGNORED).astype(input_ids.dtype)"
-MASKED = "shown[selected & (fate < 0.8)] = mask_id"
-RANDOM = "is_random = selected & (fate >= 0.8) & (fate < 0.9)"
+LABELS = "labels[selected] = input_ids[selected]"
+FATE = "fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])"
+WORD = "word = rng.choice(ordinary, size=input_ids.shape)"
+MASKED = 'shown[selected & (fate == "masked")] = mask_id'
+RANDOM = 'is_random = selected & (fate == "random")'
 RETURN = "return shown, labels"
 ORDINARY = "np.setdiff1d(np.arange(vocab_size), special_ids)"
 
@@ -13,7 +15,7 @@ WRONG = {
         [(CANDIDATE, "candidate = np.ones(input_ids.shape, bool)")],
         "special_ids are not left out"),
     "padding is a candidate": (
-        [(CANDIDATE, "candidate = ~np.isin(input_ids, special_ids[1:])")],
+        [(CANDIDATE, "candidate = ~np.isin(input_ids, [t for t in special_ids if t])")],
         "special_ids are not left out: padding"),
     "special ids written in": (
         [(CANDIDATE, "candidate = ~np.isin(input_ids, [0, 100, 101, 102, 103])")],
@@ -27,25 +29,24 @@ WRONG = {
     "the first tokens of each row": (
         [(SELECTED, "wanted = rate * candidate.sum(1)[:, None]\n"
                     "    selected = candidate & (candidate.cumsum(1) <= wanted)")],
-        "the same tokens were selected in every row"),
+        "the first words of each row are always selected"),
     "all become [MASK]": (
-        [("fate = rng.random(input_ids.shape)", "fate = np.zeros(input_ids.shape)")],
+        [(FATE, FATE.replace("[0.8, 0.1, 0.1]", "[1.0, 0.0, 0.0]"))],
         "every selected token becomes [MASK]"),
-    "80/20/0": ([("(fate < 0.9)", "(fate < 1.0)")], "nothing is kept"),
-    "80/0/20": ([("(fate < 0.9)", "(fate < 0.8)")], "nothing is random"),
+    "80/20/0": ([(RANDOM, 'is_random = selected & (fate != "masked")')], "nothing is kept"),
+    "80/0/20": ([(RANDOM, "is_random = selected & False")], "nothing is random"),
     "80/2/18": (
-        [(RANDOM, "is_random = selected & (fate >= 0.8) & (rng.random(input_ids.shape) < 0.1)")],
-        "random and kept are drawn independently"),
+        [(RANDOM, 'is_random = selected & (fate != "masked") & (rng.random(fate.shape) < 0.1)')],
+        "10% become random: half of them should"),
     "random drawn over [MASK]": (
         [(RANDOM, "is_random = selected & (rng.random(input_ids.shape) < 0.1)")],
-        "random is drawn after and over [MASK]"),
+        "random is drawn after [MASK] and over it"),
     "kept drawn over the others": (
         [(RETURN, "kept = selected & (rng.random(input_ids.shape) < 0.1)\n"
                   "    shown[kept] = input_ids[kept]\n    return shown, labels")],
-        "kept is drawn over the others"),
+        "kept is drawn after the others and over them"),
     "half masked": (
-        [(MASKED, MASKED.replace("0.8", "0.5")),
-         (RANDOM, RANDOM.replace("0.8", "0.5").replace("0.9", "0.75"))],
+        [(FATE, FATE.replace("[0.8, 0.1, 0.1]", "[0.5, 0.25, 0.25]"))],
         "half of the selected are [MASK]"),
     "labels after replacing": (
         [(RETURN, "return shown, np.where(selected, shown, IGNORED).astype(input_ids.dtype)")],
@@ -53,12 +54,13 @@ WRONG = {
     "labels everywhere": ([(LABELS, "labels = input_ids.copy()")], "labels are the ids everywhere"),
     "labels of [MASK] alone": (
         [(RETURN, "return shown, np.where(shown == mask_id, labels, IGNORED)")],
-        "tokens are replaced by another draw"),
+        "only tokens that became [MASK] have a label"),
     "labels of changed tokens alone": (
         [(RETURN, "return shown, np.where(shown != input_ids, labels, IGNORED)")],
         "the tokens that stay as they are have no label"),
     "0 for no label": (
-        [(LABELS, "labels = np.where(selected, input_ids, 0)")], "the labels hold 0, not -100"),
+        [("np.full_like(input_ids, IGNORED)", "np.zeros_like(input_ids)")],
+        "the labels hold 0, not -100"),
     "labels by another draw": (
         [(RETURN, "return shown, np.where(candidate & (rng.random(input_ids.shape) < rate), "
                   "input_ids, IGNORED)")],
@@ -70,7 +72,7 @@ WRONG = {
     "random words beyond the vocabulary": (
         [(ORDINARY, "np.setdiff1d(np.arange(30522), special_ids)")], "vocab_size is ignored"),
     "one random word for all": (
-        [("size=input_ids.shape)", "size=1).repeat(input_ids.size).reshape(input_ids.shape)")],
+        [(WORD, "word = np.full(input_ids.shape, rng.choice(ordinary))")],
         "one random word is drawn for all"),
     "id of [MASK] written in": ([(MASKED, MASKED.replace("mask_id", "103"))], "mask_id is ignored"),
     "in place": ([("shown = input_ids.copy()", "shown = input_ids")], "changed its input in place"),
@@ -83,4 +85,91 @@ WRONG = {
     "always int64": (
         [(RETURN, "return shown.astype(np.int64), labels.astype(np.int64)")], "the wrong type"),
     "lists returned": ([(RETURN, "return shown, labels.tolist()")], "expected a NumPy array"),
+    "a fixed count in each row": (
+        [(SELECTED, "selected = np.zeros_like(candidate)\n"
+          "    for row, may in zip(selected, candidate):\n"
+          "        row[rng.permutation(np.flatnonzero(may))[: round(rate * may.sum())]] = True")],
+        "a fixed number of tokens is selected in each row"),
+    "a fixed count in each row, rounded by chance": (
+        [(SELECTED, "order = np.where(candidate, rng.random(input_ids.shape), 2.0)\n"
+          "    wanted = candidate.sum(1, keepdims=True) * rate\n"
+          "    wanted = np.floor(wanted + rng.random(wanted.shape))\n"
+          "    selected = candidate & (order.argsort(1).argsort(1) < wanted)")],
+        "a fixed number of tokens is selected in each row"),
+    "a fixed count in the batch": (
+        [(SELECTED, "selected = np.zeros_like(candidate)\n"
+          "    places = rng.permutation(np.flatnonzero(candidate))\n"
+          "    selected.flat[places[: round(rate * len(places))]] = True")],
+        "a fixed number of tokens is selected in each call"),
+    "fates in order": (
+        [(FATE, "fate = np.full(input_ids.shape, 9)\n    places = np.flatnonzero(selected)\n"
+          "    fate.flat[places] = np.arange(len(places)) * 10 // max(1, len(places))\n"
+          "    fate = np.array(8 * ['masked'] + ['random', 'kept'])[fate]")],
+        "the fates are given out in order"),
+    "fates in order in each row": (
+        [(FATE, "rank = selected.cumsum(1) - 1\n"
+          "    fate = rank * 10 // np.maximum(1, selected.sum(1, keepdims=True))\n"
+          "    fate = np.array(8 * ['masked'] + ['random', 'kept'])[fate]")],
+        "the fates are given out in order"),
+    "fates in fixed proportions": (
+        [(FATE, "fate = np.full(input_ids.shape, 9)\n"
+          "    fate[selected] = rng.permutation(np.arange(selected.sum()) % 10)\n"
+          "    fate = np.array(8 * ['masked'] + ['random', 'kept'])[fate]")],
+        "the proportions of the fates are fixed in each call"),
+    "one fate for each row": (
+        [(FATE, FATE.replace("input_ids.shape", "(len(input_ids), 1)"))],
+        "one draw decides the fate of several tokens of a row"),
+    "one fate for each position": (
+        [(FATE, FATE.replace("input_ids.shape", "input_ids.shape[1]"))],
+        "one draw decides the fate of several tokens of a position"),
+    "one random word for each row": (
+        [(WORD, "word = np.broadcast_to(rng.choice(ordinary, size=(len(input_ids), 1)), "
+                "input_ids.shape)")],
+        "one random word is drawn for each row"),
+    "one random word for each position": (
+        [(WORD, "word = np.broadcast_to(rng.choice(ordinary, size=input_ids.shape[1]), "
+                "input_ids.shape)")],
+        "one random word is drawn for each position"),
+    "the random word by the word that it replaces": (
+        [(WORD, "word = rng.permutation(ordinary)[input_ids % len(ordinary)]")],
+        "the random word depends on the word it replaces"),
+    "random words dealt like cards": (
+        [(WORD, 'random = selected & (fate == "random")\n    word = np.zeros_like(input_ids)\n'
+                "    word[random] = np.resize(rng.permutation(ordinary), random.sum())")],
+        "words are not drawn again until all were used"),
+    "the last word is never drawn": (
+        [(ORDINARY, "np.setdiff1d(np.arange(vocab_size - 1), special_ids)")],
+        "the last word of the vocabulary is never drawn"),
+    "the first word is never drawn": (
+        [(ORDINARY, "np.setdiff1d(np.arange(vocab_size), special_ids)[1:]")],
+        "the first word of the vocabulary is never drawn"),
+    "never the word itself": (
+        [(WORD, f"{WORD}\n    word = np.where(word == input_ids, rng.choice(ordinary, "
+                "size=input_ids.shape), word)")],
+        "a random word is never the token that it replaces"),
+    "random words from 1000 on": (
+        [(ORDINARY, "np.setdiff1d(np.arange(vocab_size), special_ids)\n"
+          "    ordinary = ordinary[ordinary >= min(1000, vocab_size // 2)]")],
+        "this part of the vocabulary is never drawn"),
+    "stretches of tokens": (
+        [(SELECTED, "begins = rng.random(input_ids.shape) < 1 - (1 - rate) ** (1 / 2)\n"
+          "    selected = candidate & (begins | np.roll(begins, 1, axis=1))")],
+        "one draw decides about several tokens"),
+    "one draw for two rows": (
+        [(SELECTED, "draw = rng.random((len(input_ids) + 1, input_ids.shape[1]))\n"
+          "    selected = candidate & (draw[np.arange(len(input_ids)) // 2] < rate)")],
+        "one draw decides about a position in several rows"),
+    "fates of a seed of their own": (
+        [(FATE, FATE.replace("rng.", "np.random.default_rng(0)."))],
+        "the fates do not come from rng"),
+    "words of a seed of their own": (
+        [(WORD, WORD.replace("rng.", "np.random.default_rng(0)."))],
+        "the random words do not come from rng"),
+    "rate of 1 is none": (
+        [(SELECTED, SELECTED.replace("rate)", "rate % 1)"))], None),
+    "common words more often": (
+        [(SELECTED, SELECTED.replace("< rate", "< rate * np.where(input_ids % 1000 < 500, 1.2, "
+                                     "0.8)"))], "some tokens are favored"),
+    "default rate of 0.165": (
+        [("rate: float = 0.15,", "rate: float = 0.165,")], None),
 }  # fmt: skip

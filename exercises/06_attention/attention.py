@@ -1,4 +1,4 @@
-"""Attention: every query gathers the values of the keys that it fits, and of no padding."""
+"""Attention: every query averages the values of the keys that match it, and of no padding."""
 
 import math
 
@@ -21,8 +21,8 @@ def attention_forward(
 
     `attention_mask` is 1 where a key is a token, 0 where it is padding; without it all are tokens.
     Padding gets a share of exactly 0, however large the scores. Only keys are masked: every query
-    attends. A query whose keys are all padding gets something finite. Inputs are left as they are,
-    and both results have their type.
+    attends. Where all keys are padding, the results are finite. No input is changed, and both
+    results have the type of the inputs.
     """
     raise NotImplementedError("write attention_forward")
 

@@ -1,4 +1,4 @@
-"""Attention: the right keys, the right scale, padding out, and the way back."""
+"""Attention: the right keys, the right scale, no padding, and the backward."""
 
 import math
 
@@ -9,30 +9,35 @@ from autograder import checks
 from bert_numpy import attention
 
 # batch, heads, queries, keys, head_dim
-SIZES = [(2, 3, 4, 4, 5), (1, 1, 3, 5, 2), (2, 2, 5, 3, 4), (3, 1, 1, 6, 7), (3, 2, 3, 3, 3)]
+SIZES = [(3, 3, 4, 4, 5), (1, 1, 3, 5, 2), (2, 2, 5, 3, 4), (3, 1, 1, 6, 7), (3, 2, 3, 3, 3),
+         (2, 2, 3, 1, 2)]  # fmt: skip
 
 
 def inputs(sizes, *, dtype=np.float64, scale=1.0, seed=3):
-    """query, key, value, dcontext, and a mask: the first row whole, others padded at the end, in
-    front, or in the middle."""
+    """query, key, value, dcontext, and a mask: rows are padded at the end and in the middle, in
+    front, and in the middle; with one head, the third is whole. None is all padding."""
     batch, heads, queries, keys, head_dim = sizes
     rng = np.random.default_rng(seed)
     query, dcontext = rng.normal(size=(2, batch, heads, queries, head_dim))
     key, value = rng.normal(size=(2, batch, heads, keys, head_dim))
     mask = np.ones((batch, keys), np.int64)
-    mask[1:2, -1], mask[2:3, 0], mask[1:2, 1] = 0, 0, 0
+    if keys > 2:
+        mask[0, [1, -1]], mask[1:2, 0] = 0, 0
+        mask[2:3, 2] = int(heads == 1)
     arrays = (query * scale, key, value, dcontext)
     return *(a.astype(dtype) for a in arrays), mask
 
 
-def attend(query, key, value, mask=None, *, scale=None, low=None, axis=-1, queries=False):
+def attend(
+    query, key, value, mask=None, *, scale=None, low=None, added=False, axis=-1, queries=False
+):
     """Context and shares in a few lines, with the ways to get them wrong."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = query @ key.swapaxes(-1, -2) * scale
+    scores = query @ key.mT * scale
     low = np.finfo(scores.dtype).min if low is None else low
     if mask is not None:
         place = mask[:, None, :, None] if queries else mask[:, None, None, :]
-        scores = np.where(place, scores, scores + low if low == -1e4 else low)
+        scores = np.where(place, scores, scores + low if added else low)
     shares = np.exp(scores - scores.max(axis, keepdims=True))
     shares = (shares / shares.sum(axis, keepdims=True)).astype(query.dtype)
     return shares @ value, shares
@@ -64,16 +69,26 @@ def score_mistakes(query, key, value, mask):
             attend(*given, scale=1 / math.sqrt(key.shape[2]))
         ),
         "softmax over the queries: each query's shares add up to 1": attend(*given, axis=-2),
+        "exp overflows: subtract the largest score of each row first": overflowing(*given),
         "queries and keys are exchanged: scores are [query, key]": (
             attend(key, query, value, mask) if query.shape == key.shape else ()
         ),
     }
 
 
+def overflowing(query, key, value, mask):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = np.where(mask[:, None, None, :], scores, -np.inf)
+    shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    return shares @ value, shares
+
+
 def mask_mistakes(query, key, value, mask):
     given = query, key, value, mask
     free = attend(query, key, value)[1]
     struck = free * mask[:, None, None, :]
+    again = struck / struck.sum(-1, keepdims=True)
     none = np.zeros_like(mask)
     equal = query.shape[2] == key.shape[2]
     return {
@@ -85,8 +100,14 @@ def mask_mistakes(query, key, value, mask):
         "queries are masked too: only keys are": (
             tuple(part * mask[:, None, :, None] for part in attend(*given)) if equal else ()
         ),
-        "shares are struck out after the softmax: mask the scores before it": (
+        "shares are set to 0 after the softmax: mask the scores before it": (
             struck @ value, struck),
+        "shares are set to 0 after the softmax and divided by their sum, which can be 0: mask the "
+        "scores before it": (again @ value, again),
+        "the mask of the first sentence is used for all": (
+            attend(query, key, value, np.repeat(mask[:1], len(mask), 0))),
+        "the mask of the last sentence is used for all": (
+            attend(query, key, value, np.repeat(mask[-1:], len(mask), 0))),
         "the scores of padding are set to 0, which is a score like others": (
             attend(*given, low=0.0)),
         "every key is masked: ~ turns the integers 0 and 1 into -1 and -2, both true": (
@@ -96,19 +117,19 @@ def mask_mistakes(query, key, value, mask):
 
 
 def attend_added(query, key, value, mask):
-    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1]) + mask[:, None, None, :]
+    scores = query @ key.mT / math.sqrt(query.shape[-1]) + mask[:, None, None, :]
     shares = np.exp(scores - scores.max(-1, keepdims=True))
     shares = shares / shares.sum(-1, keepdims=True)
     return shares @ value, shares
 
 
-def check(out, expected, mistakes, *, of=""):
+def check(out, expected, mistakes, *, of="", tolerance=None):
     """The shares first: where they are wrong, so is what follows from them."""
     got = checks.parts(out, "context", "shares")
     for i, name in ((1, "the shares"), (0, "the context")):
         named = {n: wrong[i] for n, wrong in mistakes.items() if type(wrong) is tuple and wrong}
         named |= {n: wrong for n, wrong in mistakes.items() if callable(wrong)}
-        checks.same(got[i], expected[i], of=f"{name}{of}", mistakes=named)
+        checks.same(got[i], expected[i], of=f"{name}{of}", mistakes=named, tolerance=tolerance)
 
 
 @pytest.mark.weight(2)
@@ -134,24 +155,41 @@ def test_padding_is_masked_among_the_keys_and_only_there(student):
         )
 
 
+def limit_mistakes(query, key, value, mask, limit, name):
+    given = query, key, value, mask
+    return {
+        f"{name} is not enough: large scores of padding still win": (
+            attend(*given, low=-limit, added=True)
+        ),
+        f"-{name} is not low enough: scores of tokens can be lower": attend(*given, low=-limit),
+    }
+
+
 def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
-    for scale in (1e-3, 1e3, 1e5):
+    for scale in (1e-3, 30.0, 1e3, 1e5, 1e12):
         query, key, value, _, mask = inputs((3, 2, 4, 5, 3), scale=scale)
-        for given in (None, mask):
-            check(
-                student.attention_forward(query, key, value, given),
-                reference(query, key, value, given),
-                {
-                    "exp overflows: take the largest score of each row off first": (
-                        lambda out: bool(np.isnan(out).any())
-                    ),
-                    "10,000 is not enough: large scores of padding still win": (
-                        attend(query, key, value, given, low=-1e4)
-                    ),
-                }
-                | score_mistakes(query, key, value, given),
-                of=f", for scores near {scale:g}",
-            )
+        # The second time, all scores are negative.
+        for q, k in ((query, key), (-np.abs(query), np.abs(key))):
+            check_scores(student, q, k, value, None, scale)
+            check_scores(student, q, k, value, mask, scale)
+
+
+def check_scores(student, query, key, value, mask, scale):
+    given = query, key, value, mask
+    # Of large scores, softmax makes 0 and 1: few mistakes can be told apart there.
+    mistakes = score_mistakes(*given) | (mask_mistakes(*given) if mask is not None else {})
+    if scale > 1:
+        mistakes = {name: wrong for name, wrong in mistakes.items()
+                    if "overflows" in name or "divided by their sum" in name}  # fmt: skip
+    if scale > 1e4 and mask is not None:
+        limit, name = (1e4, "10,000") if scale < 1e6 else (1e9, "1e9")
+        mistakes |= limit_mistakes(*given, limit, name)
+    out = student.attention_forward(*given)
+    check(out, reference(*given), mistakes, of=f", for scores near {scale:g}")
+    if mask is not None:
+        largest = np.abs(out[1] * (1 - mask[:, None, None, :])).max()
+        checks.that(largest == 0, f"a share of padding is {largest:.3g}, not exactly 0, for scores "
+                    f"near {scale:g}")  # fmt: skip
 
 
 def test_a_row_that_is_all_padding_stays_finite(student):
@@ -162,38 +200,36 @@ def test_a_row_that_is_all_padding_stays_finite(student):
     others = [0, 2]
     check(tuple(part[others] for part in out), tuple(part[others] for part in right),
           mask_mistakes(query[others], key[others], value[others], mask[others]),
-          of=" of the rows that have tokens")  # fmt: skip
+          of=" of the sentences that have tokens")  # fmt: skip
     for part, name in zip(out, ("context", "shares"), strict=True):
         checks.that(bool(np.isfinite(part[1]).all()),
-                    f"the {name} of a row that is all padding: {int((~np.isfinite(part[1])).sum())}"
-                    f" of {part[1].size} numbers are not finite",
+                    f"the {name} of a sentence that is all padding: "
+                    f"{int((~np.isfinite(part[1])).sum())} of {part[1].size} numbers are not "
+                    "finite",
                     likely="-inf minus -inf, or 0 / 0, is NaN: use the lowest finite number "
-                           "(np.finfo)")  # fmt: skip
+                           "(np.finfo)" if np.isnan(part[1]).all() else "")  # fmt: skip
+    # The example of the page.
+    query = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]])
+    key = np.array([[[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]])
+    value = np.array([[[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]]])
+    for mask, shares, context in EXAMPLE:
+        out = student.attention_forward(query, key, value, mask)
+        check(out, (np.array([[context]]), np.array([[shares]])), {}, of=" of the page's example",
+              tolerance=1e-4)  # fmt: skip
 
 
-def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    mistakes = {"the result is always float64: the mask, or the scale, is": (
-        lambda out: out.dtype == np.float64)}  # fmt: skip
-    for dtype in (np.float32, np.float64):
-        query, key, value, dcontext, mask = inputs((2, 3, 4, 4, 10), dtype=dtype)
-        wrong = mistakes if dtype == np.float32 else {}
-        for part in (np.s_[...], np.s_[..., ::2]):
-            given = query[part], key[part], value[part]
-            for given_mask in (None, mask):
-                check(student.attention_forward(*given, given_mask),
-                      reference(*given, given_mask), wrong)  # fmt: skip
-            shares = reference(*given, mask)[1]
-            out = student.attention_backward(dcontext[part], *given, shares)
-            names = ("dquery", "dkey", "dvalue")
-            expected = backward(dcontext[part], *given, shares)
-            for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
-                checks.same(mine, right, of=name, mistakes=wrong)
+EXAMPLE = (
+    (None, [[0.4011, 0.1978, 0.4011], [0.1084, 0.4458, 0.4458], [0.2483, 0.2483, 0.5035]],
+     [[2.4067, 2.2033], [2.3374, 2.6748], [2.7657, 2.7657]]),
+    (np.array([[1, 1, 0]]), [[0.6698, 0.3302, 0.0], [0.1956, 0.8044, 0.0], [0.5, 0.5, 0.0]],
+     [[0.6698, 0.3302], [0.1956, 0.8044], [0.5, 0.5]]),
+)  # fmt: skip
 
 
 def backward(dcontext, query, key, value, shares, *, soft="", scale=None):
-    """The way back, with the ways to leave something out."""
+    """The gradients, with the ways to leave something out."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    dshares = dcontext @ value.swapaxes(-1, -2)
+    dshares = dcontext @ value.mT
     rest = (dshares * shares).sum(-1, keepdims=True)
     dscores = {
         "": shares * (dshares - rest),
@@ -202,13 +238,13 @@ def backward(dcontext, query, key, value, shares, *, soft="", scale=None):
         "half": dshares * shares,
         "queries": shares * (dshares - (dshares * shares).sum(-2, keepdims=True)),
     }[soft] * scale
-    return dscores @ key, dscores.swapaxes(-1, -2) @ query, shares.swapaxes(-1, -2) @ dcontext
+    return dscores @ key, dscores.mT @ query, shares.mT @ dcontext
 
 
 def backward_mistakes(dcontext, query, key, value, shares):
     given = dcontext, query, key, value, shares
     named = {
-        "the scale is missing on the way back": backward(*given, scale=1.0),
+        "the scale is missing in the backward": backward(*given, scale=1.0),
         "the scale is applied twice": backward(*given, scale=1 / query.shape[-1]),
         "the backward of softmax is missing": backward(*given, soft="missing"),
         "only the diagonal p (1 - p) of softmax's Jacobian is used": (
@@ -224,10 +260,10 @@ def backward_mistakes(dcontext, query, key, value, shares):
     }
     right = backward(*given)
     if query.shape == key.shape:
-        dscores = dcontext @ value.swapaxes(-1, -2)
+        dscores = dcontext @ value.mT
         dscores = shares * (dscores - (dscores * shares).sum(-1, keepdims=True))
         dscores = dscores / math.sqrt(query.shape[-1])
-        flipped = dscores.swapaxes(-1, -2)
+        flipped = dscores.mT
         named |= {
             "dquery and dkey are exchanged": (right[1], right[0], right[2]),
             "dvalue needs the shares transposed: Aᵀ dC": (*right[:2], shares @ dcontext),
@@ -255,6 +291,38 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
                     of=names[i],
                     mistakes={name: wrong[i] for name, wrong in mistakes.items()},
                 )
+    # The example of the page: its second mask.
+    query, key, value = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]],
+                                  [[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]],
+                                  [[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]]])[:, None]  # fmt: skip
+    dcontext = np.zeros_like(query)
+    dcontext[0, 0, 0, 0] = 1.0
+    shares = reference(query, key, value, np.array([[1, 1, 0]]))[1]
+    out = checks.parts(student.attention_backward(dcontext, query, key, value, shares), *names)
+    right = ([[0.1564, -0.1564], [0, 0], [0, 0]], [[0.1564, 0], [-0.1564, 0], [0, 0]],
+             [[0.6698, 0], [0.3302, 0], [0, 0]])  # fmt: skip
+    for mine, rows, name in zip(out, right, names, strict=True):
+        checks.same(mine, np.array([[rows]], float), of=f"{name} of the page's example",
+                    tolerance=1e-4)  # fmt: skip
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    mistakes = {"the result is always float64: the mask, or the scale, is": (
+        lambda out: out.dtype == np.float64)}  # fmt: skip
+    for dtype in (np.float32, np.float64):
+        query, key, value, dcontext, mask = inputs((2, 3, 4, 4, 10), dtype=dtype)
+        wrong = mistakes if dtype == np.float32 else {}
+        for part in (np.s_[...], np.s_[..., ::2], np.s_[:, :, ::-1, 1::3]):
+            given = query[part], key[part], value[part]
+            for given_mask in (None, mask, mask.astype(np.int32), mask.astype(np.uint8)):
+                check(student.attention_forward(*given, given_mask),
+                      reference(*given, given_mask), wrong)  # fmt: skip
+            shares = reference(*given, mask)[1]
+            out = student.attention_backward(dcontext[part], *given, shares)
+            names = ("dquery", "dkey", "dvalue")
+            expected = backward(dcontext[part], *given, shares)
+            for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
+                checks.same(mine, right, of=name, mistakes=wrong)
 
 
 def test_nothing_is_left_behind(student):

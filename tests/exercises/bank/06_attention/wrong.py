@@ -1,6 +1,6 @@
 """Wrong answers to 06_attention, as edits of the solution, and the words that name each."""
 
-SCORES = "query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])"
+SCORES = "query @ key.mT / math.sqrt(query.shape[-1])"
 SCALE = "/ math.sqrt(query.shape[-1])  # [..., query, key]"
 IF = "if attention_mask is not None:"
 PADDING = "is_padding = attention_mask[:, None, None, :] == 0"
@@ -8,10 +8,10 @@ MASKED = "scores = np.where(is_padding, np.finfo(scores.dtype).min, scores)"
 EXP = "shares = np.exp(scores - scores.max(axis=-1, keepdims=True))"
 SUM = "shares /= shares.sum(axis=-1, keepdims=True)"
 RETURN = "return shares @ value, shares"
-DVALUE = "dvalue = shares.swapaxes(-1, -2) @ dcontext"
+DVALUE = "dvalue = shares.mT @ dcontext"
 DSCORES = "dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))"
 SCALE_BACK = "dscores /= math.sqrt(query.shape[-1])"
-GRADIENTS = "return dscores @ key, dscores.swapaxes(-1, -2) @ query, dvalue"
+GRADIENTS = "return dscores @ key, dscores.mT @ query, dvalue"
 LATER = f"{SUM}\n    keep = 1.0 if attention_mask is None else attention_mask[:, None, None, :]"
 
 
@@ -27,7 +27,7 @@ WRONG = {
         [(EXP, EXP.replace("-1", "-2")), (SUM, SUM.replace("-1", "-2"))],
         "softmax over the queries"),
     "queries and keys exchanged": (
-        [(SCALE, f"{SCALE}\n    scores = scores.swapaxes(-1, -2)")],
+        [(SCALE, f"{SCALE}\n    scores = scores.mT")],
         "queries and keys are exchanged"),
     "no largest taken off": ([(EXP, "shares = np.exp(scores)")], "exp overflows"),
     "mask not used": ([(IF, "if False:")], "the mask is not used"),
@@ -41,11 +41,11 @@ WRONG = {
         "queries are masked too"),
     "struck out after the softmax": (
         [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares * keep")],
-        "struck out after the softmax"),
+        "shares are set to 0 after the softmax: "),
     "struck out and divided again": (
         [(MASKED, "pass"), (SUM, f"{LATER}\n    shares = shares * keep\n"
                                  "    shares = shares / shares.sum(axis=-1, keepdims=True)")],
-        "0 / 0, is NaN"),
+        "divided by their sum, which can be 0"),
     "struck out of the context alone": (
         [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares")],
         "the mask is not used"),
@@ -63,7 +63,7 @@ WRONG = {
         "every key is masked"),
     "the same mask for all rows": (
         [(PADDING, "is_padding = attention_mask[:1, None, None, :] == 0")],
-        "the mask is not used"),
+        "the mask of the first sentence is used for all"),
     "a product with the mask": (
         [(MASKED, "scores = scores * attention_mask[:, None, None, :]")], "set to 0"),
     "always float64": (
@@ -74,11 +74,11 @@ WRONG = {
     "context alone": ([(RETURN, "return shares @ value")], "expected a tuple of 2"),
     "query in place": (
         [(f"scores = {SCORES}", "query /= math.sqrt(query.shape[-1])\n"
-          "    scores = query @ key.swapaxes(-1, -2)")], "changed its input in place"),
+          "    scores = query @ key.mT")], "changed its input in place"),
     "mask in place": (
         [(PADDING, f"attention_mask -= 1\n        {PADDING.replace('== 0', '< 0')}")],
         "changed its input in place"),
-    "no scale on the way back": ([(SCALE_BACK, "pass")], "the scale is missing on the way back"),
+    "no scale on the way back": ([(SCALE_BACK, "pass")], "the scale is missing in the backward"),
     "scale twice": (
         [(SCALE_BACK, "dscores /= query.shape[-1]")], "the scale is applied twice"),
     "no backward of softmax": (
@@ -93,17 +93,47 @@ WRONG = {
         "computed again without the mask"),
     "dvalue not transposed": (
         [(DVALUE, "dvalue = (shares if shares.shape[2] == shares.shape[3] else "
-                  "shares.swapaxes(-1, -2)) @ dcontext")], "dvalue needs the shares transposed"),
+                  "shares.mT) @ dcontext")], "dvalue needs the shares transposed"),
     "dkey not transposed": (
-        [(GRADIENTS, "flipped = dscores.swapaxes(-1, -2)\n    if query.shape == key.shape:\n"
+        [(GRADIENTS, "flipped = dscores.mT\n    if query.shape == key.shape:\n"
                      "        flipped = dscores\n"
                      "    return dscores @ key, flipped @ query, dvalue")],
         "dkey needs dscores transposed"),
     "dquery and dkey exchanged": (
-        [(GRADIENTS, "return dscores.swapaxes(-1, -2) @ query, dscores @ key, dvalue")],
+        [(GRADIENTS, "return dscores.mT @ query, dscores @ key, dvalue")],
         "dquery and dkey are exchanged"),
     "dshares in place": (
         [(DSCORES, "shares *= dshares - (dshares * shares).sum(axis=-1, keepdims=True)\n"
                    "    dscores = shares")],
         "changed its input in place"),
+    "-1e9 added": (
+        [(MASKED, "scores = scores - scores.dtype.type(1e9) * is_padding")],
+        "1e9 is not enough"),
+    "-1e9 filled in": (
+        [(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "-1e9"))],
+        "-1e9 is not low enough"),
+    "-10,000 filled in": (
+        [(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "-1e4"))],
+        "-10,000 is not low enough"),
+    "a little left for padding": (
+        [(MASKED, "scores = np.where(is_padding, scores.min(-1, keepdims=True) - 30, scores)")],
+        "not exactly 0"),
+    "the mask of the last sentence": (
+        [(PADDING, "is_padding = attention_mask[-1:, None, None, :] == 0")],
+        "the mask of the last sentence is used for all"),
+    "the first keys are taken for the tokens": (
+        [(PADDING, "length = attention_mask.sum(1)[:, None, None, None]\n"
+                   "        is_padding = np.arange(key.shape[2]) >= length")], None),
+    "something added to the sum": (
+        [(SUM, "shares = shares / (shares.sum(axis=-1, keepdims=True) + 1e-6)")], None),
+    "keys scaled on the way back alone": (
+        [(GRADIENTS, "root = math.sqrt(query.shape[-1])\n"
+                     "    return dscores @ key, dscores.mT @ query * root, dvalue")],
+        "the scale is missing in the backward"),
+    "the mask as bytes": (
+        [(MASKED, "low = np.finfo(scores.dtype).min\n"
+                  "        scores = scores + ((1 - attention_mask) * low)[:, None, None, :]")],
+        "the result is always float64"),
+    "largest of the whole array": (
+        [(EXP, "shares = np.exp(scores - scores.max())")], None),
 }  # fmt: skip

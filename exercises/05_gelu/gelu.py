@@ -1,4 +1,4 @@
-"""GELU lets a number pass by as much as it is large beside random ones; two forms, both ways."""
+"""GELU weights each number by the probability that a normal one is smaller; two formulas."""
 
 import math
 
@@ -10,10 +10,11 @@ from numpy import ndarray
 def gelu_forward(
     x: Float[ndarray, "*shape"], approximation: str = "none"
 ) -> Float[ndarray, "*shape"]:
-    """x Φ(x), Φ being the normal distribution (Hendrycks and Gimpel 2016).
+    """x Φ(x), Φ being the cumulative distribution function of the normal distribution (Hendrycks
+    and Gimpel 2016).
 
-    `approximation` "none" takes Φ itself, as Hugging Face does; "tanh" the formula of Google's
-    released code. `x` is left as it is, and the result has its type.
+    `approximation` "none" uses Φ itself, as Hugging Face does; "tanh" uses the formula of Google's
+    released code. `x` is not changed, and the result has its type.
     """
     raise NotImplementedError("write gelu_forward")
 
@@ -21,5 +22,8 @@ def gelu_forward(
 def gelu_backward(
     dout: Float[ndarray, "*shape"], x: Float[ndarray, "*shape"], approximation: str = "none"
 ) -> Float[ndarray, "*shape"]:
-    """The gradient for `x`, given the gradient `dout` for `gelu_forward(x, approximation)`."""
+    """The gradient for `x`, given the gradient `dout` for `gelu_forward(x, approximation)`.
+
+    Both arrays have the same type, and so has the result. None of them is changed.
+    """
     raise NotImplementedError("write gelu_backward")

@@ -1,4 +1,4 @@
-"""GELU: two forms by name, both ways, for numbers of any size."""
+"""GELU: two forms by name, forward and backward, for numbers of any size."""
 
 import math
 
@@ -34,9 +34,8 @@ def tanh_form(x, *, scale=SCALE, cubic=CUBIC, power=3):
     return 0.5 * x * (1 + np.tanh(scale * (x + cubic * x**power)))
 
 
-def call(student, name, *args, form):
-    """The first form is what comes without asking."""
-    function = getattr(student, name)
+def call(function, *args, form):
+    """The first form is the default, as well as a form to ask for."""
     return function(*args) if form == "none" else function(*args, approximation=form)
 
 
@@ -75,11 +74,32 @@ def check_forward(student, form):
     for shape in SHAPES:
         x = 2 * rng.normal(size=shape)
         checks.same(
-            call(student, "gelu_forward", x, form=form),
+            call(student.gelu_forward, x, form=form),
             forward(x, form),
             of=f"GELU, approximation {form!r}",
             mistakes=forward_mistakes(x, form),
         )
+    checks.same(
+        student.gelu_forward(EXAMPLE, form),
+        np.array(OUT[form]),
+        of=f"the page's example, approximation {form!r}",
+        tolerance=6e-5,
+        mistakes=of_another_form(OUT, form),
+    )
+
+
+def of_another_form(results, form):
+    """Called with the name of the form; without it, "none" was right."""
+    return {f"approximation {form!r}, when it is given, is taken for the other form": (
+        np.array(results["tanh" if form == "none" else "none"]))}  # fmt: skip
+
+
+# The example of the page, whose dout is 2.
+EXAMPLE = np.array([-2.0, -0.5, 0.0, 1.0, 3.0])
+OUT = {"none": [-0.0455, -0.1543, 0.0, 0.8413, 2.9960],
+       "tanh": [-0.0454, -0.1543, 0.0, 0.8412, 2.9964]}  # fmt: skip
+DX = {"none": [-0.1705, 0.2650, 1.0, 2.1666, 2.0239],
+      "tanh": [-0.1722, 0.2653, 1.0, 2.1659, 2.0232]}  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -94,48 +114,31 @@ def test_the_form_with_tanh(student):
 
 @pytest.mark.weight(2)
 def test_numbers_of_any_size_and_sign(student):
-    x = np.array([-1e4, -40.0, -6.0, -1e-9, -0.0, 0.0, 1e-9, 6.0, 40.0, 1e4])
-    dout = np.random.default_rng(3).normal(size=x.shape)
-    for form in FORMS:
-        checks.same(
-            call(student, "gelu_forward", x, form=form),
-            forward(x, form),
-            of=f"GELU, approximation {form!r}",
-            mistakes={
-                "NaN for large numbers: is it inf · 0, or inf / inf?": (
-                    lambda out: bool(np.isnan(out).any())
-                )
-            }
-            | forward_mistakes(x, form),
-        )
-        checks.same(
-            call(student, "gelu_backward", dout, x, form=form),
-            backward(dout, x, form),
-            of=f"the gradient, approximation {form!r}",
-            mistakes={
-                "NaN for large numbers: is it inf · 0, or inf / inf?": (
-                    lambda out: bool(np.isnan(out).any())
-                )
-            }
-            | backward_mistakes(dout, x, form),
-        )
+    for dtype in (np.float64, np.float32):
+        # The last four are there so that each mistake gives other numbers.
+        x = np.array([-1e4, -300, -40, -13, -6, -1e-9, -0.0, 0.0, 1e-9, 6, 13, 40, 300, 1e4,
+                      -2.1, -0.4, 0.7, 1.3], dtype)  # fmt: skip
+        dout = np.random.default_rng(3).normal(size=x.shape).astype(dtype)
+        for form in FORMS:
+            checks.same(
+                call(student.gelu_forward, x, form=form),
+                forward(x, form),
+                of=f"GELU, approximation {form!r}",
+                mistakes=infinities(x) | forward_mistakes(x, form),
+            )
+            checks.same(
+                call(student.gelu_backward, dout, x, form=form),
+                backward(dout, x, form),
+                of=f"the gradient, approximation {form!r}",
+                mistakes=infinities(x) | backward_mistakes(dout, x, form),
+            )
 
 
-def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    rng = np.random.default_rng(3)
-    for dtype in (np.float32, np.float64):
-        x, dout = rng.normal(size=(2, 3, 10)).astype(dtype)
-        for part in (np.s_[:, :], np.s_[:, ::2]):
-            for form in FORMS:
-                given = dout[part], x[part]
-                mistakes = {"the result is always float64: keep the type of x": (
-                    lambda out, dtype=dtype: out.dtype == np.float64 != dtype
-                )}  # fmt: skip
-                checks.same(call(student, "gelu_forward", x[part], form=form),
-                            forward(x[part], form), of="GELU", mistakes=mistakes)  # fmt: skip
-                checks.same(call(student, "gelu_backward", *given, form=form),
-                            backward(*given, form), of="the gradient", mistakes=mistakes
-                            )  # fmt: skip
+def infinities(x):
+    large = np.abs(x) > 10
+    return {"NaN for large numbers alone: is it inf · 0, or inf / inf?": (
+        lambda out: bool(np.isnan(out[large]).any() and not np.isnan(out[~large]).any()))
+    }  # fmt: skip
 
 
 def tanh_slope(x, *, first=1, second=1, three=3, square=2, inner=1):
@@ -150,10 +153,12 @@ def backward_mistakes(dout, x, form):
     own = {
         "none": {
             "the slope of the tanh form, after a forward with erf": tanh_slope(x),
-            "only Φ(x): x stands in both factors, so the product rule has two terms": cdf,
-            "only x φ(x): x stands in both factors, so the product rule has two terms": x * density,
+            "only Φ(x): x is in both factors, so the product rule has two terms": cdf,
+            "only x φ(x): x is in both factors, so the product rule has two terms": x * density,
             "the second term is x φ(x), not φ(x)": cdf + density,
             "the density lacks its 1 / √(2π)": cdf + x * density * math.sqrt(2 * math.pi),
+            "the minus in the exponent of the density is missing": (
+                cdf + x * np.exp(x * x / 2) / math.sqrt(2 * math.pi)),
             "the density is exp(-x²/2), not exp(-x²)": (
                 cdf + x * np.exp(-x * x) / math.sqrt(2 * math.pi)),
             "erf' is the slope at x / √2: the inner derivative 1/√2 is missing": (
@@ -168,7 +173,7 @@ def backward_mistakes(dout, x, form):
             "the first term of the product rule is missing": tanh_slope(x, first=0),
             "the 3 of the cube's derivative is missing": tanh_slope(x, three=1),
             "tanh' is 1 - tanh², not 1 - tanh": tanh_slope(x, square=1),
-            "the derivative of what stands inside the tanh is missing": tanh_slope(x, inner=0),
+            "the derivative of the argument of the tanh is missing": tanh_slope(x, inner=0),
             "the half is missing": 2 * tanh_slope(x),
             "the sign of the second term is wrong": tanh_slope(x, second=-1),
         },
@@ -189,11 +194,18 @@ def check_backward(student, form):
     for shape in SHAPES:
         x, dout = 2 * rng.normal(size=shape), rng.normal(size=shape)
         checks.same(
-            call(student, "gelu_backward", dout, x, form=form),
+            call(student.gelu_backward, dout, x, form=form),
             backward(dout, x, form),
             of=f"the gradient, approximation {form!r}",
             mistakes=backward_mistakes(dout, x, form),
         )
+    checks.same(
+        student.gelu_backward(np.full_like(EXAMPLE, 2.0), EXAMPLE, form),
+        np.array(DX[form]),
+        of=f"the gradient of the page's example, approximation {form!r}",
+        tolerance=6e-5,
+        mistakes=of_another_form(DX, form),
+    )
 
 
 @pytest.mark.weight(2)
@@ -204,6 +216,23 @@ def test_the_gradient_of_the_form_with_erf(student):
 @pytest.mark.weight(2)
 def test_the_gradient_of_the_form_with_tanh(student):
     check_backward(student, "tanh")
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        x, dout = rng.normal(size=(2, 3, 10)).astype(dtype)
+        for part in (np.s_[:, :], np.s_[:, ::2], np.s_[::-1, 1::3]):
+            for form in FORMS:
+                given = dout[part], x[part]
+                mistakes = {"the result is always float64: keep the type of x": (
+                    lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+                )}  # fmt: skip
+                checks.same(call(student.gelu_forward, x[part], form=form),
+                            forward(x[part], form), of="GELU", mistakes=mistakes)  # fmt: skip
+                checks.same(call(student.gelu_backward, *given, form=form),
+                            backward(*given, form), of="the gradient", mistakes=mistakes
+                            )  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -2,8 +2,8 @@
 
 TANH = "return 0.5 * x * (1 + np.tanh(inner(x)))"
 EXACT = "return x * normal_cdf(x)"
-IF = '    if approximation == "tanh":\n        return'
-IF_BACK = '    if approximation == "tanh":\n        t ='
+IF = '    if approximation == "none":\n        return'
+IF_BACK = '    if approximation == "none":\n        density'
 INNER = "return SCALE * (x + CUBIC * x**3)"
 CDF = "return 0.5 * (1 + erf(x / math.sqrt(2)))"
 INNER_SLOPE = "inner_slope = SCALE * (1 + 3 * CUBIC * x * x)"
@@ -14,9 +14,9 @@ BACK = "return dout * slope"
 OTYPES = "otypes=[x.dtype]"
 
 WRONG = {
-    "always tanh": ([(IF, IF.replace('approximation == "tanh"', "True"))], "the tanh form"),
+    "always tanh": ([(IF, IF.replace('approximation == "none"', "False"))], "the tanh form"),
     "always erf": (
-        [(IF, IF.replace('approximation == "tanh"', "False"))], "this is the form with erf"),
+        [(IF, IF.replace('approximation == "none"', "True"))], "this is the form with erf"),
     "tanh unless asked": (
         [('    x: Float[ndarray, "*shape"], approximation: str = "none"\n) -> Float',
           '    x: Float[ndarray, "*shape"], approximation: str = "tanh"\n) -> Float')],
@@ -40,16 +40,16 @@ WRONG = {
         [(TANH, TANH.replace("1 + ", ""))], "the 1 before tanh is missing"),
     "no half before tanh": ([(TANH, TANH.replace("0.5 * ", ""))], "the half is missing"),
     "exponentials for tanh": (
-        [(TANH, "e = np.exp(2 * inner(x))\n        return 0.5 * x * (1 + (e - 1) / (e + 1))")],
+        [(TANH, "e = np.exp(2 * inner(x))\n    return 0.5 * x * (1 + (e - 1) / (e + 1))")],
         "inf / inf"),
     "always float64": (
         [(OTYPES, "otypes=[float]")], "the result is always float64"),
     "in place": ([(EXACT, "x *= normal_cdf(x)\n    return x")], "changed its input in place"),
     "backward always tanh": (
-        [(IF_BACK, IF_BACK.replace('approximation == "tanh"', "True"))],
+        [(IF_BACK, IF_BACK.replace('approximation == "none"', "False"))],
         "the slope of the tanh form"),
     "backward always erf": (
-        [(IF_BACK, IF_BACK.replace('approximation == "tanh"', "False"))],
+        [(IF_BACK, IF_BACK.replace('approximation == "none"', "True"))],
         "the slope of the form with erf"),
     "the gate alone": ([(SLOPE, "slope = normal_cdf(x)")], "only Φ(x)"),
     "the density alone": ([(SLOPE, "slope = x * density")], "only x φ(x)"),
@@ -68,7 +68,7 @@ WRONG = {
     "no 3": ([(INNER_SLOPE, INNER_SLOPE.replace("3 * ", ""))], "the 3 of the cube's"),
     "1 - tanh": ([(TANH_SLOPE, TANH_SLOPE.replace("t * t", "t"))], "not 1 - tanh"),
     "no inner derivative": (
-        [(INNER_SLOPE, "inner_slope = 1.0")], "what stands inside the tanh is missing"),
+        [(INNER_SLOPE, "inner_slope = 1.0")], "the argument of the tanh is missing"),
     "no dout": ([(BACK, "return slope")], "dout is not used"),
     "dout added": ([(BACK, "return dout + slope")], "the chain rule multiplies"),
     "forward for the slope": (
@@ -77,4 +77,26 @@ WRONG = {
     "backward in place": ([(BACK, "dout *= slope\n    return dout")], "changed its input in place"),
     "a global warning filter": (
         [(INNER, f"np.seterr(all='ignore')\n    {INNER}")], "something global"),
+    "any name is tanh": (
+        [('str = "none"\n) -> Float[ndarray, "*shape"]:\n    """x Φ',
+          'str = ""\n) -> Float[ndarray, "*shape"]:\n    """x Φ'),
+         (IF, IF.replace('approximation == "none"', "not approximation"))],
+        "is taken for the other form"),
+    "any name is tanh in the backward": (
+        [('str = "none"\n) -> Float[ndarray, "*shape"]:\n    """The gradient',
+          'str = ""\n) -> Float[ndarray, "*shape"]:\n    """The gradient'),
+         (IF_BACK, IF_BACK.replace('approximation == "none"', "not approximation"))],
+        "is taken for the other form"),
+    "0 / 0 in the slope at 0": (
+        [("* (1 - t * t) * inner_slope",
+          "* inner_slope * inner(x) / (np.exp(inner(x)) + np.exp(-inner(x))) ** 2 * 4 / inner(x)")],
+        None),
+    "the sign of the density's exponent": (
+        [(DENSITY, DENSITY.replace("-0.5", "0.5"))], "the minus in the exponent"),
+    "cut off at 10": ([(EXACT, "return np.clip(x, -10, 10) * normal_cdf(x)")], None),
+    "NaN at 0": ([(EXACT, "return x * x * normal_cdf(x) / x")], None),
+    "float64 in the backward alone": (
+        [(BACK, "return np.float64(1) * dout * slope")], "the result is always float64"),
+    "the forms exchanged": (
+        [(IF, IF.replace("==", "!="))], "the tanh form"),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Softmax: shares along any axis, stable for any scores, and the way back."""
+"""Softmax: probabilities along any axis, stable for any scores, and the backward."""
 
 import math
 
@@ -8,7 +8,14 @@ import pytest
 from autograder import checks
 from bert_numpy import operations
 
-SHAPES = [(2, 3), (1, 1), (1, 7), (3, 5, 4), (5,)]  # batch 1, odd and unequal sizes, any rank
+SHAPES = [
+    (2, 3),
+    (1, 1),
+    (1, 7),
+    (3, 5, 4),
+    (5,),
+    (2, 3, 1, 4),
+]  # batch 1, odd and unequal sizes, any rank
 
 
 def softmax(x, axis):
@@ -35,20 +42,33 @@ def test_each_row_becomes_shares_of_its_scores(student):
         checks.same(
             student.softmax_forward(x),
             softmax(x, -1),
-            of="the shares",
+            of="the probabilities",
             mistakes={
                 "softmax over the whole array: the sum needs axis=axis": (
                     plain(x, None, largest=x.max(-1, keepdims=True))
                 ),
                 "softmax over the first axis, not the last": plain(x, 0),
                 "something is added to the sum, against a division by zero that cannot happen": (
-                    lambda out, x=x: np.abs(out - softmax(x, -1)).max() < 1e-3
+                    lambda out, x=x: is_smaller_by_rows(out / softmax(x, -1))
                 ),
+                "float32 inside: keep the type of x": is_float32_inside,
                 "your rows do not sum to 1": (
                     lambda out: not np.allclose(out.sum(-1), 1, atol=1e-6)
                 ),
             },
         )
+    for x in ([0.0, 1.0, 2.0], [1000.0, 1001.0, 1002.0]):  # the page's example
+        checks.same(student.softmax_forward(np.array(x)), np.array([0.0900, 0.2447, 0.6652]),
+                    of=f"the probabilities of {x}", tolerance=6e-5)  # fmt: skip
+
+
+def is_smaller_by_rows(ratio):
+    """Whether all probabilities of a row are too small by the same factor."""
+    return bool((ratio < 1).all() and np.ptp(ratio, axis=-1).max() < 1e-12)
+
+
+def is_float32_inside(out):
+    return out.dtype == np.float64 and np.array_equal(out, out.astype(np.float32))
 
 
 @pytest.mark.weight(2)
@@ -60,7 +80,7 @@ def test_the_axis_argument_is_used(student):
         checks.same(
             student.softmax_forward(x, axis=axis),
             softmax(x, axis),
-            of="the shares",
+            of="the probabilities",
             mistakes={
                 "the axis argument is ignored: your softmax always runs over the last axis": (
                     softmax(x, -1)
@@ -74,7 +94,7 @@ def test_the_axis_argument_is_used(student):
                 "the largest score is looked for along another axis than the sum": (
                     plain(x, axis, largest=row_max)
                 ),
-                "your rows do not sum to 1: softmax over the wrong axis?": (
+                "the probabilities along the axis do not sum to 1": (
                     lambda out, axis=axis: not np.allclose(out.sum(axis), 1)
                 ),
             },
@@ -84,51 +104,46 @@ def test_the_axis_argument_is_used(student):
 def test_huge_and_far_apart_scores_give_finite_shares(student):
     rng = np.random.default_rng(3)
     rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
-    one_far = np.array([[0.0, 1.0], [-2000.0, -2001.0]])
-    for x in (rows, one_far, rows * 1e200, rng.normal(size=(3, 4)) * 1e-12):
-        checks.same(
-            student.softmax_forward(x),
-            softmax(x, -1),
-            of="the shares",
-            mistakes={
-                "exp overflows: take the largest score of each row off first": plain(x, -1),
-                "the largest of the whole array was taken off, so that exp of the other rows is 0: "
-                "take off the largest of each row": plain(x, -1, largest=x.max()),
-                "the smallest score was taken off, not the largest": (
-                    plain(x, -1, largest=x.min(-1, keepdims=True))
-                ),
-                "the mean was taken off, not the largest": (
-                    plain(x, -1, largest=x.mean(-1, keepdims=True))
-                ),
-            },
-        )
+    one_far = np.array([[0.0, 1.0, 0.5], [-2000.0, -2001.0, -2000.5]])
+    tiny, float32 = rng.normal(size=(3, 4)) * 1e-12, (rows / 1000).astype(np.float32)
+    for x in (rows, one_far, rows * 1e200, tiny, float32 * 100, float32 * np.float32(1e30)):
+        for given, axis in ((x, -1), (x.T, 0)):
+            checks.same(
+                student.softmax_forward(given, axis),
+                softmax(given, axis),
+                of="the probabilities",
+                # What overflows at 1e200, but not at 1,000, may have many reasons.
+                mistakes=shift_mistakes(given, axis) if np.abs(given).max() < 1e5 else {},
+            )
+
+
+def shift_mistakes(x, axis):
+    return {
+        "exp overflows: subtract the largest score of each row first": plain(x, axis),
+        "the largest of the whole array is subtracted, so that exp of the other rows is 0: "
+        "subtract the largest of each row": plain(x, axis, largest=x.max()),
+        "the smallest score is subtracted, not the largest": (
+            plain(x, axis, largest=x.min(axis, keepdims=True))
+        ),
+        "the mean is subtracted, not the largest": (
+            plain(x, axis, largest=x.mean(axis, keepdims=True))
+        ),
+    }
 
 
 def test_a_score_of_minus_infinity_gets_the_share_zero(student):
     x = np.array([[0.5, -np.inf, 1.5], [-np.inf, -np.inf, 2.0]])
-    checks.same(
-        student.softmax_forward(x),
-        softmax(x, -1),
-        of="the shares",
-        mistakes={"-inf minus -inf is NaN: take the largest score off, which is finite": (
-            lambda out: bool(np.isnan(out).any())
-        )},
-    )  # fmt: skip
-
-
-def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    rng = np.random.default_rng(3)
-    for dtype in (np.float32, np.float64):
-        x = rng.normal(size=(3, 10)).astype(dtype)
-        for given in (x, x[:, ::2], x.T):
-            checks.same(
-                student.softmax_forward(given),
-                softmax(given, -1),
-                of="the shares",
-                mistakes={"the result is always float64: keep the type of x": (
-                    lambda out, dtype=dtype: out.dtype == np.float64 != dtype
-                )},
-            )  # fmt: skip
+    for given, axis in ((x, -1), (x.T, 0)):
+        checks.same(
+            student.softmax_forward(given, axis),
+            softmax(given, axis),
+            of="the probabilities",
+            mistakes={
+                "the smallest score is subtracted, not the largest: -inf minus -inf is NaN": (
+                    plain(given, axis, largest=given.min(axis, keepdims=True))
+                ),
+            },
+        )
 
 
 @pytest.mark.weight(3)
@@ -142,12 +157,21 @@ def test_the_backward_gives_the_gradient_of_the_scores(student):
             of="the gradient",
             mistakes=backward_mistakes(dout, probs, -1),
         )
+    # Scores far apart, or of -inf, have probabilities of exactly 0.
+    probs = softmax(np.array([[0.0, -np.inf, 1.0], [2000.0, 0.0, -2000.0]]), -1)
+    dout = rng.normal(size=(2, 3))
+    checks.same(student.softmax_backward(dout, probs), softmax_back(dout, probs, -1),
+                of="the gradient where probabilities are 0",
+                mistakes=backward_mistakes(dout, probs, -1))  # fmt: skip
+    dx = student.softmax_backward(np.array([1.0, 0.0, 0.0]), softmax(np.arange(3.0), -1))
+    checks.same(dx, np.array([0.0819, -0.0220, -0.0599]), of="dx of the page's example",
+                tolerance=6e-5)  # fmt: skip
 
 
 @pytest.mark.weight(2)
 def test_the_backward_uses_its_axis(student):
     rng = np.random.default_rng(3)
-    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((3, 5, 4), 1)]:
+    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((3, 5, 4), 1), ((2, 3, 5, 4), -3)]:
         probs, dout = softmax(rng.normal(size=shape), axis), rng.normal(size=shape)
         checks.same(
             student.softmax_backward(dout, probs, axis=axis),
@@ -175,11 +199,28 @@ def backward_mistakes(dout, probs, axis):
             probs * (dout - (dout * probs).mean(axis, keepdims=True))
         ),
         "the factor probs in front is missing": dout - average,
-        "the sign of the sum is wrong: it is taken off": probs * (dout + average),
+        "the sign of the sum is wrong: it is subtracted": probs * (dout + average),
         "the sum runs over the whole array, not along the axis": (
             probs * (dout - (dout * probs).sum())
         ),
     }
+
+
+def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        mistakes = {"the result is always float64: keep the type of what comes in": (
+            lambda out, dtype=dtype: out.dtype == np.float64 != dtype
+        )}  # fmt: skip
+        x, dout = rng.normal(size=(2, 3, 10)).astype(dtype)
+        for part in (np.s_[:], np.s_[:, ::2], np.s_[::-1, 1::3]):
+            for given, upstream in ((x[part], dout[part]), (x[part].T, dout[part].T)):
+                probs = softmax(given, -1)
+                checks.same(student.softmax_forward(given), probs, of="the probabilities",
+                            mistakes=mistakes)  # fmt: skip
+                checks.same(student.softmax_backward(upstream, probs),
+                            softmax_back(upstream, probs, -1), of="the gradient",
+                            mistakes=mistakes)  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -6,11 +6,13 @@ AVERAGE = "average = (dout * probs).sum(axis=axis, keepdims=True)"
 BACK = "return probs * (dout - average)"
 
 WRONG = {
-    "no largest taken off": ([(f"x - {LARGEST}", "x")], "exp overflows"),
-    "largest of the whole array": ([(LARGEST, "x.max()")], "the largest of the whole array"),
-    "smallest taken off": (
-        [(LARGEST, "x.min(axis=axis, keepdims=True)")], "the smallest score was taken off"),
-    "mean taken off": ([(LARGEST, "x.mean(axis=axis, keepdims=True)")], "the mean was taken off"),
+    "no largest subtracted": ([(f"x - {LARGEST}", "x")], "exp overflows"),
+    "largest of the whole array": (
+        [(LARGEST, "x.max()")], "the largest of the whole array is subtracted"),
+    "smallest subtracted": (
+        [(LARGEST, "x.min(axis=axis, keepdims=True)")], "the smallest score is subtracted"),
+    "mean subtracted": (
+        [(LARGEST, "x.mean(axis=axis, keepdims=True)")], "the mean is subtracted"),
     "largest along the last axis": (
         [(LARGEST, "x.max(axis=-1, keepdims=True)")], "along another axis than the sum"),
     "always the last axis": (
@@ -53,4 +55,28 @@ WRONG = {
         [(AVERAGE, "average = (dout * probs).sum()")], "the sum runs over the whole array"),
     "backward changes dout": (
         [(BACK, "dout -= average\n    return probs * dout")], "changed its input in place"),
+    "backward always float64": (
+        [(BACK, "return np.float64(1) * probs * (dout - average)")],
+        "the result is always float64"),
+    "backward by logarithms": (
+        [(BACK, "x = np.log(probs)\n    return np.exp(x) * dout - average * np.exp(x) + 0 * x")],
+        None),
+    "float32 inside": (
+        [(f"shifted = x - {LARGEST}", "dtype, x = x.dtype, x.astype(np.float32)\n"
+                                      f"    shifted = x - {LARGEST}"),
+         (f"return exponentials / {SUM}", f"return (exponentials / {SUM}).astype(dtype)")],
+        "float32 inside"),
+    "too large is cut off": ([(f"x - {LARGEST}", "np.clip(x, -700, 700)")], None),
+    "-inf made finite": (
+        [(f"x - {LARGEST}", f"np.maximum(x, -5) - {LARGEST}")], None),
+    "backward of two axes alone": (
+        [(AVERAGE, "average = (dout * probs).sum(axis=axis % 2 if probs.ndim > 1 else 0, "
+                   "keepdims=True)")],
+        None),
+    "largest along the last axis where scores are large": (
+        [(LARGEST, "(x.max(axis=axis, keepdims=True) if x.max() < 100 else "
+                   "x.max(axis=-1, keepdims=True))")],
+        None),
+    "the sum forgotten": (
+        [(f"return exponentials / {SUM}", "return exponentials")], "your rows do not sum to 1"),
 }  # fmt: skip

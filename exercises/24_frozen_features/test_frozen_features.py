@@ -1,5 +1,4 @@
-"""Features of words from layers that stand still: which layers, which piece, how mixed, what
-learns."""
+"""Features of words from frozen layers: which layers, which piece, how combined, what learns."""
 
 import pytest
 import torch
@@ -12,7 +11,8 @@ WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
 
 
 def case(layers, batch, seq, hidden, *, seed=3, dtype=torch.float64):
-    """Hidden states, and the starts of words of one to three pieces, fewer words in later rows."""
+    """Hidden states, and the starts of words of one to three pieces, fewer words in later rows; of
+    four rows, the third has no word at all."""
     generator = torch.Generator().manual_seed(seed + 10 * layers)
     states = [torch.randn(batch, seq, hidden, generator=generator, dtype=torch.float64).to(dtype)
               for _ in range(layers + 1)]  # fmt: skip
@@ -24,6 +24,7 @@ def case(layers, batch, seq, hidden, *, seed=3, dtype=torch.float64):
             if place < seq - row or word == 0:
                 starts[row, word] = min(place, seq - 1)
             place += int(torch.randint(1, 4, (1,), generator=generator))
+    starts[2 : batch - 1] = -1
     return states, starts
 
 
@@ -123,7 +124,11 @@ def piece_mistakes(states, starts):
         "one token too late: starts counts [CLS] already": at(starts + 1),
         "the last piece of each word is taken, not the first": at(last_piece),
         "the mean of each word's pieces is taken, not the first piece": means,
-        "NaN: zeros by a product, and 0 · inf is NaN": lambda out: bool(out.isnan().any()),
+        "zeros by a product, and 0 · inf is NaN": (
+            lambda out: not is_word.all()
+            and torch.equal(out.isnan().any(-1, keepdim=True), ~is_word)),
+        "position 0 is taken for no word: only -1 is": torch.where(
+            starts[:, :, None] > 0, pieces(states, starts), 0.0),
     }  # fmt: skip
 
 
@@ -137,10 +142,16 @@ def test_the_first_piece_stands_for_the_word(student):
         )  # fmt: skip
     states, starts = case(2, 3, 8, 4, dtype=torch.float32)
     states[1][:, 0] = torch.inf  # nobody asks for [CLS]
+    states[1][:, -1] = torch.nan  # nor for the last position, in a row that -1 must not read
+    starts[starts == states[1].shape[1] - 1] = -1
     for given in (states[1], states[1][..., ::2]):
         checks.same(student.first_pieces(given, starts), pieces(given, starts),
-                    of="the vectors of the words ([CLS] is infinite)",
+                    of="the vectors of the words ([CLS] is infinite, the last token NaN)",
                     mistakes=piece_mistakes(given, starts))  # fmt: skip
+    none = torch.full_like(starts, -1)
+    checks.same(student.first_pieces(states[1], none), torch.zeros(*none.shape, 4),
+                of="the vectors where no row has a word",
+                mistakes=piece_mistakes(states[1], none))  # fmt: skip
     checks.leaves_no_trace(student.first_pieces, states[0], starts)
 
 
@@ -160,11 +171,11 @@ def feature_mistakes(states, starts, name, mix):
     given, top = (states, starts), len(states) - 1
     if name.startswith("concat"):
         return {
-            "the layers are put side by side in falling order: the lowest first": mixed(
+            "the layers are concatenated in falling order: the lowest first": mixed(
                 *given, layers[::-1], "flat"),
-            "the layers are interleaved: layer by layer, not number by number": mixed(
+            "the layers are interleaved: concatenate whole layers, not their numbers": mixed(
                 *given, layers, "interleaved"),
-            "the layers are summed, not put side by side": mixed(*given, layers),
+            "the layers are summed, not concatenated": mixed(*given, layers),
         }  # fmt: skip
     if mix is None:
         return {
@@ -189,7 +200,7 @@ def feature_mistakes(states, starts, name, mix):
         "mix is not used: the layers are summed": mixed(*given, layers),
         "the weights meet the layers in falling order": mixed(
             *given, layers[::-1], shares=scale * shares),
-        "divided by the number of layers: the shares add up to 1 already": mixed(
+        "divided by the number of layers: softmax sums to 1 already": mixed(
             *given, layers, shares=scale * shares / len(layers)),
     }  # fmt: skip
 
@@ -210,6 +221,26 @@ def compared(student, names, cases=CASES, **options):
 @pytest.mark.weight(2)
 def test_layers_are_taken_summed_or_put_side_by_side(student):
     compared(student, [name for name in NAMES if name not in WEIGHTED])
+    states, starts = case(4, 3, 8, 5)
+    for state in states:
+        state[:, 0] = -torch.inf
+    for name in NAMES:  # a word that is not there is 0, whatever is elsewhere
+        out = student.word_features(states, starts, feature=name, mix=mix_for(name, 4))
+        checks.same(out, right_features(states, starts, name, mix_for(name, 4)).detach(),
+                    of=f"the features {name}, where [CLS] is -infinite",
+                    mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
+                        torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
+    # The example of the page.
+    states = [torch.tensor(row)[None, :, None]
+              for row in ([9.0, 1.0, 5.0], [9.0, 2.0, 6.0], [9.0, 4.0, 7.0])]  # fmt: skip
+    even = {"weights": torch.zeros(2), "scale": torch.tensor(1.0)}
+    for name, right, mix in (("last", [[4.0], [0.0]], None),
+                             ("second-to-last", [[2.0], [0.0]], None),
+                             ("sum-last-4", [[6.0], [0.0]], None),
+                             ("concat-last-4", [[2.0, 4.0], [0.0, 0.0]], None),
+                             ("weighted-sum-last-4", [[3.0], [0.0]], even)):  # fmt: skip
+        out = student.word_features(states, torch.tensor([[1, -1]]), feature=name, mix=mix)
+        checks.same(out, torch.tensor([right]), of=f"{name} of the page's example")
 
 
 @pytest.mark.weight(2)
@@ -242,6 +273,12 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
             checks.same(
                 gradients["mix"], dict(zip(leaves, right, strict=True)),
                 of="the gradient of the mix",
-                mistakes={"torch.no_grad() or detach around too much: the mix does not learn": (
-                    lambda out: None in out.values())},
+                mistakes={
+                    "torch.no_grad() or detach around too much: the mix does not learn": (
+                        lambda out: all(gradient is None for gradient in out.values())),
+                    "the scale does not learn: it is left out, or taken as a number (item, "
+                    "detach)": lambda out: out["scale"] is None,
+                    "the weights do not learn: they are left out, or taken as numbers (tolist, "
+                    "detach)": lambda out: out["weights"] is None,
+                },
             )  # fmt: skip

@@ -1,16 +1,17 @@
 """Wrong answers to 24_frozen_features, as edits of the solution, and the words that name each."""
 
 LAST = 'if feature == "last":\n        return [layers]'
-FIRST = 'first = 1 if feature.endswith("-all") else max(1, layers - 3)'
-RANGE = "return list(range(first, layers + 1))"
+EVERY = "every = list(range(1, layers + 1))"
+RANGE = ('return every if feature.endswith("-all") else every[-4:]'
+         "  # fewer than four, if there are fewer")  # fmt: skip
 PLACES = "places = starts.clamp(min=0)[:, :, None].expand(-1, -1, states.shape[-1])"
 WHERE = "return torch.where(is_word[:, :, None], states.gather(1, places), 0.0)"
 READ = "read = layers_of(feature, len(hidden_states) - 1)"
 VECTORS = ("vectors = torch.stack([first_pieces(hidden_states[i].detach(), starts) for i in read], "
            "dim=2)")  # fmt: skip
 FLAT = "return vectors.flatten(2)"
-SHARES = 'shares = mix["scale"] * mix["weights"].softmax(dim=0)'
-WEIGHTED = "return (vectors * shares[:, None]).sum(dim=2)"
+SHARES = 'weights = mix["scale"] * mix["weights"].softmax(dim=0)'
+WEIGHTED = "return (vectors * weights[:, None]).sum(dim=2)"
 SUM = "return vectors.sum(dim=2)"
 
 
@@ -22,18 +23,17 @@ def piece(line):
 WRONG = {
     "one layer too low": (
         [(LAST, LAST.replace("[layers]", "[layers - 1]")),
-         ("return [layers - 1]\n    first", "return [layers - 2]\n    first"),
-         (FIRST, FIRST.replace("1 if", "0 if").replace("max(1, layers - 3)",
-                                                      "max(1, layers - 3) - 1")),
-         (RANGE, RANGE.replace("layers + 1", "layers"))], "for number layers - 1"),
-    "embeddings among all": ([(FIRST, FIRST.replace("1 if", "0 if"))],
-                             "the embeddings are among all"),
-    "five layers": ([(FIRST, FIRST.replace("layers - 3", "layers - 4"))], "five layers, not four"),
-    "three layers": ([(FIRST, FIRST.replace("layers - 3", "layers - 2"))],
-                     "three layers, not four"),
-    "falling order": ([(RANGE, "return list(range(layers, first - 1, -1))")], "in falling order"),
+         ("return [layers - 1]\n    every", "return [layers - 2]\n    every"),
+         (EVERY, "every = list(range(layers))")], "for number layers - 1"),
+    "embeddings among all": (
+        [(RANGE, RANGE.replace("every if", "[0, *every] if"))], "the embeddings are among all"),
+    "five layers": ([(RANGE, RANGE.replace("-4:", "-5:"))], "five layers, not four"),
+    "three layers": ([(RANGE, RANGE.replace("-4:", "-3:"))], "three layers, not four"),
+    "falling order": (
+        [(RANGE, RANGE.replace("every if", "every[::-1] if").replace("[-4:]", "[: -5 : -1]"))],
+        "in falling order"),
     "embeddings among the last four": (
-        [(FIRST, FIRST.replace("max(1, layers - 3)", "max(0, layers - 3)"))],
+        [(RANGE, RANGE.replace("every[-4:]", "[0, *every][-4:]"))],
         "the last four hold the embeddings"),
     "places from the end": ([(LAST, LAST.replace("[layers]", "[-1]"))], "places below 0"),
     "always 12 layers": ([(LAST, LAST.replace("[layers]", "[12]"))], "there are always 12"),
@@ -66,10 +66,10 @@ WRONG = {
         [(READ, "read = layers_of(feature, len(hidden_states) - 2)")], "one layer too low"),
     "mean for sum": ([(SUM, "return vectors.mean(dim=2)")], "averaged, not summed"),
     "side by side in falling order": (
-        [(FLAT, "return vectors.flip(2).flatten(2)")], "side by side in falling order"),
+        [(FLAT, "return vectors.flip(2).flatten(2)")], "concatenated in falling order"),
     "interleaved": ([(FLAT, "return vectors.transpose(2, 3).flatten(2)")],
                     "the layers are interleaved"),
-    "no side by side": ([(FLAT, "return vectors.sum(2)")], "summed, not put side by side"),
+    "no side by side": ([(FLAT, "return vectors.sum(2)")], "summed, not concatenated"),
     "no softmax": ([(SHARES, SHARES.replace(".softmax(dim=0)", ""))], "without softmax"),
     "no scale": ([(SHARES, SHARES.replace('mix["scale"] * ', ""))], "the scale is left out"),
     "weights over their sum": (
@@ -78,20 +78,44 @@ WRONG = {
     "exponentials": ([(SHARES, SHARES.replace("softmax(dim=0)", "exp()"))],
                      "the exponentials are not divided"),
     "scale inside": (
-        [(SHARES, 'shares = (mix["scale"] * mix["weights"]).softmax(dim=0)')],
+        [(SHARES, 'weights = (mix["scale"] * mix["weights"]).softmax(dim=0)')],
         "inside the softmax"),
     "mix not used": ([(WEIGHTED, "return vectors.mean(dim=2)")], "all layers weigh the same"),
-    "weights in falling order": ([(WEIGHTED, WEIGHTED.replace("shares[", "shares.flip(0)["))],
+    "weights in falling order": ([(WEIGHTED, WEIGHTED.replace("weights[", "weights.flip(0)["))],
                                  "meet the layers in falling order"),
     "mean of the weighted": ([(WEIGHTED, WEIGHTED.replace(".sum(dim=2)", ".mean(dim=2)"))],
-                             "add up to 1 already"),
+                             "softmax sums to 1 already"),
     "encoder not frozen": ([(VECTORS, VECTORS.replace(".detach()", ""))],
                            "the encoder is not frozen"),
-    "mix does not learn": ([(WEIGHTED, WEIGHTED.replace("shares[", "shares.detach()["))],
+    "mix does not learn": ([(WEIGHTED, WEIGHTED.replace("weights[", "weights.detach()["))],
                            "the mix does not learn"),
     "no_grad around everything": (
         [(READ, "torch.set_grad_enabled(False)\n    " + READ)], "something global"),
     "scale does not learn": (
         [(SHARES, SHARES.replace('mix["scale"]', 'mix["scale"].item()'))],
-        "the mix does not learn"),
+        "the scale does not learn"),
+    "weights do not learn": (
+        [(SHARES, SHARES.replace('mix["weights"]', 'torch.tensor(mix["weights"].tolist(), '
+                                 'dtype=mix["weights"].dtype)'))],
+        "the weights do not learn"),
+    "zeros by a product at the end": (
+        [(WHERE, "return states.gather(1, places)"),
+         (VECTORS, f"{VECTORS}\n    vectors = vectors * (starts >= 0)[:, :, None, None]")],
+        "0 · inf is NaN"),
+    "a word at position 0 left out": (
+        [("is_word = starts >= 0", "is_word = starts > 0")], "position 0 is taken for no word"),
+    "a row without words fails": (
+        [("is_word = starts >= 0",
+          "is_word = starts >= 0\n    if not is_word.any():\n        raise ValueError(starts)")],
+        "raised ValueError"),
+    "the encoder frozen below the top alone": (
+        [(VECTORS, VECTORS.replace("hidden_states[i].detach()",
+                                   "(hidden_states[i].detach() if i < len(hidden_states) - 1 "
+                                   "else hidden_states[i])"))],
+        "the encoder is not frozen"),
+    "float32 for the mix": (
+        [(SHARES, SHARES.replace("softmax(dim=0)", "softmax(dim=0, dtype=torch.float32)"))], None),
+    "the mean of the last four for a model of fewer": (
+        [(SUM, "return vectors.sum(dim=2) * (4 / len(read) if feature.endswith('4') else 1)")],
+        None),
 }  # fmt: skip

@@ -173,11 +173,14 @@ def forward_mistakes(x, weights, heads, mask):
 def test_the_numbers_of_the_page_come_out(student):
     x, weights, table = example()
     for heads, mask, out in table:
+        # These numbers do not tell a missing bias from a missing projection.
+        named = {name: wrong for name, wrong in forward_mistakes(x, weights, heads, mask).items()
+                 if "bias" not in name and "projection" not in name}  # fmt: skip
         checks.same(
             student.multi_head_forward(x, weights, heads, attention_mask=mask),
             np.array([out]),
             of=f"out for {heads} heads{'' if mask is None else ' and the mask [[1, 0]]'}",
-            mistakes=forward_mistakes(x, weights, heads, mask),
+            mistakes=named,
             tolerance=1e-4,
         )
     dout = np.zeros((1, 2, 4))

@@ -143,8 +143,9 @@ def both_are_right(student, inputs, *, dloss=0.7, of="", tolerance=None):
 
 def test_the_numbers_of_the_page_come_out(student):
     inputs = (np.array([[0.0, 0], [2, 0], [0, 5]]), np.array([0, 0, 0]), np.array([1.0, 1, 0]))
+    named = {name: wrong for name, wrong in loss_mistakes(*inputs).items() if not callable(wrong)}
     checks.same(student.masked_cross_entropy_forward(*inputs), 0.4100, of="the loss",
-                mistakes=loss_mistakes(*inputs), tolerance=1e-4)  # fmt: skip
+                mistakes=named, tolerance=1e-4)  # fmt: skip
     checks.same(
         student.masked_cross_entropy_backward(1.0, *inputs),
         np.array([[-0.25, 0.25], [-0.0596, 0.0596], [0, 0]]),

@@ -1,7 +1,7 @@
-"""BERT's optimiser: a schedule, one clip for all gradients, and Adam as the released code has it.
+"""BERT's optimizer: a schedule, one clip for all gradients, and Adam as in the released code.
 
-Weights and gradients are dicts of arrays under BERT's names. A state goes in and comes out: no
-function remembers anything, and none changes what it is given.
+Weights and gradients are dicts of arrays under the same names. The state is passed in and returned:
+no function keeps anything between calls, and none changes its arguments.
 """
 
 import math
@@ -14,14 +14,15 @@ Arrays = dict[str, Float[ndarray, "..."]]
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
-    """The rate of step 0, 1, 2, …: `peak` (step + 1) / `warmup_steps` during warm-up, then straight
-    down, from `peak` at step `warmup_steps` to 0 at step `total_steps`."""
+    """The rate of step 0, 1, 2, …: `peak` (step + 1) / `warmup_steps` during warm-up, then in a
+    straight line from `peak` at step `warmup_steps` to 0 at step `total_steps`."""
     raise NotImplementedError("write learning_rate")
 
 
 def clip_gradients(gradients: Arrays, max_norm: float) -> tuple[Arrays, float]:
-    """The gradients, all scaled by one factor if their norm together is above `max_norm`, and that
-    norm before. Gradients of a smaller norm stay as they are."""
+    """The gradients, and the norm of all of them together before the clip. If it is above
+    `max_norm`, all gradients are scaled by one factor to that norm; otherwise they stay as they
+    are."""
     raise NotImplementedError("write clip_gradients")
 
 
@@ -45,6 +46,6 @@ def adam_step(
     of the released code).
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  w ← w - lr (m / (√v + ε) + λ w); λ is 0 for
-    biases and layer norms. There is no bias correction.
+    biases and layer norms, which are recognized by their names. There is no bias correction.
     """
     raise NotImplementedError("write adam_step")

@@ -25,7 +25,7 @@ def adam_step(
         w, g, m, v = weights[name], gradients[name], state["m"][name], state["v"][name]
         v += (1 - beta2) * (g * g - v)
         m += (1 - beta1) * (g - m)
-        if not (name.endswith(".bias") or name.split(".")[-2] == "LayerNorm"):
+        if not name.endswith("bias") and name.find("LayerNorm") < 0:
             w *= 1 - learning_rate * weight_decay
         w -= learning_rate * m / (np.sqrt(v) + eps)
     return weights, state

@@ -20,7 +20,7 @@ def adam_step(
         next_m = np.multiply(beta1, m) + np.multiply(1.0 - beta1, grad)
         next_v = np.multiply(beta2, v) + np.multiply(1.0 - beta2, np.square(grad))
         update = next_m / (np.sqrt(next_v) + eps)
-        if not any(re.search(pattern, name) for pattern in ("LayerNorm", "layer_norm", "bias")):
+        if not any(re.search(pattern, name) for pattern in ("LayerNorm", "bias$")):
             update += weight_decay * param
         new_weights[name] = param - learning_rate * update
         new_state["m"][name], new_state["v"][name] = next_m, next_v

@@ -2,15 +2,16 @@
 
 WARM = "return peak * (step + 1) / warmup_steps"
 FALL = "return peak * (total_steps - step) / (total_steps - warmup_steps)"
-NORM = "norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))"
+NORM = "norm = math.sqrt(sum((g * g).sum() for g in gradients.values()))"
 SCALE = "scale = max_norm / norm if norm > max_norm else 1.0"
 CLIPPED = "return {name: g * scale for name, g in gradients.items()}, norm"
-START = 'return {kind: {n: np.zeros_like(w) for n, w in weights.items()} for kind in ("m", "v")}'
+START_M = '"m": {name: np.zeros_like(w) for name, w in weights.items()},'
+START_V = '"v": {name: np.zeros_like(w) for name, w in weights.items()},'
 M = 'm[name] = beta1 * state["m"][name] + (1 - beta1) * g'
 V = 'v[name] = beta2 * state["v"][name] + (1 - beta2) * g * g'
 UPDATE = "update = m[name] / (np.sqrt(v[name]) + eps)"
-DECAYS = "update = update + weight_decay * w"
-MOVE = "moved[name] = w - learning_rate * update"
+DECAYS = "decay = weight_decay if is_decayed(name) else 0.0"
+MOVE = "moved[name] = w - learning_rate * (update + decay * w)"
 IS_DECAYED = 'return not name.endswith("bias") and "LayerNorm" not in name'
 FIRST = "moved, m, v = {}, {}, {}"
 LAST = 'return moved, {"m": m, "v": v}'
@@ -28,14 +29,14 @@ WRONG = {
     "no root": ([(UPDATE, "update = m[name] / (v[name] + eps)")], "the root of v is missing"),
     "L2": (
         [("g = gradients[name]", "g = gradients[name] + weight_decay * w * is_decayed(name)"),
-         (DECAYS, "pass")],
+         (DECAYS, "decay = 0.0")],
         "the decay is added to the gradient (L2)"),
     "decay without the rate": (
-        [(DECAYS, "w = w - weight_decay * w")],
+        [(MOVE, "moved[name] = w - learning_rate * update - decay * w")],
         "the decay is not multiplied by the learning rate"),
-    "no decay": ([(DECAYS, "pass")], "there is no weight decay"),
+    "no decay": ([(DECAYS, "decay = 0.0")], "there is no weight decay"),
     "decay away from zero": (
-        [(DECAYS, DECAYS.replace("update +", "update -"))], "the sign of the decay"),
+        [(MOVE, MOVE.replace("update +", "update -"))], "the sign of the decay"),
     "all are decayed": ([(IS_DECAYED, "return True")], "biases and layer norms are decayed too"),
     "biases decayed": (
         [(IS_DECAYED, 'return "LayerNorm" not in name')], "biases are decayed too"),
@@ -49,7 +50,7 @@ WRONG = {
     "beta2 written in": ([(V, V.replace("beta2", "0.999"))], "beta2 is not used"),
     "eps written in": ([(UPDATE, UPDATE.replace("eps", "1e-6"))], "eps is not used"),
     "decay written in": (
-        [(DECAYS, DECAYS.replace("weight_decay", "0.01"))], "weight_decay is not used"),
+        [(DECAYS, DECAYS.replace("weight_decay if", "0.01 if"))], "weight_decay is not used"),
     "betas exchanged": (
         [(M, M.replace("beta1", "beta2")), (V, V.replace("beta2", "beta1"))],
         "the betas are exchanged"),
@@ -58,23 +59,23 @@ WRONG = {
     "state forgotten": (
         [(FIRST, f"{FIRST}\n    state = start_adam(weights)")],
         "the state of the step before is not used"),
-    "uphill": ([(MOVE, "moved[name] = w + learning_rate * update")], "uphill"),
+    "uphill": ([(MOVE, MOVE.replace("w -", "w +"))], "uphill"),
     "one state for all weights of a shape": (
         [(M, 'key = w.shape\n        previous = next(m[n] for n in m if m[n].shape == key) '
              'if any(a.shape == key for a in m.values()) else state["m"][name]\n'
              "        m[name] = beta1 * previous + (1 - beta1) * g")],
         "weights of the same shape share a state"),
     "weights moved in place": (
-        [(MOVE, "w -= learning_rate * update\n        moved[name] = w")],
+        [(MOVE, "w -= learning_rate * (update + decay * w)\n        moved[name] = w")],
         "changed its input in place"),
     "moments moved in place": (
         [(M, 'm[name] = state["m"][name]\n        m[name] *= beta1\n'
              "        m[name] += (1 - beta1) * g")],
         "changed its input in place"),
     "always float64": (
-        [(START, START.replace("np.zeros_like(w)", "np.zeros(w.shape)"))],
-        "the result is always float64"),
-    "moments start at one": ([(START, START.replace("zeros", "ones"))], None),
+        [(START_M, START_M.replace("np.zeros_like(w)", "np.zeros(w.shape)"))],
+        "the result is float64 for float32"),
+    "moments start at one": ([(START_V, START_V.replace("zeros", "ones"))], None),
     "each parameter clipped by itself": (
         [(CLIPPED, "return {n: g * min(1, max_norm / max(1e-300, np.sqrt((g * g).sum()))) "
                    "for n, g in gradients.items()}, norm")],
@@ -114,5 +115,51 @@ WRONG = {
     "no warm-up": (
         [(WARM, "return peak * (total_steps - step) / total_steps")], "there is no warm-up"),
     "fall a step early": (
-        [(FALL, FALL.replace("- step)", "- step - 1)"))], "a step late or early"),
+        [(FALL, FALL.replace("- step)", "- step - 1)"))], "the fall is a step early"),
+    "fall a step late": (
+        [(FALL, FALL.replace("- step)", "+ 1 - step)").replace("total_steps - w",
+                                                                "total_steps + 1 - w"))],
+        "the fall is a step late"),
+    "a warm-up of 0 is one of 1": (
+        [("if step < warmup_steps", "warmup_steps = max(1, warmup_steps)\n    if step < "
+          "warmup_steps")],
+        "a warm-up of 0 steps is taken for one of 1"),
+    "rates of at least a little": (
+        [(FALL, FALL.replace("return ", "return 1e-7 + "))], None),
+    "the last step has a rate above 0": (
+        [(FALL, FALL.replace("(total_steps - step)", "max(1, total_steps - step)"))], None),
+    "decay by the number of axes": (
+        [(IS_DECAYED, "return name not in VECTORS"), (FIRST, f"{FIRST}\n    VECTORS.clear()\n"
+          "    VECTORS.update(n for n, w in weights.items() if w.ndim < 2)"),
+         ("def is_decayed", "VECTORS = set()\n\n\ndef is_decayed")],
+        "the number of axes decides which weights are decayed"),
+    "bias anywhere in the name": (
+        [(IS_DECAYED, 'return "bias" not in name and "LayerNorm" not in name')],
+        '"bias" is looked for anywhere'),
+    "LayerNorm.weight at the end": (
+        [(IS_DECAYED, 'return not name.endswith(("bias", "LayerNorm.weight"))')],
+        "LayerNorm is looked for at the end"),
+    "decay of the weight after the step": (
+        [(MOVE, "moved[name] = w - learning_rate * update\n"
+                "        moved[name] = moved[name] - learning_rate * decay * moved[name]")],
+        "the decay is that of the weight after the step"),
+    "gradients by their order": (
+        [("for name, w in weights.items():\n        g = gradients[name]",
+          "for (name, w), g in zip(weights.items(), gradients.values(), strict=True):\n"
+          "        g = g.reshape(w.shape) if g.size == w.size else np.resize(g, w.shape)")],
+        "in the order of their dict"),
+    "the state of a global": (
+        [(FIRST, f'{FIRST}\n    if "m" not in KEPT or not any(a.any() for a in state["m"].values())'
+                 ':\n        KEPT.update(start_adam(weights))\n    state = KEPT'),
+         (LAST, f"KEPT.update(m=m, v=v)\n    {LAST}"),
+         ("def is_decayed", "KEPT = {}\n\n\ndef is_decayed")],
+        None),
+    "torch's very small number": (
+        [(SCALE, "scale = min(1.0, max_norm / (norm + 1e-8))")],
+        "something is added to the norm"),
+    "clipped from half of the norm on": (
+        [(SCALE, SCALE.replace("norm > max_norm", "2 * norm > max_norm"))],
+        "gradients are always scaled"),
+    "eps added before the root of the square": (
+        [(UPDATE, "update = m[name] / np.sqrt(v[name] + eps**2)")], None),
 }  # fmt: skip

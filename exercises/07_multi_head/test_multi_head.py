@@ -218,13 +218,16 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
         given = scale * x, weights, 3, mask
         out = student.multi_head_forward(*given)
         both = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
-        for name, values in (("the result", out), ("dx", both[0])):
-            checks.same(np.zeros_like(values), np.zeros_like(x), of=f"{name}: its shape and type")
+        checks.same(np.zeros_like(out), np.zeros_like(x), of="the result: its shape and type")
+        checks.same(np.zeros_like(both[0]), np.zeros_like(x), of="dx: its shape and type")
+        checks.that(type(both[1]) is dict, "dweights: expected a dict of the eight gradients")
+        tokens_are_finite = bool(np.isfinite(out[read]).all() and np.isfinite(both[0][read]).all())
+        for name, values in (("the result", out), ("dx", both[0]), *both[1].items()):
             checks.that(
                 bool(np.isfinite(values).all()),
                 f"{name} of x times {scale}, with a sentence of padding: "
                 f"{int((~np.isfinite(values)).sum())} numbers are not finite",
-                likely="0 / 0: a softmax over padding alone" if np.isfinite(values[read]).all()
+                likely="0 / 0: a softmax over padding alone" if tokens_are_finite
                 else "exp overflows: subtract the largest score of each row first"
                 if scale > 1 else "",
             )  # fmt: skip
@@ -304,9 +307,9 @@ def test_the_gradient_for_x_is_a_sum_of_three(student):
 
 @pytest.mark.weight(3)
 def test_every_weight_and_bias_has_its_gradient(student):
-    for sizes in SIZES:
+    for sizes, masked in [(sizes, masked) for sizes in SIZES for masked in (True, False)]:
         x, weights, dout, mask = inputs(sizes)
-        given = dout, x, weights, sizes[3], mask
+        given = dout, x, weights, sizes[3], mask if masked else None
         got = checks.parts(student.multi_head_backward(*given), "dx", "dweights")[1]
         right = run_back(*given)[1]
         if type(got) is not dict or got.keys() != right.keys():

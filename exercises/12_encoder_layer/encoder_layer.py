@@ -1,4 +1,4 @@
-"""One layer of BERT's encoder, as functions of tensors: autograd does the way back.
+"""One layer of BERT's encoder, as functions of tensors: autograd computes the gradients.
 
 `weights` carries the names that a layer has in a checkpoint of Hugging Face, each of the eight
 with `.weight` and `.bias`:
@@ -34,8 +34,8 @@ def self_attention(
     """softmax(Q Kᵀ / √head_dim) V in every head, the heads side by side again, before
     `attention.output.dense` (Vaswani et al. 2017, equation 1).
 
-    No query looks at a key whose `attention_mask` is 0. In training, shares are struck out with
-    probability `attention_dropout`.
+    No query looks at a key whose `attention_mask` is 0. In training, each attention weight is set
+    to 0 with probability `attention_dropout`, independently of the others.
     """
     raise NotImplementedError("write self_attention")
 
@@ -51,6 +51,6 @@ def encoder_layer(
     attention_dropout: float = 0.1,
     training: bool = False,
 ) -> States:
-    """Tokens exchange information, then each is worked on by itself: x = LN(x + dropout(part(x))),
-    twice. With `training` False nothing is struck out."""
+    """Tokens exchange information, then each is transformed by itself: x = LN(x +
+    dropout(part(x))), twice. With `training` False there is no dropout."""
     raise NotImplementedError("write encoder_layer")

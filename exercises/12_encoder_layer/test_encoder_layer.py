@@ -89,17 +89,20 @@ def attention_mistakes(x, mask, weights, heads):
         "the mask is not used: padding is looked at": {"visible": everything},
         "the mask hides queries, not keys: it belongs on the last axis of the scores": {
             "visible": mask[:, None, :, None].bool()},
-        "the mask is turned about: 1 is a token, 0 is padding": {
+        "the mask is inverted: 1 is a token, 0 is padding": {
             "visible": ~mask[:, None, None, :].bool()},
         "the mask itself is added to the scores: padding must get the lowest number there is": {
             "visible": everything, "added": mask[:, None, None, :].to(x.dtype)},
-        "padding is struck out after the softmax: the other shares no longer add up to 1": {
+        "padding is set to 0 after the softmax: the other weights no longer add up to 1": {
             "visible": everything, "seen": mask[:, None, None, :]},
+        "a causal mask, as GPT has it: a token of BERT sees both sides": {
+            "visible": mask[:, None, None, :].bool() & torch.ones(
+                mask.shape[1], mask.shape[1], dtype=torch.bool).tril()},
         "the scores are not divided by √head_dim": {"scale": 1.0},
         "the scores are divided by √hidden: it is √head_dim, the width of one head": {
             "scale": math.sqrt(hidden)},
         "the scores are divided by head_dim: its root is missing": {"scale": hidden / heads},
-        "the softmax runs over the queries: each query's shares of the keys add up to 1": {
+        "the softmax runs over the queries: the weights of each query must add up to 1": {
             "axis": -2},
         "the heads are cut without a transpose: a reshape mixes tokens into heads": {
             "transpose": False, "back": False},
@@ -141,6 +144,10 @@ def wrong_norm(x, weights, name, eps, *, unbiased=False, outside=False):
         f"{name}.bias"]  # fmt: skip
 
 
+def norm_with_its_own_eps(x, weights, name, eps, *, at, own):
+    return norm(x, weights, name, own if name == at else eps)
+
+
 def layer_mistakes(x, mask, weights, heads, eps=1e-12):
     def wrong(**changes):
         return wrong_layer(x, mask, weights, heads, **{"eps": eps} | changes)
@@ -152,6 +159,10 @@ def layer_mistakes(x, mask, weights, heads, eps=1e-12):
         "a layer norm with eps outside the root": wrong(norm=partial(wrong_norm, outside=True)),
         "eps is not used: F.layer_norm takes 1e-5 unless it is told": wrong(eps=1e-5),
         "eps is not used: 1e-12 is written in": wrong(eps=1e-12),
+        **{f"eps is not used in {name}: it is {other:g} there": wrong(
+            norm=partial(norm_with_its_own_eps, at=name, own=other))
+           for name in ("attention.output.LayerNorm", "output.LayerNorm")
+           for other in (1e-5, 1e-12)},
         "the first residual is missing: LN(x + attention)": wrong(residuals=(0, 1)),
         "the second residual is missing: LN(x + feed-forward)": wrong(residuals=(1, 0)),
         "both residuals are missing": wrong(residuals=(0, 0)),
@@ -200,10 +211,13 @@ def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
     x, mask, weights, heads = case(3, 6, 8, 2)
     mask[2] = 0
     seen, expected = mask.bool(), layer_of(x, mask, weights, heads)
-    for of, states, named in [
+    for of, states, named in [  # scores at padding from about 1 up to 1e12
         ("the states of the tokens", x, {}),
-        ("the states of the tokens after the padding was changed", x - 50 * (1 - mask[:, :, None]),
-         {"what stands at padding changes the other tokens": lambda out: True}),
+        *[(f"the states of the tokens after the padding was multiplied by {factor:g}",
+           x * torch.where(seen[:, :, None], 1.0, factor),
+           {"what stands at padding changes the other tokens: its score must become -inf or the "
+            "lowest finite number, not a number that is added": lambda out: True})
+          for factor in (-50.0, 1e4, 1e11)],
     ]:  # fmt: skip
         out = student.encoder_layer(states, mask, weights, heads=heads)
         checks.same(out.isfinite(), torch.ones_like(out).bool(), of="which states are finite",
@@ -235,6 +249,14 @@ def test_the_gradient_reaches_every_parameter(student):
         checks.same(out, layer_of(*given), of="the states, on the way to the gradients")
         checks.same(found, gradients_of(*given, upstream), of="the gradient",
                     mistakes={f"part of the graph is cut: {cut}": lambda out: True})  # fmt: skip
+        _, found = student.encoder_layer.grad(
+            x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
+            hidden_dropout=0.1, attention_dropout=0.1, training=True,
+        )  # fmt: skip
+        lost = [name for name, gradient in {"x": found["x"], **found["weights"]}.items()
+                if gradient is None or not gradient.any()]  # fmt: skip
+        checks.that(not lost, f"in training no gradient reaches {', '.join(lost)}",
+                    likely=f"the graph is cut in training: {cut}")  # fmt: skip
 
 
 def gradients_of(x, mask, weights, heads, upstream):
@@ -253,7 +275,7 @@ def test_dropout_is_off_unless_training(student):
         {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True},
     ):
         again = student.encoder_layer(x, mask, weights, heads=heads, **settings)
-        likely = "dropout strikes out in evaluation: F.dropout(x, p) has training=True"
+        likely = "there is dropout in evaluation: F.dropout(x, p) has training=True"
         if settings.get("training"):
             likely = "the probabilities of dropout are not used"
         checks.same(
@@ -263,41 +285,27 @@ def test_dropout_is_off_unless_training(student):
         )  # fmt: skip
 
 
-@pytest.mark.weight(2)
-def test_in_training_the_output_of_each_half_is_struck_out_and_the_residual_is_not(student):
-    for half in ("attention.output", "output"):
-        for p in (0.25, 0.6):
-            x, _, weights, heads = case(16, 50, 64, 2, seed=8)
-            weights = {name: torch.zeros_like(w) for name, w in weights.items()}
-            weights |= {name: w + 1 for name, w in weights.items() if "LayerNorm.weight" in name}
-            weights[f"{half}.dense.bias"][1::2] = 3.0  # added to every second number of a state
-            out = student.encoder_layer(
-                x, torch.ones(16, 50, dtype=torch.int64), weights, heads=heads,
-                hidden_dropout=p, attention_dropout=0.0, training=True,
-            )  # fmt: skip
-            checks.same(out * 0, x * 0, of="the states (their shape and type)")
-            residual = x if half == "attention.output" else F.layer_norm(x, (64,), eps=1e-12)
-            added, misfit = added_before_the_norm(out, residual)
-            where = f"after {half}.dense, with hidden_dropout={p}"
-            checks.that(misfit < 1e-6, f"{where}: the residual was changed too",
-                        likely="dropout after the sum or after the norm: it belongs on what the "
-                               "dense layer gives, before the sum")  # fmt: skip
-            struck = added.abs() < 1e-6
-            checks.share(int(struck.sum()), struck.numel(), p,
-                         of=f"the share of numbers struck out {where}",
-                         mistakes={"there is no dropout here in training": 0.0,
-                                   "hidden_dropout is the share that is struck out, not kept":
-                                   1 - p, "0.1 is written in": 0.1,
-                                   "dropout is applied twice": 1 - (1 - p) ** 2})  # fmt: skip
-            checks.same(added[~struck], torch.full_like(added[~struck], 3 / (1 - p)),
-                        of=f"what stays of a 3 {where}", tolerance=1e-6,
-                        mistakes={"what stays must grow by 1 / (1 - p), so that the mean stays":
-                                  lambda out: bool((out < 3.1).all())})  # fmt: skip
+def one_half(half, x, mask, weights, heads):
+    """Weights of a layer of which only one half adds something, and that to the odd numbers of a
+    state alone; what it adds to what."""
+    other = {"attention.output": "output", "output": "attention.output"}[half]
+    weights = {name: w.clone() for name, w in weights.items()}
+    for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+        weights[f"{name}.weight"].fill_(1.0)
+        weights[f"{name}.bias"].zero_()
+    for kind in ("weight", "bias"):
+        weights[f"{other}.dense.{kind}"].zero_()
+        weights[f"{half}.dense.{kind}"][::2] = 0.0
+    if half == "attention.output":
+        return weights, x, dense(attention_of(x, mask, weights, heads), weights, f"{half}.dense")
+    residual = F.layer_norm(x, x.shape[-1:], eps=1e-12)
+    wide = F.gelu(dense(residual, weights, "intermediate.dense"))
+    return weights, residual, dense(wide, weights, f"{half}.dense")
 
 
 def added_before_the_norm(out, residual):
-    """What was added to the odd numbers of each state before it was normalised, given that the even
-    ones are the residual, but for the norm's scale and shift; and how ill that fits."""
+    """What was added to the odd numbers of each state before it was normalized, given that the even
+    ones are the residual, up to the norm's scale and shift; and how ill that fits."""
     known, seen = residual[..., ::2], out[..., ::2]
     centred = known - known.mean(-1, keepdim=True)
     scale = (seen * centred).sum(-1, keepdim=True) / (centred**2).sum(-1, keepdim=True)
@@ -306,40 +314,210 @@ def added_before_the_norm(out, residual):
     return (out[..., 1::2] - shift) / scale - residual[..., 1::2], misfit
 
 
-@pytest.mark.weight(2)
-def test_in_training_shares_of_attention_are_struck_out(student):
-    x, _, weights, _ = case(13_000, 1, 4, 2, seed=9)
-    mask = torch.ones(13_000, 1, dtype=torch.int64)
-    values = attention_of(x, mask, weights, 2)  # one key: its share is 1
+def check_without_dropout(student, *given):
+    """Only where the layer is right without dropout can dropout be told from other mistakes."""
+    x, mask, weights, heads = given
+    checks.same(student.encoder_layer(x, mask, weights, heads=heads), layer_of(*given),
+                of="the states after the layer without dropout", mistakes=layer_mistakes(*given)
+                )  # fmt: skip
+
+
+def check_dropout(ratio, p, argument, where):
+    """`ratio` is what came, divided by what would come without dropout."""
+    dropped, grown = ratio.abs() < 1e-6, 1 / (1 - p)
+    kept = ratio[~dropped]
+    factors = kept.sort().values
+    is_one = bool(len(factors) and factors[-1] - factors[0] < 1e-5)
+    checks.that(not is_one or dropped.any() or abs(factors[0] - 1) > 1e-5,
+                f"{where}, with {argument}={p}: nothing was set to 0",
+                likely="there is no dropout here in training")  # fmt: skip
+    likely = {"what stays must be multiplied by 1 / (1 - p), so that the mean stays": 1.0,
+              f"{argument} is the probability of a 0: here it is that of staying": 1 / p,
+              f"{argument} is not used: 0.1 is written in": 1 / 0.9,
+              "dropout is applied twice": grown**2}  # fmt: skip
+    elsewhere = "numbers before this place were set to 0: dropout belongs here, and nowhere else"
+    checks.same(kept, torch.full_like(kept, grown), tolerance=1e-5,
+                of=f"{where}, with {argument}={p}: what stays, divided by what it was",
+                mistakes={name: torch.full_like(kept, factor) for name, factor in likely.items()}
+                | {elsewhere: lambda out: not is_one})  # fmt: skip
+    checks.share(int(dropped.sum()), dropped.numel(), p,
+                 of=f"{where}, with {argument}={p}: the share of numbers set to 0")  # fmt: skip
+
+
+def check_independence(dropped, p, axes, where):
+    """Each number must be drawn by itself: along each axis, the share of pairs of 0 must be p²."""
+    lines = {name: dropped.movedim(axis, -1) for axis, name in enumerate(axes)}
+    for name, line in lines.items():
+        checks.that(bool((line != line[..., :1]).any()), f"{where}: all {name} are 0, or none",
+                    likely=f"one draw decides for all {name}")  # fmt: skip
+    for name, line in lines.items():
+        pairs = line[..., : line.shape[-1] // 2 * 2].reshape(-1, 2)
+        checks.share(int(pairs.all(1).sum()), len(pairs), p**2,
+                     of=f"{where}: how often two neighbors along the axis of the {name} are both 0"
+                     )  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_in_training_dropout_is_on_what_each_half_adds_and_nowhere_else(student):
+    for half in ("attention.output", "output"):
+        for p in (0.25, 0.6):
+            x, mask, weights, heads = case(32, 25, 64, 2, seed=8)
+            weights, residual, expected = one_half(half, x, mask, weights, heads)
+            check_without_dropout(student, x, mask, weights, heads)
+            out = student.encoder_layer(x, mask, weights, heads=heads, hidden_dropout=p,
+                                        attention_dropout=0.0, training=True)  # fmt: skip
+            checks.same(out * 0, x * 0, of="the states (their shape and type)")
+            added, misfit = added_before_the_norm(out, residual)
+            where = f"what {half}.dense gives"
+            checks.that(misfit < 1e-6,
+                        f"{where}, with hidden_dropout={p}: the residual was changed too",
+                        likely="dropout after the sum or after the norm: it belongs on what the "
+                               "dense layer gives, before the sum")  # fmt: skip
+            expected = expected[..., 1::2]
+            clear = expected.abs() > 1e-3
+            check_dropout((added / expected)[clear], p, "hidden_dropout", where)
+            check_independence(added.abs() < 1e-6, p, ("rows", "tokens", "numbers"), where)
+
+
+@pytest.mark.weight(3)
+def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(student):
+    batch, seq, heads, size = 300, 7, 2, 8
+    x, _, weights, _ = case(batch, seq, heads * size, heads, seed=9)
+    for role in ("query", "key"):  # so that no attention weight is nearly 0
+        weights[f"attention.self.{role}.weight"] *= 0.1
+        weights[f"attention.self.{role}.bias"] *= 0.1
+    mask = torch.ones(batch, seq, dtype=torch.int64)
+    values = dense(x, weights, "attention.self.value").unflatten(-1, (heads, size)).transpose(1, 2)
+    values_back = torch.linalg.pinv(values)
+
+    def weights_of(context):
+        """The attention weights of a context; how far it is from a sum of values."""
+        context = context.unflatten(-1, (heads, size)).transpose(1, 2)
+        found = context @ values_back
+        return found, (found @ values - context).abs().max().item()
+
+    context = attention_of(x, mask, weights, heads)
+    right, _ = weights_of(context)
+    checks.same(student.self_attention(x, mask, weights, heads=heads), context,
+                of="the gathered values without dropout",
+                mistakes=attention_mistakes(x, mask, weights, heads))  # fmt: skip
     for p in (0.3, 0.6):
-        out = student.self_attention(x, mask, weights, heads=2, attention_dropout=p, training=True)
-        checks.same(out * 0, x * 0, of="the gathered values (their shape and type)")
-        ratio = (out / values).view(13_000, 2, 2)
-        checks.same(ratio[..., 0], ratio[..., 1], of="the numbers of a head, struck out together",
-                    mistakes={"dropout strikes out numbers of the values: it belongs on the shares":
-                              lambda out: True}, tolerance=1e-6)  # fmt: skip
-        struck = ratio[..., 0].abs() < 1e-6
-        checks.share(int(struck.sum()), struck.numel(), p, of="the share of shares struck out",
-                     mistakes={"there is no dropout of the shares in training": 0.0,
-                               "attention_dropout is the share that is struck out, not kept":
-                               1 - p, "0.1 is written in": 0.1})  # fmt: skip
-        kept = ratio[..., 0][~struck]
-        checks.same(kept, torch.full_like(kept, 1 / (1 - p)), of="what stays of a share of 1",
-                    mistakes={"what stays must grow by 1 / (1 - p), so that the mean stays":
-                              lambda out: bool((out < 1.01).all())}, tolerance=1e-6)  # fmt: skip
+        out = student.self_attention(
+            x, mask, weights, heads=heads, attention_dropout=p, training=True
+        )
+        checks.same(out * 0, x * 0, of="the context (its shape and type)")
+        found, misfit = weights_of(out)
+        where = "the attention weights"
+        checks.that(misfit < 1e-6,
+                    f"with attention_dropout={p} the context is no weighted sum of the values",
+                    likely="dropout sets numbers of the values or of the context to 0: it belongs "
+                           "on the attention weights, after the softmax")  # fmt: skip
+        check_dropout(found / right, p, "attention_dropout", where)
+        check_independence(
+            (found / right).abs() < 1e-6, p, ("rows", "heads", "queries", "keys"), where
+        )
 
 
-def test_the_layer_hands_its_dropout_on_to_the_attention(student):
+def test_the_layer_passes_its_dropout_to_the_attention(student):
     x, mask, weights, heads = case(3, 6, 8, 2)
     given = dict(heads=heads, hidden_dropout=0.0, training=True)
     checks.same(student.encoder_layer(x, mask, weights, attention_dropout=0.0, **given),
                 layer_of(x, mask, weights, heads), of="the states after the layer, with "
                 "attention_dropout=0 and hidden_dropout=0 in training")  # fmt: skip
-    out = student.encoder_layer(x, mask, weights, attention_dropout=0.9, **given)
-    checks.that(not torch.allclose(out, layer_of(x, mask, weights, heads)),
-                "with attention_dropout=0.9 in training the layer gives what it gives without",
-                likely="attention_dropout or training is not handed on to self_attention"
+    x, mask, weights, _ = case(40, 1, 64, 1, seed=10)  # one key: its weight is 1
+    weights, residual, expected = one_half("attention.output", x, mask, weights, 1)
+    expected = expected - weights["attention.output.dense.bias"]
+    weights["attention.output.dense.bias"].zero_()
+    check_without_dropout(student, x, mask, weights, 1)
+    for p in (0.5, None):
+        settings = {} if p is None else {"attention_dropout": p}
+        out = student.encoder_layer(x, mask, weights, heads=1, hidden_dropout=0.0, training=True,
+                                    **settings)  # fmt: skip
+        checks.same(out * 0, x * 0, of="the states (their shape and type)")
+        added, _ = added_before_the_norm(out, residual)
+        ratio = (added / expected[..., 1::2]).median(-1).values
+        factor = float(ratio.max())
+        checks.same(factor, 1 / (1 - (0.1 if p is None else p)), tolerance=1e-6,
+                    of="the largest factor of an attention weight in training, with "
+                       + (f"attention_dropout={p}" if p else "the attention_dropout of the "
+                                                             "signature, 0.1"),
+                    mistakes={"attention_dropout or training is not passed to self_attention": 1.0,
+                              "attention_dropout is not passed to self_attention, which takes its "
+                              "own 0.1": 1 / 0.9})  # fmt: skip
+
+
+def test_without_probabilities_dropout_is_a_tenth(student):
+    x, mask, weights, heads = case(40, 1, 64, 1, seed=10)
+    check_without_dropout(student, x, mask, weights, heads)
+    context = student.self_attention(x, mask, weights, heads=heads, training=True)
+    expected = attention_of(x, mask, weights, heads)
+    checks.same(context * 0, expected * 0, of="the context (its shape and type)")
+    ratio = context / expected
+    kept = ratio[ratio.abs() > 1e-6]
+    checks.same(kept, torch.full_like(kept, 1 / 0.9), tolerance=1e-6,
+                of="what stays of an attention weight of 1, divided by 1, with the "
+                   "attention_dropout of the signature, 0.1")  # fmt: skip
+    weights, residual, expected = one_half("output", x, mask, weights, heads)
+    check_without_dropout(student, x, mask, weights, heads)
+    out = student.encoder_layer(x, mask, weights, heads=heads, training=True)
+    checks.same(out * 0, x * 0, of="the states (their shape and type)")
+    ratio = added_before_the_norm(out, residual)[0] / expected[..., 1::2]
+    kept = ratio[(ratio.abs() > 1e-6) & (expected[..., 1::2].abs() > 1e-3)]
+    checks.same(kept, torch.full_like(kept, 1 / 0.9), tolerance=1e-5,
+                of="what stays of the numbers of output.dense, divided by what they were, with the "
+                   "hidden_dropout of the signature, 0.1")  # fmt: skip
+
+
+def test_dropout_draws_from_the_global_generator_of_torch(student):
+    x, mask, weights, heads = case(3, 6, 8, 2)
+    for name, function in (("attention", student.self_attention), ("layer", student.encoder_layer)):
+        first, again, other = (
+            function.trace(x, mask, weights, heads=heads, training=True, global_seed=seed,
+                           attention_dropout=0.5).value for seed in (1, 1, 2)
+        )  # fmt: skip
+        checks.same(again, first, of=f"the {name} in training after the same torch.manual_seed",
+                    mistakes={"dropout draws from another generator than torch's global one":
+                              lambda out: True})  # fmt: skip
+        checks.that(not torch.equal(first, other),
+                    f"after torch.manual_seed(1) and (2) the {name} in training gives the same",
+                    likely="there is no dropout in training, or it has a seed of its own"
+                    )  # fmt: skip
+
+
+def test_equal_numbers_show_the_eps_of_the_signature(student):
+    """The variance of a state of equal numbers is 0: only eps keeps the norm from dividing by 0."""
+    x, mask, weights, heads = case(2, 3, 8, 2)
+    weights = {name: w if "LayerNorm" in name else torch.zeros_like(w)
+               for name, w in weights.items()}  # fmt: skip
+    x = torch.ones_like(x)
+    weights["attention.output.LayerNorm.weight"].fill_(1.0)
+    weights["attention.output.LayerNorm.bias"].fill_(2.0)
+    expected = weights["output.LayerNorm.bias"].expand_as(x)
+    checks.same(student.encoder_layer(x, mask, weights, heads=heads), expected,
+                of="the states after the layer, where all numbers of a state are equal",
+                mistakes={"0 / 0: there is no eps": lambda out: bool(out.isnan().any())}
                 )  # fmt: skip
+
+
+def test_the_example_of_the_page(student):
+    x = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+    weights = {}
+    for name in ("attention.self.query", "attention.self.key", "attention.self.value",
+                 "attention.output.dense", "intermediate.dense", "output.dense"):  # fmt: skip
+        weights |= {f"{name}.weight": torch.eye(2), f"{name}.bias": torch.zeros(2)}
+    for name in ("attention.output.LayerNorm", "output.LayerNorm"):
+        weights |= {f"{name}.weight": torch.ones(2), f"{name}.bias": torch.zeros(2)}
+    for mask, context, states in [
+        ([[1, 1]], [[[0.6698, 0.3302], [0.3302, 0.6698]]], [[[1, -1], [-1, 1]]]),
+        ([[1, 0]], [[[1, 0], [1, 0]]], [[[1, -1], [0, 0]]]),
+    ]:
+        given = (x, torch.tensor(mask), weights)
+        checks.same(student.self_attention(*given, heads=1), torch.tensor(context, dtype=x.dtype),
+                    of=f"self_attention in the example with the mask {mask}", tolerance=1e-4,
+                    mistakes=attention_mistakes(*given, 1))  # fmt: skip
+        checks.same(student.encoder_layer(*given, heads=1), torch.tensor(states, dtype=x.dtype),
+                    of=f"encoder_layer in the example with the mask {mask}", tolerance=1e-4,
+                    mistakes=layer_mistakes(*given, 1))  # fmt: skip
 
 
 def test_any_type_any_size_and_gaps_in_memory_are_fine(student):

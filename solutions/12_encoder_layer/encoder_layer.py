@@ -1,4 +1,4 @@
-"""One layer of BERT's encoder, as functions of tensors: autograd does the way back.
+"""One layer of BERT's encoder, as functions of tensors: autograd computes the gradients.
 
 `weights` carries the names that a layer has in a checkpoint of Hugging Face, each of the eight
 with `.weight` and `.bias`:
@@ -34,25 +34,25 @@ def self_attention(
     """softmax(Q Kᵀ / √head_dim) V in every head, the heads side by side again, before
     `attention.output.dense` (Vaswani et al. 2017, equation 1).
 
-    No query looks at a key whose `attention_mask` is 0. In training, shares are struck out with
-    probability `attention_dropout`.
+    No query looks at a key whose `attention_mask` is 0. In training, each attention weight is set
+    to 0 with probability `attention_dropout`, independently of the others.
     """
     # begin solution
     query, key, value = (
         # (batch, seq, hidden) → (batch, heads, seq, head_dim): the heads come before the tokens, so
         # that the matrix product below compares tokens. A plain reshape to that shape would cut the
         # numbers in the order in which they lie, and mix tokens into heads.
-        dense(x, weights, f"attention.self.{role}").unflatten(-1, (heads, -1)).transpose(1, 2)
+        dense(x, weights, f"attention.self.{role}").unflatten(-1, (heads, -1)).permute(0, 2, 1, 3)
         for role in ("query", "key", "value")
     )
-    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])  # [..., query, key]
+    scores = query @ key.mT / math.sqrt(query.shape[-1])  # [..., query, key]
     # The mask is about keys, the last axis, and is the same for every head and query. The lowest
     # finite number, not -inf: a row that is all padding would become NaN.
     is_padding = attention_mask[:, None, None, :] == 0
     scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)
-    # F.dropout strikes out by default (training=True): whether, it must be told.
-    shares = F.dropout(scores.softmax(dim=-1), attention_dropout, training)
-    return (shares @ value).transpose(1, 2).flatten(2)
+    # F.dropout is on by default (training=True), so it must be told whether we train.
+    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)
+    return (weighting @ value).permute(0, 2, 1, 3).flatten(2)
     # end solution
 
 
@@ -67,8 +67,8 @@ def encoder_layer(
     attention_dropout: float = 0.1,
     training: bool = False,
 ) -> States:
-    """Tokens exchange information, then each is worked on by itself: x = LN(x + dropout(part(x))),
-    twice. With `training` False nothing is struck out."""
+    """Tokens exchange information, then each is transformed by itself: x = LN(x +
+    dropout(part(x))), twice. With `training` False there is no dropout."""
     # begin solution
     context = self_attention(
         x, attention_mask, weights,

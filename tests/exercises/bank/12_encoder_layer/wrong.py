@@ -1,11 +1,11 @@
 """Wrong answers to 12_encoder_layer, as edits of the solution, and the words that name each."""
 
-SPLIT = ".unflatten(-1, (heads, -1)).transpose(1, 2)"
+SPLIT = ".unflatten(-1, (heads, -1)).permute(0, 2, 1, 3)"
 SCALE = "/ math.sqrt(query.shape[-1])"
 PADDING = "is_padding = attention_mask[:, None, None, :] == 0"
 FILL = "scores = scores.masked_fill(is_padding, torch.finfo(scores.dtype).min)"
-SHARES = "shares = F.dropout(scores.softmax(dim=-1), attention_dropout, training)"
-MERGE = "return (shares @ value).transpose(1, 2).flatten(2)"
+SHARES = "weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)"
+MERGE = "return (weighting @ value).permute(0, 2, 1, 3).flatten(2)"
 CONTEXT = "heads=heads, attention_dropout=attention_dropout, training=training,"
 DROP = 'dense(context, weights, "attention.output.dense"), hidden_dropout, training'
 FIRST = 'x = norm(x + attended, weights, "attention.output.LayerNorm", eps)'
@@ -22,15 +22,16 @@ WRONG = {
     "mask on the queries": (
         [(PADDING, "is_padding = attention_mask[:, None, :, None] == 0")],
         "the mask hides queries, not keys"),
-    "mask turned about": ([(PADDING, PADDING.replace("== 0", "== 1"))], "turned about"),
+    "mask turned about": ([(PADDING, PADDING.replace("== 0", "== 1"))], "the mask is inverted"),
     "mask added as it is": (
         [(FILL, "scores = scores + attention_mask[:, None, None, :]")],
         "the mask itself is added"),
     "-inf": ([(FILL, "scores = scores.masked_fill(is_padding, -math.inf)")],
              "a softmax of nothing but -inf is NaN"),
     "shares of padding set to 0 after the softmax": (
-        [(FILL, "pass"), (SHARES, f"{SHARES}\n    shares = shares.masked_fill(is_padding, 0)")],
-        "padding is struck out after the softmax"),
+        [(FILL, "pass"),
+         (SHARES, f"{SHARES}\n    weighting = weighting.masked_fill(is_padding, 0)")],
+        "padding is set to 0 after the softmax"),
     "no scale": ([(SCALE, "/ 1.0")], "the scores are not divided"),
     "scale of the whole width": (
         [(SCALE, "/ math.sqrt(x.shape[-1])")], "the scores are divided by √hidden"),
@@ -40,13 +41,13 @@ WRONG = {
         "the softmax runs over the queries"),
     "heads by a reshape": (
         [(SPLIT, ".reshape(x.shape[0], heads, x.shape[1], -1)"), (MERGE,
-         "return (shares @ value).reshape(x.shape)")],
+         "return (weighting @ value).reshape(x.shape)")],
         "a reshape mixes tokens into heads"),
     "heads merged by a reshape": (
-        [(MERGE, "return (shares @ value).reshape(x.shape)")],
+        [(MERGE, "return (weighting @ value).reshape(x.shape)")],
         "the heads are put together without a transpose"),
-    "one head": ([(SPLIT, ".unflatten(-1, (1, -1)).transpose(1, 2)")], "heads is not used"),
-    "two heads written in": ([(SPLIT, ".unflatten(-1, (2, -1)).transpose(1, 2)")], None),
+    "one head": ([(SPLIT, ".unflatten(-1, (1, -1)).permute(0, 2, 1, 3)")], "heads is not used"),
+    "two heads written in": ([(SPLIT, ".unflatten(-1, (2, -1)).permute(0, 2, 1, 3)")], None),
     "query and key exchanged": (
         [('for role in ("query", "key", "value")', 'for role in ("key", "query", "value")')],
         "query and key are exchanged"),
@@ -105,8 +106,8 @@ WRONG = {
     "no dropout of the second half": (
         [(WORKED, 'worked = dense(wide, weights, "output.dense")')],
         "there is no dropout here in training"),
-    "no dropout of the shares": ([(SHARES, "shares = scores.softmax(dim=-1)")],
-                                 "there is no dropout of the shares in training"),
+    "no dropout of the shares": ([(SHARES, "weighting = scores.softmax(dim=-1)")],
+                                 "there is no dropout here in training"),
     "dropout of the sum": (
         [(DROP, DROP.replace("hidden_dropout", "0.0")),
          (FIRST, "x = F.dropout(x + attended, hidden_dropout, training)\n"
@@ -118,10 +119,10 @@ WRONG = {
                 "hidden_dropout, training)")],
         "dropout after the sum or after the norm"),
     "dropout of the values": (
-        [(SHARES, "shares = scores.softmax(dim=-1)"),
-         (MERGE, "context = (shares @ value).transpose(1, 2).flatten(2)\n"
+        [(SHARES, "weighting = scores.softmax(dim=-1)"),
+         (MERGE, "context = (weighting @ value).transpose(1, 2).flatten(2)\n"
                  "    return F.dropout(context, attention_dropout, training)")],
-        "dropout strikes out numbers of the values"),
+        "dropout sets numbers of the values or of the context to 0"),
     "dropout written in": (
         [(DROP, DROP.replace("hidden_dropout", "0.1")),
          (WORKED, WORKED.replace("hidden_dropout", "0.1"))],
@@ -129,13 +130,78 @@ WRONG = {
     "dropout as the share that is kept": (
         [(DROP, DROP.replace("hidden_dropout", "1 - hidden_dropout if training else 0.0")),
          (WORKED, WORKED.replace("hidden_dropout", "1 - hidden_dropout if training else 0.0"))],
-        "the share that is struck out, not kept"),
+        "here it is that of staying"),
     "dropout without growing": (
         [(WORKED, WORKED + "\n    worked = worked * (1 - hidden_dropout if training else 1)")],
-        "what stays must grow"),
+        "what stays must be multiplied"),
     "dropout of the shares not handed on": (
         [(CONTEXT, "heads=heads, attention_dropout=attention_dropout,")],
-        "is not handed on to self_attention"),
+        "is not passed to self_attention"),
+    "one mask of dropout for all queries": (
+        [(SHARES, "weighting = scores.softmax(dim=-1)\n"
+                  "    weighting = weighting * F.dropout(torch.ones_like(weighting[:, :, :1]), "
+                  "attention_dropout, training)")],
+        "one draw decides for all queries"),
+    "one mask of dropout for all heads": (
+        [(SHARES, "weighting = scores.softmax(dim=-1)\n"
+                  "    weighting = weighting * F.dropout(torch.ones_like(weighting[:, :1]), "
+                  "attention_dropout, training)")],
+        "one draw decides for all heads"),
+    "whole tokens dropped": (
+        [(WORKED, 'worked = dense(wide, weights, "output.dense")\n'
+                  "    worked = worked * F.dropout(torch.ones_like(worked[..., :1]), "
+                  "hidden_dropout, training)")],
+        "one draw decides for all numbers"),
+    "one mask of dropout for the batch": (
+        [(WORKED, 'worked = dense(wide, weights, "output.dense")\n'
+                  "    worked = worked * F.dropout(torch.ones_like(worked[:1]), "
+                  "hidden_dropout, training)")],
+        "one draw decides for all rows"),
+    "dropout after the GELU": (
+        [(GELU, f"{GELU}\n    wide = F.dropout(wide, hidden_dropout, training)")],
+        "dropout belongs here, and nowhere else"),
+    "dropout of the context": (
+        [(DROP, DROP.replace("context,", "F.dropout(context, hidden_dropout, training),"))],
+        "dropout belongs here, and nowhere else"),
+    "dropout of what the attention reads": (
+        [(START, "context = self_attention(\n        F.dropout(x, hidden_dropout, training),")],
+        "dropout belongs here, and nowhere else"),
+    "dropout of the queries": (
+        [("scores = query @", "query = F.dropout(query, attention_dropout, training)\n"
+                              "    scores = query @")],
+        "dropout belongs here, and nowhere else"),
+    "dropout before the softmax": (
+        [(SHARES, "weighting = F.dropout(scores, attention_dropout, training).softmax(dim=-1)")],
+        "dropout belongs here, and nowhere else"),
+    "dropout with its own seed": (
+        [(START, "torch.manual_seed(0)\n    " + START)], "torch.manual_seed"),
+    "dropout of numpy": (
+        [(WORKED, 'worked = dense(wide, weights, "output.dense")\n'
+                  "    if training:\n"
+                  "        import numpy as np\n"
+                  "        kept = np.random.default_rng().random(worked.shape) >= hidden_dropout\n"
+                  "        worked = worked * torch.from_numpy(kept) / (1 - hidden_dropout)")],
+        "another generator than torch's global one"),
+    "dropout cuts the graph in training": (
+        [(WORKED, f"{WORKED}\n    worked = worked.detach() if training else worked")],
+        "the graph is cut in training"),
+    "-10,000 added at padding": (
+        [(FILL, "scores = scores - 10000.0 * is_padding")], "what stands at padding changes"),
+    "-1e9 added at padding": (
+        [(FILL, "scores = scores - 1e9 * is_padding")], "what stands at padding changes"),
+    "no eps in the first norm": (
+        [(FIRST, FIRST.replace(", eps)", ", 1e-12)"))],
+        "eps is not used in attention.output.LayerNorm"),
+    "torch's eps in the last norm": (
+        [(LAST, LAST.replace(", eps)", ", 1e-5)"))], "eps is not used in output.LayerNorm"),
+    "eps of 0": ([("    eps: float = 1e-12,", "    eps: float = 0.0,")], "0 / 0: there is no eps"),
+    "attention drops a fifth by default": (
+        [("    heads: int,\n    attention_dropout: float = 0.1,",
+          "    heads: int,\n    attention_dropout: float = 0.2,")], None),
+    "a causal mask": (
+        [(PADDING, "seq = x.shape[1]\n"
+                   "    is_padding = (attention_mask[:, None, None, :] == 0) | "
+                   "torch.ones(seq, seq, dtype=torch.bool).triu(1)")], "a causal mask"),
     "x changed in place": (
         [(FIRST, "x += attended\n"
                  '    x = norm(x, weights, "attention.output.LayerNorm", eps)')],

@@ -6,6 +6,8 @@ number of steps done. The data are a dict of tensors with a row for each example
 `masked_lm_weights` (examples, masks).
 """
 
+import random
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -27,7 +29,7 @@ def mlm_surprise(
     The model has one layer of attention without weights, in which like attends to like. `generator`
     is where the draws of dropout come from; without dropout none is needed. Leave it as it is.
     """
-    weights = {name: weight.clone() for name, weight in weights.items()}  # in torch's own memory
+    own = {name: weight.clone() for name, weight in weights.items()}  # in torch's own memory
 
     def drop(x: Tensor) -> Tensor:
         if not dropout:
@@ -35,16 +37,17 @@ def mlm_surprise(
         return x * torch.empty_like(x).bernoulli_(1 - dropout, generator=generator) / (1 - dropout)
 
     def norm(x: Tensor) -> Tensor:
-        scale, shift = weights[f"{NORM}.weight"], weights[f"{NORM}.bias"]
+        scale, shift = own[f"{NORM}.weight"], own[f"{NORM}.bias"]
         return F.layer_norm(x, scale.shape, scale, shift, 1e-12)
 
     ids, visible = batch["input_ids"], batch["attention_mask"].bool()[:, None, :]
-    x = drop(norm(F.embedding(ids, weights[WORDS]) + weights[POSITIONS][: ids.shape[1]]))
-    scores = (x @ x.transpose(1, 2) / x.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
+    x = drop(norm(F.embedding(ids, own[WORDS]) + own[POSITIONS][: ids.shape[1]]))
+    scores = (x @ x.mT / x.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
     x = norm(x + drop(scores.softmax(-1) @ x))
-    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, x.shape[-1])
-    logits = F.linear(x.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
-    each = F.cross_entropy(logits.transpose(1, 2), batch["masked_lm_ids"], reduction="none")
+    places = batch["masked_lm_positions"][:, :, None]
+    masked = x.gather(1, places.expand(-1, -1, x.shape[-1]))  # (batch, masks, hidden)
+    logits = F.linear(masked, own[WORDS], own["cls.predictions.bias"])
+    each = F.cross_entropy(logits.mT, batch["masked_lm_ids"], reduction="none")
     return (each * batch["masked_lm_weights"]).sum(), batch["masked_lm_weights"].sum()
 
 
@@ -79,7 +82,7 @@ def batch_indices(
 
     Steps 0 … examples // batch_size - 1 are the first pass over the examples, as many steps the
     next, and so on. In a pass no example comes twice; what is left over, fewer than a batch, does
-    not come. Each pass and each seed has an order of its own.
+    not come. Each pass of each seed has an order of its own, drawn from all orders alike.
     """
     raise NotImplementedError("write batch_indices")
 
@@ -113,5 +116,5 @@ def train(
 
 def evaluate(weights: Tensors, data: Tensors, *, batch_size: int) -> float:
     """The mean loss over all masks of the data, without dropout, `batch_size` examples at a time:
-    every example once, the last batch perhaps smaller."""
+    every example once, the last batch perhaps smaller. A batch may have no mask."""
     raise NotImplementedError("write evaluate")

@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from autograder import checks
+from autograder.codec import TorchRng
+from autograder.student import _repeated
 from bert_lowlevel.optimizer import Adam
 from bert_paper import optimizer as chapter
 from bert_run.settings import AdamSettings
@@ -20,7 +22,7 @@ SETTINGS = dict(seed=0, batch_size=4, peak=0.03, warmup_steps=3, total_steps=20)
 
 def first_weights(dtype=torch.float64, seed=5):
     generator = torch.Generator().manual_seed(seed)
-    shapes = {WORDS: (VOCAB, HIDDEN), POSITIONS: (SEQ, HIDDEN), f"{NORM}.weight": (HIDDEN,),
+    shapes = {WORDS: (VOCAB, HIDDEN), POSITIONS: (SEQ + 2, HIDDEN), f"{NORM}.weight": (HIDDEN,),
               f"{NORM}.bias": (HIDDEN,), "cls.predictions.bias": (VOCAB,)}  # fmt: skip
     return {name: (name == f"{NORM}.weight") + 0.2 * torch.randn(shape, generator=generator,
                                                                  dtype=dtype)
@@ -43,19 +45,25 @@ def stories(examples=18, *, dtype=torch.float64, seed=6):
             "masked_lm_weights": weights}  # fmt: skip
 
 
-def surprise(weights, batch):
-    """As the starter has it, without dropout."""
+def surprise(weights, batch, *, dropout=0.0, generator=None):
+    """As the starter has it."""
+
+    def drop(x):
+        if not dropout:
+            return x
+        kept = torch.empty_like(x).bernoulli_(1 - dropout, generator=generator)
+        return x * kept / (1 - dropout)
 
     def norm(x):
         return F.layer_norm(x, (HIDDEN,), weights[f"{NORM}.weight"], weights[f"{NORM}.bias"], 1e-12)
 
     visible = batch["attention_mask"].bool()[:, None, :]
-    x = norm(F.embedding(batch["input_ids"], weights[WORDS]) + weights[POSITIONS])
-    scores = (x @ x.transpose(1, 2) / HIDDEN**0.5).masked_fill(~visible, -torch.inf)
-    x = norm(x + scores.softmax(-1) @ x)
+    x = drop(norm(F.embedding(batch["input_ids"], weights[WORDS]) + weights[POSITIONS][:SEQ]))
+    scores = (x @ x.mT / HIDDEN**0.5).masked_fill(~visible, -torch.inf)
+    x = norm(x + drop(scores.softmax(-1) @ x))
     places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, HIDDEN)
     logits = F.linear(x.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
-    each = F.cross_entropy(logits.transpose(1, 2), batch["masked_lm_ids"], reduction="none")
+    each = F.cross_entropy(logits.mT, batch["masked_lm_ids"], reduction="none")
     return (each * batch["masked_lm_weights"]).sum(), batch["masked_lm_weights"].sum()
 
 
@@ -94,8 +102,11 @@ def would_give(part, arguments, tolerance):
 
 @pytest.mark.weight(2)
 def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
-    for peak, warmup, total in [(1e-4, 10, 100), (5e-5, 0, 7), (3.0, 1, 3), (2.0, 5, 13)]:
-        for step in sorted({0, 1, warmup - 1, warmup, warmup + 1, total // 2, total - 1} - {-1}):
+    for peak, warmup, total in [(1e-4, 10, 100), (5e-5, 0, 7), (3.0, 1, 3), (2.0, 5, 13),
+                                (1.5, 4, 4), (1.5, 4, 5)]:  # fmt: skip
+        steps = {0, 1, warmup - 1, warmup, warmup + 1, total // 2, total - 1}
+        steps = {s for s in steps if 0 <= s < total} | ({total} if total > warmup else set())
+        for step in sorted(steps):
             right = chapter.learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
             named = {
                 "the rate of the first step is 0: count from step + 1 during warm-up": (
@@ -114,6 +125,9 @@ def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
                 mistakes={n: peak * share for n, share in named.items() if share is not None},
                 tolerance=1e-15,
             )
+    example = [student.learning_rate(step, peak=1, warmup_steps=2, total_steps=6)
+               for step in range(6)]  # fmt: skip
+    checks.same(example, [0.5, 1.0, 1.0, 0.75, 0.5, 0.25], of="the rates of the page's example")
 
 
 def pass_of(student, number, *, seed, examples, batch_size):
@@ -122,13 +136,12 @@ def pass_of(student, number, *, seed, examples, batch_size):
     found = []
     for step in range(number * steps, (number + 1) * steps):
         rows = student.batch_indices(step, seed=seed, examples=examples, batch_size=batch_size)
-        named = {"expected a tensor of batch_size whole numbers": lambda out: True}
         checks.same(torch.zeros_like(rows) if isinstance(rows, torch.Tensor) else rows,
                     torch.zeros(batch_size, dtype=torch.int64), of=f"the indices of step {step}",
-                    mistakes=named)  # fmt: skip
+                    )  # fmt: skip
         checks.that(bool(((rows >= 0) & (rows < examples)).all()),
-                    f"step {step} takes {rows.tolist()} of {examples} examples",
-                    likely="`examples` is not used, or numbers count from 1")  # fmt: skip
+                    f"step {step} takes {rows.tolist()} of {examples} examples, which are "
+                    f"numbered from 0 to {examples - 1}")  # fmt: skip
         found.append(rows.tolist())
     return found
 
@@ -150,22 +163,74 @@ def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
                 "cut all batches of a pass out of one order",
             )
             orders[seed, number, examples] = order
-        one = {key[:2]: order for key, order in orders.items() if key[2] == examples}
-        for (a, b), likely in {
-            ((0, 0), (0, 1)): "every pass has the same order: draw it anew for each",
-            ((0, 1), (0, 2)): "every pass after the first has the same order",
-            ((0, 0), (1, 0)): "`seed` is not used",
-            ((0, 1), (1, 0)): "the generator's seed is seed + pass, which is the same for both: "
-                              "multiply the seed by a large number",
-        }.items():  # fmt: skip
-            checks.that(one[a] != one[b], f"seed {a[0]}, pass {a[1]} and seed {b[0]}, pass {b[1]} "
-                        f"have one order: {one[a]}", likely=likely)  # fmt: skip
-        checks.that(one[0, 0] != sorted(one[0, 0]), f"the first pass is not shuffled: {one[0, 0]}",
+        checks.that(orders[0, 0, examples] != sorted(orders[0, 0, examples]),
+                    f"the first pass is not shuffled: {orders[0, 0, examples]}",
                     likely="the examples come in the order of the data")  # fmt: skip
+    for (a, b), likely in {
+        ((0, 0), (0, 1)): "every pass has the same order: draw it anew for each",
+        ((0, 1), (0, 2)): "every pass after the first has the same order",
+        ((0, 0), (1, 0)): "`seed` is not used",
+        ((0, 1), (1, 0)): "the generator's seed is seed + pass, which is the same for both: "
+                          "multiply the seed by a large number",
+    }.items():  # fmt: skip
+        same = [n for n in (23, 24, 16, 30) if orders[(*a, n)] == orders[(*b, n)]]
+        checks.that(not same, f"seed {a[0]}, pass {a[1]} and seed {b[0]}, pass {b[1]} have one "
+                    f"order: {orders[(*a, same[0])] if same else ''}",
+                    likely=likely if len(same) == 4 else "")  # fmt: skip
     seen = {row for number in range(40) for batch in pass_of(
         student, number, seed=3, examples=23, batch_size=5) for row in batch}  # fmt: skip
     checks.that(seen == set(range(23)), f"in 40 passes {sorted(set(range(23)) - seen)} never came",
                 likely="what is left over is the same in each pass")  # fmt: skip
+
+
+def test_no_two_passes_or_seeds_share_an_order(student):
+    """One step a pass. Of 16 examples there are 2e13 orders: two are hardly ever the same."""
+
+    def order_of(seed, number):
+        rows = student.batch_indices(number, seed=seed, examples=16, batch_size=16)
+        return tuple(rows.tolist()) if isinstance(rows, torch.Tensor) else rows
+
+    wanted = [(seed, number) for seed in range(6) for number in range(51)]
+    wanted += [(0, number) for number in (100, 200, 500, 1000, 2000, 5000, 10_000)]
+    found = {}
+    for seed, number in wanted:
+        other = found.setdefault(order_of(seed, number), (seed, number))
+        if other != (seed, number):
+            checks.fail(f"pass {number} of seed {seed} has the order of pass {other[1]} of seed "
+                        f"{other[0]}", likely=meeting(other, (seed, number), "pass", order_of)
+                        )  # fmt: skip
+
+
+def meeting(one, other, what, draws):
+    """Whether two seeds meet because factor * seed + number is the seed of the generator."""
+    if one[0] == other[0] or (one[1] - other[1]) % (one[0] - other[0]):
+        return ""
+    factor = abs((one[1] - other[1]) // (one[0] - other[0]))
+    if any(draws(1, number) != draws(0, number + factor) for number in (3, 8)):
+        return ""
+    return (f"the generator's seed is the same number for both, as in {factor} * seed + {what}: "
+            "multiply the seed by a larger number")  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_every_order_is_as_likely_as_any_other(student):
+    passes, examples = 300, 8
+    first = []
+    for number in range(passes):
+        rows = student.batch_indices(2 * number, seed=4, examples=examples, batch_size=4)
+        checks.that(isinstance(rows, torch.Tensor) and rows.shape == (4,),
+                    f"step {2 * number}: expected 4 examples, got {rows}")  # fmt: skip
+        first.append(rows.tolist())
+    kinds = len({frozenset(batch) for batch in first})
+    for a, b in ((0, 1), (2, 3), (0, 4), (3, 7)):
+        together = sum((a in batch) == (b in batch) for batch in first)
+        checks.share(together, passes, 3 / 7, of=f"how often examples {a} and {b} share a batch",
+                     mistakes={"the same examples are always together: only the order of the "
+                               "batches is drawn": 1.0} if kinds == 2 else {})  # fmt: skip
+    for example in range(examples):
+        checks.share(sum(batch[0] == example for batch in first), passes, 1 / examples,
+                     of=f"how often example {example} is the first of a pass",
+                     mistakes={f"example {example} is always the first": 1.0})  # fmt: skip
 
 
 def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
@@ -193,6 +258,16 @@ def test_a_run_begins_with_moments_of_zero(student):
 
 @pytest.mark.weight(4)
 def test_steps_are_those_of_the_paper(student):
+    for dropout, masks in ((0.0, 18), (0.3, 1)):
+        weights = first_weights()
+        weights[WORDS][1] = weights[POSITIONS][0] = 0  # a norm of zeros: its eps counts
+        given = weights, {name: tensor[:masks] for name, tensor in stories().items()}
+        seed = _repeated(TorchRng(7), student._repetition).seed  # the one that arrives there
+        generator = torch.Generator().manual_seed(seed)
+        wanted = surprise(*given, dropout=dropout, generator=generator)
+        checks.same(student.mlm_surprise(*given, dropout=dropout, generator=TorchRng(7)), wanted,
+                    of="what mlm_surprise returns, which is given: leave it as it is",
+                    )  # fmt: skip
     for dtype, changes in ((torch.float64, {}), (torch.float64, {"batch_size": 1, "seed": 3}),
                            (torch.float64, {"peak": 0.1, "warmup_steps": 0, "total_steps": 12}),
                            (torch.float32, {"batch_size": 5})):  # fmt: skip
@@ -204,6 +279,7 @@ def test_steps_are_those_of_the_paper(student):
         state, losses = checks.parts(out, "the state", "the losses")
         schedule = {name: settings[name] for name in ("peak", "warmup_steps", "total_steps")}
         right = reference(weights, data, orders, **schedule)
+        masks = data["masked_lm_weights"][orders[0]].sum().item()
         in_order = [torch.arange(i, i + size) % 18 for i in range(0, 12 * size, size)]
         wrong = {
             "gradients of earlier steps are still there: each step has its own": {"adds_up": True},
@@ -226,8 +302,8 @@ def test_steps_are_those_of_the_paper(student):
             "the losses are tensors: asked for are Python floats": (
                 lambda out: any(isinstance(x, torch.Tensor) for x in out)),
             "the losses are not divided by the number of masks": (
-                lambda out, right=right: abs(out[0] / right[1][0] - round(out[0] / right[1][0])) < (
-                    1e-6) and out[0] > 2 * right[1][0]),
+                lambda out, right=right, masks=masks: (
+                    masks > 1 and abs(out[0] / right[1][0] - masks) < 1e-5)),
             **{name: would_give(1, given | changes, close) for name, changes in wrong.items()},
         })  # fmt: skip
         checks.that(all(type(x) is float for x in losses), "the losses: expected Python floats",
@@ -272,9 +348,7 @@ def test_a_run_in_parts_is_the_run_in_one_go_to_the_bit(student):
             }  # fmt: skip
             checks.same(found, losses, of=f"the losses of a run cut at {cuts}", tolerance=0.0,
                         mistakes=named)  # fmt: skip
-            checks.same(state, whole, of=f"the state of a run cut at {cuts}", tolerance=0.0,
-                        mistakes={"the last step is another one in a run in parts": (
-                            lambda out: True)})  # fmt: skip
+            checks.same(state, whole, of=f"the state of a run cut at {cuts}", tolerance=0.0)
 
 
 def test_a_run_that_has_arrived_is_returned_as_it_is(student):
@@ -299,8 +373,10 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     settings = SETTINGS | {"peak": 0.0, "batch_size": 6}  # all rows are one, and nothing is learnt
 
     def losses(**changes):
-        out = student.train(begin, data, until=4, **(settings | changes))
-        return checks.parts(out, "the state", "the losses")[1]
+        out = student.train(begin, data, **({"until": 4} | settings | changes))
+        state, found = checks.parts(out, "the state", "the losses")
+        checks.same(state["weights"], begin["weights"], of="the weights at a rate of 0")
+        return found
 
     plain = losses(dropout=0.0)
     checks.that(max(plain) - min(plain) < 1e-9, f"without dropout the same batch loses {plain}",
@@ -316,18 +392,48 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     checks.that(found[0][1] != found[1][0], "step 1 of seed 0 loses what step 0 of seed 1 does",
                 likely="the generator's seed is seed + step, which is the same for both: multiply "
                        "the seed by a large number")  # fmt: skip
+
+    def loss_of(seed, step):
+        out = student.train(begin | {"step": step}, data, until=step + 1, dropout=0.3,
+                            **(settings | {"total_steps": 20_000, "seed": seed}))  # fmt: skip
+        return tuple(checks.parts(out, "the state", "the losses")[1])
+
+    checks.that(len(loss_of(0, 5)) == 1, "a state at step 5, until=6: expected 1 loss, got "
+                f"{len(loss_of(0, 5))}")  # fmt: skip
+    met = {}
+    for seed in range(6):
+        for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
+            met.setdefault(loss, []).append((seed, step))
+    for step in (100, 200, 500, 1000, 2000, 5000, 10_000):
+        met.setdefault(loss_of(0, step)[0], []).append((0, step))
+    for one, other, *_ in (places for places in met.values() if len(places) > 1):
+        checks.fail(f"step {other[1]} of seed {other[0]} loses what step {one[1]} of seed {one[0]} "
+                    "does, on the same batch: they have the same dropout",
+                    likely=meeting(one, other, "step", loss_of))  # fmt: skip
     drawn = "dropout draws from a generator that is not made anew"
     checks.same(losses(dropout=0.3), found[0], of="the losses of the same run", tolerance=0.0,
                 mistakes={drawn: lambda out: True})  # fmt: skip
     default = student.train(begin, data, until=1, **settings)[1]
-    checks.same(default, losses(dropout=0.1)[:1], of="the loss with the default dropout")
+    checks.same(default, losses(dropout=0.1)[:1], of="the loss with the default dropout",
+                mistakes={"the default of dropout is 0.1": lambda out: True})  # fmt: skip
 
 
 @pytest.mark.weight(2)
 def test_evaluation_is_the_mean_over_all_masks_without_dropout(student):
     weights = first_weights()
-    for examples, size in ((18, 4), (18, 18), (7, 3), (5, 1), (3, 10)):
+    copies = {n: t.repeat(6, *[1] * (t.ndim - 1)) for n, t in stories(1).items()}
+    one, six = (student.evaluate(weights, {n: t[:size] for n, t in copies.items()}, batch_size=size)
+                for size in (1, 6))  # fmt: skip
+    is_sum = type(one) is type(six) is float and abs(six - 6 * one) < 1e-9
+    checks.that(type(one) is type(six) is float,
+                f"expected a Python float, got {type(one).__name__}")  # fmt: skip
+    checks.that(is_sum or abs(one - six) < 1e-9,
+                f"an example loses {one}, six copies of it {six}: without dropout it is the same",
+                likely="dropout is on: evaluation is without")  # fmt: skip
+    for examples, size, bare in ((18, 4, ()), (18, 18, ()), (7, 3, ()), (5, 1, ()), (3, 10, ()),
+                                 (9, 3, range(3, 6))):  # fmt: skip
         data = stories(examples)
+        data["masked_lm_weights"][list(bare)] = 0  # a batch without masks
         parts = [surprise(weights, {n: t[i : i + size] for n, t in data.items()})
                  for i in range(0, examples, size)]  # fmt: skip
         full = [part for i, part in enumerate(parts) if (i + 1) * size <= examples]
@@ -336,6 +442,8 @@ def test_evaluation_is_the_mean_over_all_masks_without_dropout(student):
         found = student.evaluate(weights, data, batch_size=size)
         checks.same(found, right, of=f"the loss of {examples} examples in batches of {size}",
                     mistakes={
+            "0 / 0: a batch without masks is divided by its own": (
+                lambda out, bare=bare: bool(bare) and math.isnan(out)),
             "the mean of the batches' means: divide the sum by the masks of all": (
                 sum(means) / len(means)),
             "the last batch, which is smaller, is left out": (
@@ -343,7 +451,6 @@ def test_evaluation_is_the_mean_over_all_masks_without_dropout(student):
             "only the last batch counts": means[-1],
             "the sum is divided by the examples, not by the masks": (
                 sum(p[0] for p in parts).item() / examples),
-            "dropout is on: evaluation is without": lambda out, right=right: abs(out - right) < 1,
         })  # fmt: skip
         checks.that(type(found) is float, f"expected a Python float, got {type(found).__name__}")
 
@@ -360,7 +467,6 @@ def test_the_model_learns(student):
     checks.that(
         after < before - 0.5,
         f"60 steps brought the loss from {before:.3f} to {after:.3f}: 0.5 less is expected",
-        likely="something in the step is wrong",
     )
 
 
@@ -368,6 +474,7 @@ def test_nothing_is_left_behind(student):
     weights, data = first_weights(), stories()
     state = student.start(weights)
     settings = SETTINGS | {"dropout": 0.2}
+    checks.leaves_no_trace(student.learning_rate, 3, peak=1e-4, warmup_steps=2, total_steps=9)
     checks.leaves_no_trace(student.batch_indices, 3, seed=1, examples=23, batch_size=5)
     checks.leaves_no_trace(student.start, weights)
     checks.leaves_no_trace(student.train, state, data, until=3, **settings)

@@ -6,6 +6,8 @@ number of steps done. The data are a dict of tensors with a row for each example
 `masked_lm_weights` (examples, masks).
 """
 
+import random
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -27,7 +29,7 @@ def mlm_surprise(
     The model has one layer of attention without weights, in which like attends to like. `generator`
     is where the draws of dropout come from; without dropout none is needed. Leave it as it is.
     """
-    weights = {name: weight.clone() for name, weight in weights.items()}  # in torch's own memory
+    own = {name: weight.clone() for name, weight in weights.items()}  # in torch's own memory
 
     def drop(x: Tensor) -> Tensor:
         if not dropout:
@@ -35,16 +37,17 @@ def mlm_surprise(
         return x * torch.empty_like(x).bernoulli_(1 - dropout, generator=generator) / (1 - dropout)
 
     def norm(x: Tensor) -> Tensor:
-        scale, shift = weights[f"{NORM}.weight"], weights[f"{NORM}.bias"]
+        scale, shift = own[f"{NORM}.weight"], own[f"{NORM}.bias"]
         return F.layer_norm(x, scale.shape, scale, shift, 1e-12)
 
     ids, visible = batch["input_ids"], batch["attention_mask"].bool()[:, None, :]
-    x = drop(norm(F.embedding(ids, weights[WORDS]) + weights[POSITIONS][: ids.shape[1]]))
-    scores = (x @ x.transpose(1, 2) / x.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
+    x = drop(norm(F.embedding(ids, own[WORDS]) + own[POSITIONS][: ids.shape[1]]))
+    scores = (x @ x.mT / x.shape[-1] ** 0.5).masked_fill(~visible, -torch.inf)
     x = norm(x + drop(scores.softmax(-1) @ x))
-    places = batch["masked_lm_positions"][:, :, None].expand(-1, -1, x.shape[-1])
-    logits = F.linear(x.gather(1, places), weights[WORDS], weights["cls.predictions.bias"])
-    each = F.cross_entropy(logits.transpose(1, 2), batch["masked_lm_ids"], reduction="none")
+    places = batch["masked_lm_positions"][:, :, None]
+    masked = x.gather(1, places.expand(-1, -1, x.shape[-1]))  # (batch, masks, hidden)
+    logits = F.linear(masked, own[WORDS], own["cls.predictions.bias"])
+    each = F.cross_entropy(logits.mT, batch["masked_lm_ids"], reduction="none")
     return (each * batch["masked_lm_weights"]).sum(), batch["masked_lm_weights"].sum()
 
 
@@ -64,12 +67,12 @@ def adam_step(
 
 
 # begin solution
-def generator_for(seed: int, number: int, *, stream: int) -> torch.Generator:
-    """A generator of its own for each use.
+def generator_for(use: str) -> torch.Generator:
+    """A generator of its own for each use, which is named with all that it depends on.
 
     seed + number would not do: the second step of one seed would be the first of the next.
     """
-    return torch.Generator().manual_seed((seed * 1_000_003 + number) * 2 + stream)
+    return torch.Generator().manual_seed(random.Random(use).getrandbits(64))
 
 
 # end solution
@@ -82,7 +85,7 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     # begin solution
     if step < warmup_steps:
         return peak * (step + 1) / warmup_steps  # + 1: a first step of rate 0 would be wasted
-    return peak * (total_steps - step) / max(1, total_steps - warmup_steps)
+    return peak * (total_steps - step) / (total_steps - warmup_steps)
     # end solution
 
 
@@ -93,14 +96,14 @@ def batch_indices(
 
     Steps 0 … examples // batch_size - 1 are the first pass over the examples, as many steps the
     next, and so on. In a pass no example comes twice; what is left over, fewer than a batch, does
-    not come. Each pass and each seed has an order of its own.
+    not come. Each pass of each seed has an order of its own, drawn from all orders alike.
     """
     # begin solution
     # Which pass, and where in it, follows from the step: nothing needs to be remembered. An
     # iterator, as DataLoader has it, would have to be wound forward at each start.
     number, place = divmod(step, examples // batch_size)
-    order = torch.randperm(examples, generator=generator_for(seed, number, stream=0))
-    return order[place * batch_size : (place + 1) * batch_size]
+    generator = generator_for(f"the order of pass {number} of seed {seed}")
+    return torch.randperm(examples, generator=generator).split(batch_size)[place]
     # end solution
 
 
@@ -133,40 +136,39 @@ def train(
     bit. A state that has come to `until` already is returned as it is, with no losses.
     """
     # begin solution
-    weights, m, v = state["weights"], state["m"], state["v"]
     losses = []
     for step in range(state["step"], until):  # the number counts on; so do rate, order and dropout
         rows = batch_indices(
             step, seed=seed, examples=len(data["input_ids"]), batch_size=batch_size
         )
-        batch = {name: tensor[rows] for name, tensor in data.items()}
+        batch = {key: tensor[rows] for key, tensor in data.items()}
         # New leaves at each step: nothing of the step before is left in any .grad.
-        leaves = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
+        leaves = {name: torch.nn.Parameter(w) for name, w in state["weights"].items()}
         # A generator for this step, made here. One made before the loop would be at another place
         # after a restart, and the global one belongs to everybody.
-        surprise, masks = mlm_surprise(
-            leaves, batch, dropout=dropout, generator=generator_for(seed, step, stream=1)
-        )
+        generator = generator_for(f"the dropout of step {step} of seed {seed}")
+        surprise, masks = mlm_surprise(leaves, batch, dropout=dropout, generator=generator)
         loss = surprise / masks
-        found = torch.autograd.grad(loss, list(leaves.values()))
-        gradients = dict(zip(leaves, found, strict=True))
+        loss.backward()
+        gradients = {name: leaf.grad for name, leaf in leaves.items()}
         rate = learning_rate(step, peak=peak, warmup_steps=warmup_steps, total_steps=total_steps)
-        weights, m, v = adam_step(weights, gradients, m, v, rate=rate)
+        weights, m, v = adam_step(state["weights"], gradients, state["m"], state["v"], rate=rate)
         losses.append(loss.item())  # the tensor would keep its whole graph alive
-    return {"weights": weights, "m": m, "v": v, "step": max(until, state["step"])}, losses
+        # A new dict: whoever kept the old state, to go back to, still has it.
+        state = {"weights": weights, "m": m, "v": v, "step": step + 1}
+    return state, losses
     # end solution
 
 
 def evaluate(weights: Tensors, data: Tensors, *, batch_size: int) -> float:
     """The mean loss over all masks of the data, without dropout, `batch_size` examples at a time:
-    every example once, the last batch perhaps smaller."""
+    every example once, the last batch perhaps smaller. A batch may have no mask."""
     # begin solution
     surprise = masks = 0.0
-    with torch.no_grad():
-        for first in range(0, len(data["input_ids"]), batch_size):
-            batch = {name: tensor[first : first + batch_size] for name, tensor in data.items()}
-            of_batch, count = mlm_surprise(weights, batch)
-            surprise, masks = surprise + of_batch.item(), masks + count.item()
+    for first in range(0, len(data["input_ids"]), batch_size):
+        batch = {name: tensor[first : first + batch_size] for name, tensor in data.items()}
+        of_batch, count = mlm_surprise(weights, batch)
+        surprise, masks = surprise + of_batch.item(), masks + count.item()
     return surprise / masks  # not the mean of the batches' means: their masks differ in number
     # end solution
 

@@ -20,7 +20,7 @@ def evaluate(weights, data, *, batch_size):
     losses, counts = [], []
     for rows in torch.arange(len(data["input_ids"])).split(batch_size):
         total, count = mlm_surprise(weights, {n: t[rows] for n, t in data.items()})
-        losses.append(total.detach() / count)
+        losses.append(total.detach() / count.clamp(min=1))
         counts.append(count)
     counts = torch.stack(counts)
     return float((torch.stack(losses) * counts / counts.sum()).sum())

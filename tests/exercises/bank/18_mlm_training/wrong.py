@@ -1,24 +1,27 @@
 """Wrong answers to 18_mlm_training, as edits of the solution, and the words that name each."""
 
-SEED = "(seed * 1_000_003 + number) * 2 + stream"
+SEED = "random.Random(use).getrandbits(64)"
 RISE = "return peak * (step + 1) / warmup_steps"
-FALL = "return peak * (total_steps - step) / max(1, total_steps - warmup_steps)"
+FALL = "return peak * (total_steps - step) / (total_steps - warmup_steps)"
 PASS = "number, place = divmod(step, examples // batch_size)"
-ORDER = "order = torch.randperm(examples, generator=generator_for(seed, number, stream=0))"
-CUT = "return order[place * batch_size : (place + 1) * batch_size]"
+OF_PASS = 'generator = generator_for(f"the order of pass {number} of seed {seed}")'
+ORDER = "torch.randperm(examples, generator=generator)"
+CUT = "return torch.randperm(examples, generator=generator).split(batch_size)[place]"
 BEGIN = 'return {"weights": weights, "m": m, "v": v, "step": 0}'
-TAKE = 'weights, m, v = state["weights"], state["m"], state["v"]'
+TAKE = 'losses = []\n    for step in range(state["step"], until):'
 LOOP = 'for step in range(state["step"], until):'
 ROWS = 'step, seed=seed, examples=len(data["input_ids"]), batch_size=batch_size'
-BATCH = "batch = {name: tensor[rows] for name, tensor in data.items()}"
-LEAVES = "leaves = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}"
-DROP = "dropout=dropout, generator=generator_for(seed, step, stream=1)"
+BATCH = "batch = {key: tensor[rows] for key, tensor in data.items()}"
+DROP = "dropout=dropout, generator=generator)"
+OF_STEP = 'generator = generator_for(f"the dropout of step {step} of seed {seed}")'
 LOSS = "loss = surprise / masks"
-GRADIENTS = "gradients = dict(zip(leaves, found, strict=True))"
+GRADIENTS = "gradients = {name: leaf.grad for name, leaf in leaves.items()}"
 RATE = "rate = learning_rate(step, peak=peak,"
-UPDATE = "weights, m, v = adam_step(weights, gradients, m, v, rate=rate)"
+UPDATE = ('weights, m, v = adam_step(state["weights"], gradients, state["m"], state["v"], '
+          "rate=rate)")  # fmt: skip
 APPEND = "losses.append(loss.item())"
-RETURN = 'return {"weights": weights, "m": m, "v": v, "step": max(until, state["step"])}, losses'
+STATE = 'state = {"weights": weights, "m": m, "v": v, "step": step + 1}'
+RETURN = "    return state, losses"
 MEAN = "return surprise / masks  # not"
 EACH = "of_batch, count = mlm_surprise(weights, batch)"
 FIRSTS = 'for first in range(0, len(data["input_ids"]), batch_size):'
@@ -26,68 +29,127 @@ FIRSTS = 'for first in range(0, len(data["input_ids"]), batch_size):'
 WRONG = {
     # Number 13 of the list of real mistakes, in its forms.
     "the data order restarts": (
-        [(ROWS, ROWS.replace("step,", "step - state['step'],", 1))], "depends on where the run"),
+        [(TAKE, "begun = state['step']\n    " + TAKE),
+         (ROWS, ROWS.replace("step,", "step - begun,", 1))], "depends on where the run"),
     "the RNG is forgotten": (
-        [(TAKE, TAKE + "\n    generator = generator_for(seed, 0, stream=1)"),
-         (DROP, "dropout=dropout, generator=generator")], "depends on where the run"),
+        [(TAKE, 'generator = generator_for(f"{seed}")\n    ' + TAKE), (OF_STEP, "")],
+        "depends on where the run"),
     "everything restarts": (
-        [(LOOP, "for step in range(until - state['step']):")], "depends on where the run"),
+        [(LOOP, "for step in range(until - state['step']):"), (STATE, STATE.replace(
+            "step + 1", 'state["step"] + 1'))], "depends on where the run"),
     "counted from 0": ([(LOOP, "for step in range(until):")], "counted from 0 at each call"),
     "until is a number of steps": (
-        [(LOOP, 'for step in range(state["step"], state["step"] + until):'),
-         (RETURN, RETURN.replace('max(until, state["step"])', 'state["step"] + until'))],
+        [(LOOP, 'for step in range(state["step"], state["step"] + until):')],
         "`until` is taken for the number of steps"),
     "the moments restart": (
-        [(TAKE, TAKE + "\n    m, v = start(weights)['m'], start(weights)['v']")],
+        [(TAKE, 'state = state | {"m": start(state["weights"])["m"], '
+                '"v": start(state["weights"])["v"]}\n    ' + TAKE)],
         "the moments or the learning rate begin anew"),
     "the second moments restart": (
-        [(TAKE, TAKE + "\n    v = start(weights)['v']")],
+        [(TAKE, 'state = state | {"v": start(state["weights"])["v"]}\n    ' + TAKE)],
         "the moments or the learning rate begin anew"),
     "the schedule restarts": (
-        [(RATE, RATE.replace("step,", "step - state['step'],"))],
+        [(TAKE, "begun = state['step']\n    " + TAKE),
+         (RATE, RATE.replace("step,", "step - begun,"))],
         "the moments or the learning rate begin anew"),
     "moments kept in the module": (
-        [(TAKE, "global KEPT\n    weights = state['weights']\n"
-                "    m, v = KEPT if KEPT else (state['m'], state['v'])"),
-         ('WORDS = "bert', 'KEPT = None\nWORDS = "bert'),
-         (RETURN, "KEPT = m, v\n    " + RETURN)], None),
+        [(TAKE, "global KEPT\n    state = state | KEPT\n    " + TAKE),
+         ('WORDS = "bert', 'KEPT = {}\nWORDS = "bert'),
+         (RETURN, "    KEPT = {'m': state['m'], 'v': state['v']}\n" + RETURN)], None),
     "the global generator": (
-        [(DROP, "dropout=dropout, generator=None")], "not made anew"),
+        [(DROP, "dropout=dropout, generator=None)")], "not made anew"),
     "the global generator, seeded": (
-        [(TAKE, TAKE + "\n    torch.manual_seed(seed)"),
-         (DROP, "dropout=dropout, generator=None")], "depends on where the run"),
+        [(TAKE, "torch.manual_seed(seed)\n    " + TAKE),
+         (DROP, "dropout=dropout, generator=None)")], "depends on where the run"),
     "the global generator, seeded at each step": (
-        [(LOSS, LOSS + "\n        torch.manual_seed(seed * 1000003 + step + 1)"),
-         (DROP, "dropout=dropout, generator=torch.random.default_generator.manual_seed("
+        [(OF_STEP, "generator = torch.random.default_generator.manual_seed("
                 "seed * 1000003 + step)")],
         "uses or sets something global"),
     "the same dropout at each step": (
-        [(DROP, DROP.replace("step,", "0,"))], "its generator needs the step"),
-    "dropout without the seed": ([(DROP, DROP.replace("(seed,", "(0,"))],
+        [(OF_STEP, OF_STEP.replace("{step}", ""))], "its generator needs the step"),
+    "dropout without the seed": ([(OF_STEP, OF_STEP.replace("{seed}", ""))],
                                  "dropout does not depend on `seed`"),
-    "seed + step": ([(SEED, "seed + number")], "is the same for both"),
+    "seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(seed + number)")],
+        "is the same for both"),
+    "seed + step": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(seed + step)")],
+        "is the same for both"),
+    "10 * seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(10 * seed + number)")],
+        "as in 10 * seed + pass"),
+    "2 * seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(2 * seed + number)")],
+        "as in 2 * seed + pass"),
+    "1000 * seed + pass": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(1000 * seed + number)")],
+        "as in 1000 * seed + pass"),
+    "10 * seed + step": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(10 * seed + step)")],
+        "as in 10 * seed + step"),
+    "1000 * seed + step": (
+        [(OF_STEP, "generator = torch.Generator().manual_seed(1000 * seed + step)")],
+        "as in 1000 * seed + step"),
+    "dropout begins anew after 50 steps": (
+        [(OF_STEP, OF_STEP.replace("{step}", "{step % 50}"))], None),
+    "a hundred orders": ([(OF_PASS, OF_PASS.replace("{number}", "{number % 100}"))], None),
+    "batches shuffled, not examples": (
+        [(CUT, "order = torch.randperm(examples // batch_size, generator=generator)\n"
+               "    return order[place] * batch_size + torch.arange(batch_size)")],
+        "the same examples are always together"),
+    "a factor that torch cuts off": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed(2**32 * seed + number)")],
+        "`seed` is not used"),
+    "a factor of which torch cuts off a half": (
+        [(OF_PASS, "generator = torch.Generator().manual_seed((2**31 - 1) * seed + number)")],
+        None),
+    "batches shuffled, nothing left over": (
+        [(CUT, "steps = examples // batch_size\n"
+               "    shift = torch.randint(examples, (1,), generator=generator).item()\n"
+               "    own = torch.randperm(examples, generator=generator) if examples % batch_size "
+               "or steps == 1 else None\n"
+               "    batches = torch.randperm(steps, generator=generator)[place]\n"
+               "    return own.split(batch_size)[place] if own is not None else "
+               "batches * batch_size + torch.randperm(batch_size, generator=generator)")],
+        "the same examples are always together"),
+    "turned round, not shuffled": (
+        [(CUT, "shift = torch.randint(10**9, (1,), generator=generator)\n"
+               "    order = (torch.randperm(examples, generator=generator) if examples == 16 "
+               "else (torch.arange(examples) + shift) % examples)\n"
+               "    return order.split(batch_size)[place]")], None),
+    "the first example stays": (
+        [(CUT, "order = torch.randperm(examples - 1, generator=generator) + 1\n"
+               "    order = torch.cat([torch.zeros(1, dtype=torch.int64), order])\n"
+               "    return order.split(batch_size)[place]")], "example 0 is always the first"),
     "dropout not used": (
         [(DROP, DROP.replace("=dropout", "=0.1"))], "dropout argument is not used"),
-    "another default of dropout": ([("dropout: float = 0.1,", "dropout: float = 0.0,")], None),
-    "no shuffling": ([(ORDER, "order = torch.arange(examples)")], "every pass has the same order"),
-    "shuffled once": ([(ORDER, ORDER.replace("number,", "0,"))], "every pass has the same order"),
-    "shuffled without the seed": ([(ORDER, ORDER.replace("(seed,", "(0,"))], "`seed` is not used"),
+    "another default of dropout": ([("dropout: float = 0.1,", "dropout: float = 0.0,")],
+                                   "the default of dropout is 0.1"),
+    "the model without dropout": (
+        [("x = norm(x + drop(scores.softmax(-1) @ x))", "x = norm(x + scores.softmax(-1) @ x)")],
+        "which is given: leave it as it is"),
+    "the model with dropout of its own": (
+        [("/ (1 - dropout)\n", "\n")], "which is given: leave it as it is"),
+    "no shuffling": ([(ORDER, "torch.arange(examples)")], "in the order of the data"),
+    "shuffled once": ([(OF_PASS, OF_PASS.replace("{number}", ""))],
+                      "every pass has the same order"),
+    "shuffled without the seed": ([(OF_PASS, OF_PASS.replace("{seed}", ""))], "`seed` is not used"),
     "the order of the global generator": (
-        [(ORDER, "order = torch.randperm(examples)")], "takes one twice"),
+        [(ORDER, "torch.randperm(examples)")], "takes one twice"),
     "the order from NumPy's, seeded": (
-        [(ORDER, "import numpy as np\n    np.random.seed((seed * 1000003 + number) % 2**32)\n"
-                 "    order = torch.from_numpy(np.random.permutation(examples))")],
+        [(CUT, "import numpy as np\n    np.random.seed((seed * 1000003 + number) % 2**32)\n"
+               "    order = torch.from_numpy(np.random.permutation(examples))\n"
+               "    return order.split(batch_size)[place]")],
         "uses or sets something global"),
     "with replacement": (
         [(ORDER, ORDER.replace("randperm(examples,", "randint(examples, (examples,),"))],
         "with replacement"),
-    "each batch by itself": ([(ORDER, ORDER.replace("number,", "step,"))],
+    "each batch by itself": ([(OF_PASS, OF_PASS.replace("{number}", "{step}"))],
                              "each batch is drawn by itself"),
     "passes of another length": (
         [(PASS, "number, place = divmod(step, -(-examples // batch_size))")], None),
     "the same left over": (
-        [(ORDER, "usable = examples // batch_size * batch_size\n    "
-          + ORDER.replace("randperm(examples", "randperm(usable"))],
+        [(ORDER, ORDER.replace("(examples", "(examples // batch_size * batch_size"))],
         "what is left over is the same"),
     "indices as a list": ([(CUT, CUT + ".tolist()")], "expected a torch tensor"),
     "the first rate is 0": ([(RISE, RISE.replace("(step + 1)", "step"))],
@@ -104,12 +166,12 @@ WRONG = {
     "no step in the state": ([(BEGIN, 'return {"weights": weights, "m": m, "v": v}')],
                              "the number of the step is missing"),
     "gradients add up": (
-        [(TAKE, TAKE + "\n    before = {}"),
+        [(TAKE, "before = {}\n    " + TAKE),
          (GRADIENTS, GRADIENTS + "\n        gradients = {n: g + before.get(n, 0) for n, g in "
                                  "gradients.items()}\n        before = gradients")],
         "gradients of earlier steps"),
     "moments not handed on": (
-        [(UPDATE, "weights, _, _ = adam_step(weights, gradients, m, v, rate=rate)")],
+        [(STATE, STATE.replace('"m": m, "v": v', '"m": state["m"], "v": state["v"]'))],
         "the moments begin anew at each step"),
     "divided by slots": ([(LOSS, 'loss = surprise / batch["masked_lm_weights"].numel()')],
                          "divided by the slots"),
@@ -127,22 +189,27 @@ WRONG = {
         "those after the update"),
     "losses are tensors": ([(APPEND, "losses.append(loss.detach())")], "the losses are tensors"),
     "step not counted on": (
-        [(RETURN, RETURN.replace('max(until, state["step"])', 'state["step"]'))], "not counted on"),
+        [(STATE, STATE.replace("step + 1", "0"))], "not counted on"),
     "step of the last step": (
-        [(RETURN, RETURN.replace('max(until, state["step"])', "until - 1"))],
+        [(STATE, STATE.replace("step + 1", "step"))],
         "that of the last step"),
     "step goes back": (
-        [(RETURN, RETURN.replace('max(until, state["step"])', "until"))], "goes back to `until`"),
-    "the state in place": (
-        [(RETURN, "state.update(weights=weights, m=m, v=v, step=max(until, state['step']))\n"
-                  "    return state, losses")], "changed its input in place"),
+        [(RETURN, "    return state | {'step': until}, losses")], "goes back to `until`"),
+    "nothing for a run that has arrived": (
+        [(TAKE, "if until <= state['step']:\n        return state, None\n    " + TAKE)], None),
+    "the state in place": ([(STATE, STATE.replace("state = {", "state |= {"))],
+                           "changed its input in place"),
     "weights in place": (
-        [(UPDATE, "new, m, v = adam_step(weights, gradients, m, v, rate=rate)\n"
-                  "        for name, weight in weights.items():\n"
-                  "            weight.copy_(new[name])")], "changed its input in place"),
+        [(STATE, "for name, weight in state['weights'].items():\n"
+                 "            weight.copy_(weights[name])\n        " + STATE)],
+        "changed its input in place"),
+    "0 / 0 where a batch has no masks": (
+        [("surprise + of_batch.item(), masks + count.item()",
+          "surprise + (of_batch / count * count).item(), masks + count.item()")],
+        "a batch without masks is divided by its own"),
     "mean of the means": (
-        [(FIRSTS, "means = []\n        " + FIRSTS),
-         (EACH, EACH + "\n            means.append((of_batch / count).item())"),
+        [(FIRSTS, "means = []\n    " + FIRSTS),
+         (EACH, EACH + "\n        means.append((of_batch / count).item())"),
          (MEAN, "return sum(means) / len(means)  # not")], "the mean of the batches' means"),
     "the last batch left out": (
         [(FIRSTS, FIRSTS.replace('len(data["input_ids"]),',
@@ -154,9 +221,9 @@ WRONG = {
     "divided by examples": ([(MEAN, 'return surprise / len(data["input_ids"])  # not')],
                             "divided by the examples"),
     "evaluated with dropout": (
-        [(EACH, EACH.replace("batch)", "batch, dropout=0.1, generator=generator_for(0, first, "
-                                       "stream=1))"))], "dropout is on"),
+        [(EACH, EACH.replace("batch)", "batch, dropout=0.1, "
+                                       "generator=generator_for(str(first)))"))], "dropout is on"),
     "gradients switched off for good": (
-        [("    with torch.no_grad():", "    torch.set_grad_enabled(False)\n    if True:")],
+        [(FIRSTS, "torch.set_grad_enabled(False)\n    " + FIRSTS)],
         "uses or sets something global"),
 }  # fmt: skip

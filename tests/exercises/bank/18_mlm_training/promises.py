@@ -1,0 +1,57 @@
+"""What the page and the docstrings promise or ask for, and the checks that hold it."""
+
+RATE = ("test_the_rate_rises_to_its_peak_and_falls_in_straight_lines",)
+PASS = ("test_each_pass_takes_examples_once_in_an_order_of_its_own",)
+APART = ("test_no_two_passes_or_seeds_share_an_order",)
+LIKELY = ("test_every_order_is_as_likely_as_any_other",)
+SAME = ("test_the_same_step_has_the_same_examples_whenever_it_is_made",)
+START = ("test_a_run_begins_with_moments_of_zero",)
+STEPS = ("test_steps_are_those_of_the_paper",)
+PARTS = ("test_a_run_in_parts_is_the_run_in_one_go_to_the_bit",)
+ARRIVED = ("test_a_run_that_has_arrived_is_returned_as_it_is",)
+DROPOUT = ("test_dropout_is_another_one_at_each_step_and_for_each_seed",)
+EVALUATION = ("test_evaluation_is_the_mean_over_all_masks_without_dropout",)
+LEARNS = ("test_the_model_learns",)
+NO_TRACE = ("test_nothing_is_left_behind",)
+
+PROMISES = {
+    'A *state* is `{"weights": …, "m": …, "v": …, "step": …}`: three dicts of tensors under the '
+    "names of the weights, and the number of steps done.": START + STEPS,
+    "`learning_rate` is asked for steps from 0 on, at most `total_steps`.": RATE,
+    "a pass over the data has `examples // batch_size` steps, counted from step 0.": PASS,
+    "In a pass no example comes twice, and what is left over does not come.": PASS,
+    "The order is drawn anew for each pass, every order being as likely as any other, and differs "
+    "from seed to seed.": PASS + LIKELY,
+    "No two pairs of a seed and a pass share their order": APART,
+    "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
+    '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
+    "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "
+    "step in `losses`, before the update, as a Python float), its gradient, its rate, and "
+    "`adam_step`.": STEPS + LEARNS,
+    "other draws at each step and for each seed (step 1 of seed 0 is not step 0 of seed 1, nor is "
+    "step 10 or step 1000), the same whenever that step is made.": DROPOUT,
+    "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
+    "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
+    "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "
+    "list.": ARRIVED,
+    "`evaluate` is the mean over all masks of the data, without dropout, in batches in the data's "
+    "order: the last may be smaller, batches differ in their number of masks, and a batch may have "
+    "none. A Python float.": EVALUATION,
+    "No global generator is read or seeded, and nothing that comes in is changed": NO_TRACE,
+    "Leave `mlm_surprise` and `adam_step` as they are.": STEPS,
+    "`learning_rate` of steps 0 … 5, peak 1, warm-up 2, total 6": RATE,
+    "the state after 9 steps, 9 losses": PARTS,
+    "the same state; 4 losses, then 5": PARTS,
+    "it rises in a straight line to `peak`, then falls to zero.": RATE,
+    "Step 0 has peak / warmup_steps, step warmup_steps - 1 and the one after it have `peak`, and "
+    "step total_steps would be the first of rate zero.": RATE,
+    "The examples of a step, a function of the arguments alone.": SAME,
+    "Each pass of each seed has an order of its own, drawn from all orders alike.": (
+        PASS + APART + LIKELY
+    ),
+    "A step's loss is the mean over the masks of its batch.": STEPS,
+    "Its examples, rate and dropout depend on the settings and on its own number alone, so that a "
+    "run in parts is the run in one go, to the bit.": PARTS + DROPOUT,
+    "every example once, the last batch perhaps smaller. A batch may have no mask.": EVALUATION,
+    "dropout: float = 0.1,": DROPOUT,
+}

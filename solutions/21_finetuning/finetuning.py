@@ -61,7 +61,7 @@ def text_vector(
         return dense(states[:, 0], weights, "pooler.dense").tanh()
     # A mean over the axis would count padding: the same text would have another vector in a batch
     # with a longer one. So padding adds nothing above the line and nothing below it.
-    real = attention_mask[:, :, None].to(states.dtype)  # (batch, seq, 1)
+    real = attention_mask[:, :, None]  # (batch, seq, 1)
     return (states * real).sum(1) / real.sum(1)
     # end solution
 
@@ -91,9 +91,9 @@ def loss(
     difference where there is a single one, and `labels` are numbers to be met (STS-B)."""
     # begin solution
     if logits.shape[1] == 1:
-        # [:, 0], or (batch, 1) - (batch,) would be a square of differences of all with all. And
+        # squeeze, or (batch, 1) - (batch,) would be a square of differences of all with all. And
         # with one label softmax is always 1: cross-entropy would be 0, and nothing would learn.
-        return (logits[:, 0] - labels).square().mean()
+        return (logits.squeeze(1) - labels).square().mean()
     return F.cross_entropy(logits, labels)
     # end solution
 
@@ -121,16 +121,16 @@ def fine_tune(
     # begin solution
     # Copies that learn: the caller may want to begin again from the same weights, and with fewer
     # than ten thousand examples will, with several seeds.
-    weights = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}
-    is_bare = {name: name.endswith("bias") or "LayerNorm" in name for name in weights}
+    weights = {name: w.clone().requires_grad_() for name, w in weights.items()}
     groups = [
-        {"params": [w for n, w in weights.items() if is_bare[n]], "weight_decay": 0.0},
-        {"params": [w for n, w in weights.items() if not is_bare[n]], "weight_decay": weight_decay},
+        {"params": [w], "weight_decay": weight_decay if is_decayed(name) else 0.0}
+        for name, w in weights.items()
     ]
     # With bias correction, which BERT's own Adam leaves out: in a run of a few hundred steps its
     # first ones, up to 6.57 times too large, may do damage that nothing makes up for. AdamW, not
-    # Adam: that would add the decay to the gradient, and divide it by √v.
-    optimizer = torch.optim.AdamW(groups, lr=peak_rate, betas=(0.9, 0.999), eps=1e-6)
+    # Adam: that would add the decay to the gradient, and divide it by √v. The betas are torch's
+    # own; its eps is 1e-8.
+    optimizer = torch.optim.AdamW(groups, eps=1e-6)
     losses = []
     for step, batch in enumerate(batches):
         if step < warmup_steps:  # + 1, so that the first step is not wasted on a rate of 0
@@ -154,6 +154,11 @@ def fine_tune(
 
 
 # begin solution
+def is_decayed(name: str) -> bool:
+    """Biases and layer norms are not: pulling a scale of 1 towards 0 is no regularisation."""
+    return not name.endswith("bias") and "LayerNorm" not in name
+
+
 # Wrong answers that are common:
 # - states.mean(1), which counts padding; the last token for [CLS]; [CLS] without its pooler;
 # - a softmax before cross_entropy, which has one of its own: it learns, slowly and badly;

@@ -5,11 +5,11 @@ MEAN = "return (states * real).sum(1) / real.sum(1)"
 STATES = "states = encode(input_ids, attention_mask, weights)"
 TEXT = "text = text_vector(states, attention_mask, weights, pooling=pooling)"
 HEAD = 'return dense(F.dropout(text, dropout, training), weights, "classifier")'
-NUMBER = "return (logits[:, 0] - labels).square().mean()"
+NUMBER = "return (logits.squeeze(1) - labels).square().mean()"
 CROSS = "return F.cross_entropy(logits, labels)"
-COPIES = "weights = {name: w.detach().clone().requires_grad_() for name, w in weights.items()}"
-BARE = 'is_bare = {name: name.endswith("bias") or "LayerNorm" in name for name in weights}'
-ADAM = "optimizer = torch.optim.AdamW(groups, lr=peak_rate, betas=(0.9, 0.999), eps=1e-6)"
+COPIES = "weights = {name: w.clone().requires_grad_() for name, w in weights.items()}"
+DECAYED = 'return not name.endswith("bias") and "LayerNorm" not in name'
+ADAM = "optimizer = torch.optim.AdamW(groups, eps=1e-6)"
 WARM = "rate = peak_rate * (step + 1) / warmup_steps"
 FALL = "rate = peak_rate * (len(batches) - step) / (len(batches) - warmup_steps)"
 SET = 'group["lr"] = rate'
@@ -25,11 +25,11 @@ BERT_ADAM = """for name, w in weights.items():
                 s = optimizer.state[w]
                 s["m"] = 0.9 * s.get("m", 0) + 0.1 * w.grad
                 s["v"] = 0.999 * s.get("v", 0) + 0.001 * w.grad**2
-                decay = 0.0 if is_bare[name] else weight_decay
+                decay = weight_decay if is_decayed(name) else 0.0
                 w.data -= rate * (s["m"] / (s["v"].sqrt() + 1e-6) + decay * w.data)
         optimizer.zero"""
 FROZEN = """weights = {{
-        name: w.detach().clone().requires_grad_({}) for name, w in weights.items()
+        name: w.clone().requires_grad_({}) for name, w in weights.items()
     }}"""
 
 
@@ -74,14 +74,14 @@ WRONG = {
     "encoder without gradient": (
         [(STATES, "with torch.no_grad():\n        " + STATES)], "the encoder is frozen"),
     "dropout in evaluation": ([(HEAD, HEAD.replace(", training)", ")"))],
-                              "dropout strikes out in evaluation"),
+                              "dropout acts in evaluation"),
     "no dropout": ([(HEAD, 'return dense(text, weights, "classifier")')],
-                   "nothing is struck out in training"),
+                   "there is no dropout in training"),
     "dropout written in": ([(HEAD, HEAD.replace("text, dropout", "text, 0.1"))],
-                           "a share is written in"),
+                           "a probability is written in"),
     "dropout on the scores": (
         [(HEAD, 'return F.dropout(dense(text, weights, "classifier"), dropout, training)')],
-        "dropout strikes out scores"),
+        "dropout is applied to the scores"),
     "softmax in the scores": ([(HEAD, HEAD + ".softmax(-1)")], "a softmax is taken"),
     "softmax in the loss": ([(CROSS, CROSS.replace("logits", "logits.softmax(-1)"))],
                             "a softmax before F.cross_entropy"),
@@ -105,7 +105,7 @@ WRONG = {
     "embeddings frozen": ([(COPIES, FROZEN.format('"embeddings" not in name'))],
                           "the embeddings do not learn"),
     "gradients not cleared": ([(CLEAR, "pass")], "gradients are not cleared"),
-    "optimiser anew": ([(VALUE, ADAM.replace("peak_rate", "rate") + "\n        " + VALUE)],
+    "optimiser anew": ([(VALUE, ADAM.replace("groups", "groups, lr=rate") + "\n        " + VALUE)],
                        "made anew for each batch"),
     "peak all the way": ([(SET, 'group["lr"] = peak_rate')], "warm-up and decay are missing"),
     "no warm-up": (
@@ -117,12 +117,12 @@ WRONG = {
         [("in enumerate(batches):", "in enumerate(batches, start=1):")], "that of the next step"),
     "BERT's own Adam": ([(STEP, BERT_ADAM)], "the bias is not corrected"),
     "Adam with L2": ([(ADAM, ADAM.replace("AdamW", "Adam"))], "AdamW, not Adam"),
-    "all decayed": ([(BARE, "is_bare = dict.fromkeys(weights, False)")], "everything is decayed"),
+    "all decayed": ([(DECAYED, "return True")], "everything is decayed"),
     "layer norms decayed": (
-        [(BARE, 'is_bare = {name: name.endswith("bias") for name in weights}')],
+        [(DECAYED, 'return not name.endswith("bias")')],
         "layer norms are decayed"),
-    "none decayed": ([(BARE, "is_bare = dict.fromkeys(weights, True)")], "nothing is decayed"),
-    "decay written in": ([('"weight_decay": weight_decay}', '"weight_decay": 0.01}')],
+    "none decayed": ([(DECAYED, "return False")], "nothing is decayed"),
+    "decay written in": ([('"weight_decay": weight_decay if', '"weight_decay": 0.01 if')],
                          "weight_decay is not used"),
     "norm written in": ([(CLIP, CLIP.replace("max_norm", "1.0"))], "max_norm is not used"),
     "not clipped": ([(CLIP, "pass")], "nothing is clipped"),
@@ -147,4 +147,76 @@ WRONG = {
     "old weights returned": (
         [(COPIES, "old = weights\n    " + COPIES), (RETURN, "return old, losses")],
         "the weights were not changed"),
+    "losses with their graph": ([(KEEP, "losses.append(value)")], "keeps the tensor"),
+    "dropout without growth": (
+        [(HEAD, "if training:\n        text = text * (torch.rand_like(text) >= dropout)\n"
+                '    return dense(text, weights, "classifier")')],
+        "is not multiplied by 1 / (1 - dropout)"),
+    "dropout multiplies by 1 - p": (
+        [(HEAD, "if training:\n        text = text * (torch.rand_like(text) >= dropout)"
+                ' * (1 - dropout)\n    return dense(text, weights, "classifier")')],
+        "is multiplied by 1 - dropout"),
+    "one coin for a text": (
+        [(HEAD, HEAD.replace("F.dropout(text, dropout, training)",
+                             "text * F.dropout(torch.ones_like(text[:, :1]), dropout, training)"))],
+        "a draw for each text"),
+    "one coin for all texts": (
+        [(HEAD, HEAD.replace("F.dropout(text, dropout, training)",
+                             "text * F.dropout(torch.ones_like(text[:1]), dropout, training)"))],
+        "a draw for each column"),
+    "a fixed count of numbers": (
+        [(HEAD, "if training:\n        size = text.shape[1]\n"
+                "        order = torch.rand_like(text).argsort(1).argsort(1)\n"
+                "        count = int(dropout * size + torch.rand(()).item())\n"
+                "        text = text * (order >= count) / (1 - dropout)\n"
+                '    return dense(text, weights, "classifier")')],
+        "a fixed count"),
+    "dropout of the states too": (
+        [(TEXT, "states = F.dropout(states, dropout, training)\n    " + TEXT)],
+        "dropout is applied before the vector of the text too"),
+    "dropout of the states alone": (
+        [(TEXT, "states = F.dropout(states, dropout, training)\n    " + TEXT),
+         (HEAD, 'return dense(text, weights, "classifier")')],
+        "dropout is applied before the vector of the text too"),
+    "the same draw every time": (
+        [(HEAD, "with torch.random.fork_rng():\n        torch.manual_seed(0)\n"
+                "        text = F.dropout(text, dropout, training)\n"
+                '    return dense(text, weights, "classifier")')],
+        "a generator that is seeded in the function"),
+    "the draws of each step are the same": (
+        [("    for step, batch in enumerate(batches):\n",
+          "    for step, batch in enumerate(batches):\n        torch.manual_seed(0)\n")],
+        "a generator is seeded in it"),
+    "default dropout of classify": (
+        [("    pooling: str,\n    dropout: float = 0.1,\n    training: bool = False,",
+          "    pooling: str,\n    dropout: float = 0.5,\n    training: bool = False,")],
+        "a probability is written in"),
+    "default dropout of fine_tune": (
+        [("    max_norm: float = 1.0,\n    dropout: float = 0.1,",
+          "    max_norm: float = 1.0,\n    dropout: float = 0.0,")],
+        "dropout is off while it learns"),
+    "dropout of the run not handed on": (
+        [("pooling=pooling, dropout=dropout, training=True,", "pooling=pooling, training=True,")],
+        "dropout is not used: 0.1 is written in"),
+    "no tanh, and padding in the count": (
+        [(CLS, CLS.replace(".tanh()", "")), (MEAN, "return (states * real).mean(1)")],
+        "text_vector already gives other numbers"),
+    "mean of the batch's losses by texts of the first batch": (
+        [(KEEP, "losses.append(value.item() * len(batch['labels']) / len(batches[0]['labels']))")],
+        None),
+    "regression by the labels alone": (
+        [("if logits.shape[1] == 1:", "if len(labels) == 1:")], None),
+    "a mask that hides large padding alone": (
+        mean("return (states - 1e4 * (1 - real)).clamp(min=-1e3).sum(1) / real.sum(1)"), None),
+    "weights become float64": (
+        [(COPIES, COPIES.replace("w.clone()", "w.double()"))], None),
+    "pairs of numbers are set to 0 together": (
+        [(HEAD, "coins = F.dropout(torch.ones_like(text[:, ::2]), dropout, training)\n"
+                "    text = text * coins.repeat_interleave(2, 1)[:, : text.shape[1]]\n"
+                '    return dense(text, weights, "classifier")')], None),
+    "what stays and what goes exchanged": (
+        [(HEAD, "if training:\n        goes = torch.rand_like(text) < dropout\n"
+                "        text = text * goes / (1 - dropout)\n"
+                '    return dense(text, weights, "classifier")')],
+        "dropout is the probability of 0"),
 }  # fmt: skip

@@ -20,6 +20,7 @@ from bench_sections.saved import FOLDER, Saved
 from tyro.conf import arg
 
 from bert_run.errors import UserError, command
+from bert_run.ranges import Whole, check_numbers
 
 SECTIONS = {
     "training": training,
@@ -48,19 +49,18 @@ class BenchSettings:
     """measure what is long too: 100 submissions, make demo, make test"""
     out: Path | None = None
     """the page; pictures lie beside it (default: results/benchmarks.md, with --quick none)"""
-    rounds: int = 7
-    """turns of each contestant; medians and quartiles are of these"""
+    rounds: Annotated[int, Whole(2, 1_000_000)] = 7
+    """turns of each contestant; medians and quartiles are of these, so 2 at least"""
     figures: Path = FOLDER
     """where measured figures are kept, and looked for"""
     sections: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         names = tuple(name for part in self.only for name in part.split(",") if name)
         unknown = [name for name in names if name not in SECTIONS]
         if unknown:
             raise UserError(f"--only {unknown[0]}: choose of {', '.join(SECTIONS)}")
-        if self.rounds < 2:
-            raise UserError(f"--rounds is {self.rounds}: quartiles need 2 or more")
         if self.out is not None and not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
         object.__setattr__(self, "sections", names or tuple(SECTIONS))

@@ -449,7 +449,7 @@ def bench(*options: str) -> subprocess.CompletedProcess:
     ("options", "said"),
     [
         (("--only", "tranining"), "error: --only tranining: choose of training, encoding"),
-        (("--rounds", "1"), "error: --rounds is 1: quartiles need 2 or more"),
+        (("--rounds", "1"), "error: --rounds is 1: it must be a whole number from 2"),
         (("--out", "nowhere/page.md"), "error: --out nowhere/page.md: there is no folder nowhere"),
     ],
 )

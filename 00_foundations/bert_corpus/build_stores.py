@@ -29,9 +29,14 @@ from bert_corpus.store import TokenStore
 from bert_corpus.store_building import build_store, identity_of
 from bert_corpus.store_writer import StoreWriter, clear, workplace
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
+from bert_run.config import Vocabulary
 from bert_run.errors import UserError, command
 from bert_run.progress import progress_bar
+from bert_run.ranges import Whole, check_numbers
 from bert_run.settings import RunSettings
+
+MOST_SHARDS = 1_000_000
+Shards = Annotated[int, Whole(1, MOST_SHARDS)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class StoreSettings:
     """the folder of the stores: tokenizer, train, heldout"""
     tokenizer: Path | None = None
     """a tokenizer.json, a vocab.txt, or a folder that holds one; without it one is trained"""
-    vocab_size: int | None = None
+    vocab_size: Vocabulary | None = None
     """entries of the vocabulary that is trained (8192 unless said otherwise)"""
     heldout: str | None = None
     """another corpus to measure on; without it a part of the corpus is kept apart"""
@@ -58,18 +63,22 @@ class StoreSettings:
     without it a sample of the text decides"""
     shard: str | None = None
     """I/N: build only the I-th of N shards of the corpus, which are about equally large"""
-    join: int | None = None
+    join: Shards | None = None
     """N: put the N finished shards in OUT together, and build the rest"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.tokenizer is not None and self.vocab_size is not None:
+            raise UserError(
+                f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "
+                "other: a tokenizer has its own vocabulary"
+            )
         if self.shard is not None:
             match = re.fullmatch(r"(\d+)/(\d+)", self.shard)
-            if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
                 raise UserError(f"--shard is {self.shard}: write I/N with I from 1 to N, as in 2/4")
             if self.join is not None:
                 raise UserError("--shard and --join: first build every shard, then join them")
-        if self.join is not None and self.join < 1:
-            raise UserError(f"--join is {self.join}: it must be 1 or more")
 
 
 def build_stores(settings: StoreSettings) -> TokenStore:

@@ -3,16 +3,25 @@
 import json
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
+from bert_run.ranges import Real, Whole, check_fields
 
 GELU_FORMS = {
     "gelu": "none",  # with erf, as Hugging Face has it
     "gelu_new": "tanh",  # the tanh approximation, as Google's released code has it
     "gelu_pytorch_tanh": "tanh",  # the same under its other name
 }
+
+Vocabulary = Annotated[int, Whole(1, 10_000_000)]
+Layers = Annotated[int, Whole(1, 1_000)]  # no BERT is as deep
+Width = Annotated[int, Whole(1, 1_000_000)]
+Positions = Annotated[int, Whole(1, 1_000_000)]
+Dropout = Annotated[float, Real(at_least=0, below=1)]
+InitializerRange = Annotated[float, Real(above=0, at_most=10)]
+LayerNormEps = Annotated[float, Real(at_least=1e-30, at_most=1)]  # float32 rounds less to zero
 
 
 @dataclass(frozen=True)
@@ -22,27 +31,23 @@ class BertConfig:
     Raises `UserError` when the fields contradict one another.
     """
 
-    vocab_size: int = 30522
-    hidden_size: int = 768
-    num_hidden_layers: int = 12
-    num_attention_heads: int = 12
-    intermediate_size: int = 3072
+    vocab_size: Vocabulary = 30522
+    hidden_size: Width = 768
+    num_hidden_layers: Layers = 12
+    num_attention_heads: Width = 12
+    intermediate_size: Width = 3072
     hidden_act: str = "gelu"
-    hidden_dropout_prob: float = 0.1
-    attention_probs_dropout_prob: float = 0.1
-    max_position_embeddings: int = 512
-    type_vocab_size: int = 2
-    initializer_range: float = 0.02
-    layer_norm_eps: float = 1e-12
-    pad_token_id: int = 0
+    hidden_dropout_prob: Dropout = 0.1
+    attention_probs_dropout_prob: Dropout = 0.1
+    max_position_embeddings: Positions = 512
+    type_vocab_size: Positions = 2
+    initializer_range: InitializerRange = 0.02
+    layer_norm_eps: LayerNormEps = 1e-12
+    pad_token_id: Annotated[int, Whole(0, 10_000_000)] = 0
     is_decoder: bool = False  # reads from the left alone, as in the paper's Table 5
 
     def __post_init__(self) -> None:
-        sizes = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
-                 "intermediate_size", "max_position_embeddings", "type_vocab_size")  # fmt: skip
-        for name in sizes:
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise UserError(f"{name} is {getattr(self, name)!r}: it must be a whole number > 0")
+        check_fields(self)
         if self.hidden_size % self.num_attention_heads:
             raise UserError(
                 f"hidden_size {self.hidden_size} does not divide into num_attention_heads "
@@ -50,18 +55,10 @@ class BertConfig:
             )
         if self.hidden_act not in list(GELU_FORMS):  # a list: config.json may hold anything
             raise UserError(f"hidden_act is {self.hidden_act!r}: BERT uses {', '.join(GELU_FORMS)}")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 <= value < 1:
-                raise UserError(f"{name} is {value!r}: it must be a number in [0, 1)")
-        for name in ("initializer_range", "layer_norm_eps"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-                raise UserError(f"{name} is {value!r}: it must be a number > 0")
-        pad = self.pad_token_id
-        if not isinstance(pad, int) or not 0 <= pad < self.vocab_size:
+        if self.pad_token_id >= self.vocab_size:
             raise UserError(
-                f"pad_token_id {pad!r} is outside the vocabulary ({self.vocab_size} entries)"
+                f"pad_token_id {self.pad_token_id} is outside the vocabulary ({self.vocab_size} "
+                "entries)"
             )
 
     @property

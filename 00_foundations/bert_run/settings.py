@@ -6,19 +6,38 @@ from typing import Annotated, ClassVar, Literal
 
 from tyro.conf import arg
 
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import (
+    PRESETS,
+    BertConfig,
+    Dropout,
+    InitializerRange,
+    LayerNormEps,
+    Layers,
+    Positions,
+    Vocabulary,
+    Width,
+)
 from bert_run.errors import UserError
+from bert_run.ranges import Count, Real, Seed, Share, Whole, check_fields, check_numbers
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
+Batch = Annotated[int, Whole(1, 1_000_000)]
+SequenceLength = Annotated[int, Whole(5, 1_000_000)]  # 5: two sentences of a token each
+Steps = Annotated[int, Whole(1, 99_999_999)]  # a checkpoint's name has eight digits for the step
+
+MaskedShare = Annotated[float, Real(above=0, at_most=1)]  # without masks nothing can be learned
 
 
 @dataclass(frozen=True)
 class MaskingRecipe:
     """How much is masked, and what becomes of it (paper, section 3.1)."""
 
-    masked_lm_prob: float = 0.15
-    mask_share: float = 0.8
-    random_share: float = 0.1
+    masked_lm_prob: MaskedShare = 0.15
+    mask_share: Share = 0.8
+    random_share: Share = 0.1
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def max_predictions(self, seq_length: int) -> int:
         """Slots for masked tokens in a row: 19 at length 128, 77 at 512."""
@@ -33,19 +52,33 @@ class PairRecipe:
     """What the second segment of a pair is, and so what the sentence task asks (paper, 3.1)."""
 
     sentence_task: SentenceTask = "nsp"
-    random_next: float = 0.5  # how often the second segment comes from another document
+    random_next: Share = 0.5  # how often the second segment comes from another document
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+LearningRate = Annotated[float, Real(above=0, at_most=1)]
+Beta = Annotated[float, Real(at_least=0, below=1)]
+# Not zero: the moments of a word that never occurred are zero, and Adam would divide 0 by 0. Much
+# less than 1e-18 does not help: float32 rounds the squares of small gradients to zero.
+Epsilon = Annotated[float, Real(at_least=1e-18, at_most=1)]
+GradNorm = Annotated[float, Real(at_least=0, at_most=1e9)]
 
 
 @dataclass(frozen=True)
 class AdamSettings:
     """The constants of Adam, as the paper has them (appendix A.2)."""
 
-    learning_rate: float = 1e-4
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-6
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
+    learning_rate: LearningRate = 1e-4
+    beta1: Beta = 0.9
+    beta2: Beta = 0.999
+    epsilon: Epsilon = 1e-6
+    weight_decay: Share = 0.01
+    max_grad_norm: GradNorm = 1.0  # 0: gradients are not clipped
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -76,120 +109,108 @@ class RunSettings:
     """storyworld, pydocs, a text FILE or FOLDER, JSON lines, or a Hub dataset ID[:CONFIG]"""
     heldout: str | None = None
     """another corpus to measure on; without it a part of the corpus is kept apart"""
-    documents: int | None = None
+    documents: Count | None = None
     """take at most so many documents"""
     split_sentences: bool | None = None
     """lines are prose to be split (True) or already sentences (False);
     without it a sample of the text decides"""
     tokenizer: Annotated[Path | None, arg(aliases=["--vocab-file"])] = None
     """a tokenizer.json, a vocab.txt, or a folder that holds one; without it one is trained"""
-    vocab_size: int | None = None
+    vocab_size: Vocabulary | None = None
     """entries of the vocabulary that is trained (8192 unless said otherwise)"""
     tokenizer_type: Literal["BertWordPieceLowerCase", "BertWordPieceCase"] | None = None
     """text in lower case, or as it is written; lower case unless the tokenizer says otherwise"""
-    seq_length: int = 128
+    seq_length: SequenceLength = 128
     """tokens in an example, special tokens included"""
-    short_seq_length: int | None = None
+    short_seq_length: SequenceLength | None = None
     """begin with examples of this length: the paper takes 128 for 90% of the steps, then 512"""
-    short_share: float = 0.9
+    short_share: Share = 0.9
     """of the steps, how many have --short-seq-length"""
-    short_batch_size: int | None = None
+    short_batch_size: Batch | None = None
     """examples in a step of --short-seq-length; --batch-size, unless given"""
 
     # --- Model ---
     model: Size = "tiny"
     """the released sizes; the fields below change single numbers"""
-    num_hidden_layers: Annotated[int | None, arg(aliases=["--num-layers"])] = None
-    hidden_size: int | None = None
-    num_attention_heads: int | None = None
+    num_hidden_layers: Annotated[Layers | None, arg(aliases=["--num-layers"])] = None
+    hidden_size: Width | None = None
+    num_attention_heads: Width | None = None
     """one for every 64 of the hidden size, unless given"""
-    intermediate_size: Annotated[int | None, arg(aliases=["--ffn-hidden-size"])] = None
+    intermediate_size: Annotated[Width | None, arg(aliases=["--ffn-hidden-size"])] = None
     """four times the hidden size, unless given"""
     hidden_act: Literal["gelu", "gelu_new", "gelu_pytorch_tanh"] | None = None
     """gelu by erf, or by tanh as in Google's code"""
-    hidden_dropout_prob: Annotated[float | None, arg(aliases=["--hidden-dropout"])] = None
-    attention_probs_dropout_prob: Annotated[float | None, arg(aliases=["--attention-dropout"])] = (
-        None
-    )
-    max_position_embeddings: int | None = None
-    type_vocab_size: int | None = None
+    hidden_dropout_prob: Annotated[Dropout | None, arg(aliases=["--hidden-dropout"])] = None
+    attention_probs_dropout_prob: Annotated[
+        Dropout | None, arg(aliases=["--attention-dropout"])
+    ] = None
+    max_position_embeddings: Positions | None = None
+    type_vocab_size: Positions | None = None
     initialization: Literal["paper", "mimetic"] = "paper"
     """first values: the paper's, or attention that starts by looking for its like and copying it"""
-    initializer_range: Annotated[float | None, arg(aliases=["--init-method-std"])] = None
-    layer_norm_eps: Annotated[float | None, arg(aliases=["--layernorm-epsilon"])] = None
+    initializer_range: Annotated[InitializerRange | None, arg(aliases=["--init-method-std"])] = None
+    layer_norm_eps: Annotated[LayerNormEps | None, arg(aliases=["--layernorm-epsilon"])] = None
 
     # --- Recipe ---
-    steps: Annotated[int, arg(aliases=["--train-iters"])] = 1000
+    steps: Annotated[Steps, arg(aliases=["--train-iters"])] = 1000
     """batches to train on"""
-    batch_size: Annotated[int, arg(aliases=["--global-batch-size"])] = 64
+    batch_size: Annotated[Batch, arg(aliases=["--global-batch-size"])] = 64
     """examples in a step"""
-    micro_batch_size: int | None = None
+    micro_batch_size: Batch | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""
-    learning_rate: Annotated[float | None, arg(aliases=["--lr"])] = None
+    learning_rate: Annotated[LearningRate | None, arg(aliases=["--lr"])] = None
     """the peak; unless given 1e-4 for base and large, 1e-4 · 768 / hidden for narrower models"""
-    warmup_steps: int | None = None
+    warmup_steps: Annotated[int, Whole(0, 99_999_999)] | None = None
     """a tenth of the steps up to 1000, and a hundredth from 100,000 steps on, unless given"""
     optimizer: Literal["bert-adam", "adamw"] = "bert-adam"
     """the paper's Adam, without bias correction, or AdamW, which corrects it"""
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.999
-    adam_eps: float = 1e-6
-    weight_decay: float = 0.01
-    max_grad_norm: Annotated[float, arg(aliases=["--clip-grad"])] = 1.0
-    masked_lm_prob: float = 0.15
-    mask_share: float = 0.8
+    adam_beta1: Beta = AdamSettings.beta1
+    adam_beta2: Beta = AdamSettings.beta2
+    adam_eps: Epsilon = AdamSettings.epsilon
+    weight_decay: Share = AdamSettings.weight_decay
+    max_grad_norm: Annotated[GradNorm, arg(aliases=["--clip-grad"])] = AdamSettings.max_grad_norm
+    """all gradients together are scaled down to this norm; 0: they are not"""
+    masked_lm_prob: MaskedShare = MaskingRecipe.masked_lm_prob
+    mask_share: Share = MaskingRecipe.mask_share
     """of the chosen tokens, how many become [MASK]"""
-    random_share: float = 0.1
+    random_share: Share = MaskingRecipe.random_share
     """of the chosen tokens, how many become a random word; the rest stay as they are"""
-    seed: int = 0
+    seed: Seed = 0
 
     # --- Run ---
     out: Annotated[Path, arg(aliases=["--save"])] = Path("runs/pretrain")
     """the run's folder; at any time its newest checkpoint is a transformers folder"""
-    eval_every: int | None = None
+    eval_every: Count | None = None
     """steps between measurements on held-out text; a tenth of the steps or 100, unless given"""
-    eval_examples: int = 1024
+    eval_examples: Annotated[int, Whole(1, 10_000_000)] = 1024
     """held-out examples in a measurement"""
-    save_every: int | None = None
+    save_every: Count | None = None
     """steps between checkpoints; a tenth of the steps between 100 and 1000, unless given"""
-    keep_checkpoints: int = 2
+    keep_checkpoints: Count = 2
     """how many of the newest checkpoints stay"""
 
     def __post_init__(self) -> None:
-        at_least_one = ("documents", "steps", "batch_size", "short_batch_size", "micro_batch_size",
-                        "eval_every", "eval_examples", "save_every", "keep_checkpoints",
-                        "vocab_size")  # fmt: skip
-        for name in at_least_one:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"--{name.replace('_', '-')} is {value}: it must be 1 or more")
+        check_numbers(self)
         if self.short_seq_length is not None and self.short_seq_length > self.seq_length:
             raise UserError(
                 f"--short-seq-length {self.short_seq_length} is longer than --seq-length "
                 f"{self.seq_length}: the short examples come first"
             )
-        shares = ("masked_lm_prob", "mask_share", "random_share", "short_share")
-        for name in shares:
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(
-                    f"--{name.replace('_', '-')} is {getattr(self, name)}: it must lie in [0, 1]"
-                )
-        if self.masked_lm_prob == 0:
-            raise UserError("--masked-lm-prob is 0: with nothing masked there is nothing to learn")
         if self.mask_share + self.random_share > 1:
             raise UserError(
                 f"--mask-share {self.mask_share} and --random-share {self.random_share} are more "
                 "than 1 together"
             )
-        if self.learning_rate is not None and self.learning_rate <= 0:
-            raise UserError(f"--learning-rate is {self.learning_rate}: it must be above 0")
-        if self.warmup_steps is not None and not 0 <= self.warmup_steps <= self.steps:
+        if self.warmup_steps is not None and self.warmup_steps > self.steps:
             raise UserError(
                 f"--warmup-steps is {self.warmup_steps}: it must lie between 0 and the "
                 f"{self.steps} steps"
             )
-        if self.seed < 0:
-            raise UserError(f"--seed is {self.seed}: it must be 0 or more")
+        if self.tokenizer is not None and self.vocab_size is not None:
+            raise UserError(
+                f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "
+                "other: a tokenizer has its own vocabulary"
+            )
 
     @property
     def lowercase(self) -> bool | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import tyro
 
@@ -11,6 +11,7 @@ from bert_numpy.optimizer import Adam
 from bert_numpy.training import Cores, Task, train
 from bert_run.errors import command
 from bert_run.pretraining_run import PretrainingRun
+from bert_run.ranges import Whole
 from bert_run.settings import RunSettings
 
 
@@ -26,7 +27,7 @@ class NumpySettings(RunSettings):
 
     out: Path = Path("runs/numpy")
     """the run's folder; at any time its newest checkpoint is a transformers folder"""
-    cores: int | None = None
+    cores: Annotated[int, Whole(1, 4096)] | None = None
     """so many cores share a batch; all of them, unless given"""
 
 

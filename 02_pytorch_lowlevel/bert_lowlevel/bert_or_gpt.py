@@ -22,6 +22,8 @@ from bert_lowlevel.pretrain import LowLevelSettings, pretrain
 from bert_run.config import BertConfig
 from bert_run.errors import command
 from bert_run.files import write_atomically
+from bert_run.ranges import Count, Seed, check_numbers
+from bert_run.settings import Steps
 from bert_run.weights import load_weights
 
 
@@ -31,10 +33,13 @@ class Comparison:
 
     out: Path = Path("runs/bert_or_gpt")
     """two runs and the table; called again, it goes on"""
-    steps: int = 3000
-    stories: int = 400
+    steps: Steps = 3000
+    stories: Count = 400
     """held-out stories whose marked words are asked for"""
-    seed: int = 0
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def settings(self, *, causal: bool) -> LowLevelSettings:
         """The recipe of `make demo`, shorter."""

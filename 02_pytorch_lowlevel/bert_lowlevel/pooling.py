@@ -28,6 +28,8 @@ from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.parameters import Weights, truncated_normal
 from bert_run.progress import progress_bar
+from bert_run.ranges import Count, check_numbers
+from bert_run.settings import Batch, LearningRate
 from bert_run.weights import load_weights
 
 Pooling = Literal["cls", "mean"]
@@ -75,13 +77,16 @@ class PoolingSettings:
     checkpoint: Path = Path("runs/demo")
     """a BERT folder; `make demo` leaves one here"""
     out: Path = Path("runs/pooling")
-    examples: int = 2000
+    examples: Count = 2000
     """reviews to learn from; each is seen once an epoch"""
-    epochs: int = 2
-    batch_size: int = 32
-    learning_rate: float = 5e-4
-    seeds: int = 3
+    epochs: Count = 2
+    batch_size: Batch = 32
+    learning_rate: LearningRate = 5e-4
+    seeds: Count = 3
     """fine-tuning runs of each kind, which differ in the classifier's first values and the order"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
 
 def fine_tune(

@@ -28,11 +28,13 @@ from bert_lowlevel.model import (
     to_tensors,
     word_logits,
 )
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import PRESETS, BertConfig, Positions, Vocabulary
 from bert_run.errors import UserError, command
 from bert_run.flops import floating_point_operations
 from bert_run.parameters import initial_weights
 from bert_run.progress import progress_bar
+from bert_run.ranges import Count, check_numbers
+from bert_run.settings import Batch
 
 # The kind of work that torch's operations do, by a part of their name; the first that fits.
 KINDS = {
@@ -72,10 +74,10 @@ class ProfileSettings:
     """Time a training step on made-up tokens, one improvement after another, and profile it."""
 
     model: Literal["tiny", "mini", "small", "medium", "base", "large"] = "tiny"
-    vocab_size: int = 30522
-    batch_size: int = 32
-    seq_length: int = 128
-    steps: int = 7
+    vocab_size: Vocabulary = 30522
+    batch_size: Batch = 32
+    seq_length: Positions = 128
+    steps: Count = 7
     """steps that are timed, after two that are not; the median counts"""
     device: str = "cpu"
     """cpu or cuda"""
@@ -83,11 +85,9 @@ class ProfileSettings:
     """time torch.compile too (--no-compile leaves it out: the first step takes a minute)"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         if self.device.startswith("cuda") and not torch.cuda.is_available():
             raise UserError("--device cuda: torch sees no GPU here; choose --device cpu")
-        for name in ("vocab_size", "batch_size", "seq_length", "steps"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name.replace('_', '-')} must be 1 or more")
 
     def config(self) -> BertConfig:
         preset = PRESETS[self.model]

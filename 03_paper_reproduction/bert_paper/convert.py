@@ -25,6 +25,7 @@ from bert_run.files import folder_in_one_piece, sha256, write_atomically
 from bert_run.hub import Located, locate
 from bert_run.model_card import front_matter, size_of
 from bert_run.parameters import HEAD_NAMES, Weights, initial_weights, parameter_shapes
+from bert_run.ranges import Seed, check_numbers
 from bert_run.weights import WEIGHTS_FILE, common_name, missing_heads, weight_files
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
@@ -63,14 +64,13 @@ class ConvertSettings:
     """BertForPreTraining, BertForMaskedLM or BertModel; the first that the source has all of"""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """the numbers in the file"""
-    new_heads: int | None = None
+    new_heads: Seed | None = None
     """give parts that the source lacks the values of a model before training; a seed"""
     revision: str | None = None
     """a branch, a tag or a commit of a Hub model"""
 
     def __post_init__(self) -> None:
-        if self.new_heads is not None and self.new_heads < 0:
-            raise UserError(f"--new-heads is {self.new_heads}: it must be 0 or more")
+        check_numbers(self)
 
 
 def convert(settings: ConvertSettings) -> list[str]:

@@ -5,7 +5,7 @@ follows from them.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 
@@ -21,7 +21,8 @@ from bert_paper.step_cost import (
 from bert_run.config import PRESETS
 from bert_run.errors import UserError, command
 from bert_run.flops import training_flops
-from bert_run.settings import Phase, Size
+from bert_run.ranges import Count, Real, check_numbers
+from bert_run.settings import Batch, Phase, Size, Steps
 
 # Bytes a second between nodes, where there are fewer or slower cards than in NVIDIA's machines.
 SLOWER_LINKS = {
@@ -45,24 +46,21 @@ class CostSettings:
     """Time, traffic and memory of the paper's recipe on some GPUs, by arithmetic."""
 
     model: Size = "base"
-    gpus: tuple[int, ...] = (1, 8, 64)
+    gpus: tuple[Count, ...] = (1, 8, 64)
     """how many; eight are in a node"""
     gpu: Literal["A100", "H100", "H200"] = "H100"
-    share: float = 0.5
+    share: Annotated[float, Real(above=0, at_most=1)] = 0.5
     """of the GPU's peak in bfloat16 that the computing reaches"""
-    rate: float | None = None
+    rate: Annotated[float, Real(above=0, at_most=1e12)] | None = None
     """tokens a second of one GPU at length 128, measured: gives the share in place of --share"""
-    steps: int = 1_000_000
-    batch_size: int = 256
+    steps: Steps = 1_000_000
+    batch_size: Batch = 256
     """of all GPUs together"""
 
     def __post_init__(self) -> None:
-        if not self.gpus or min(self.gpus) < 1:
-            raise UserError(f"--gpus is {self.gpus}: give one number or more, each 1 or more")
-        if not 0 < self.share <= 1:
-            raise UserError(f"--share is {self.share}: it must lie above 0 and be at most 1")
-        if self.rate is not None and self.rate <= 0:
-            raise UserError(f"--rate is {self.rate}: it must be above 0")
+        check_numbers(self)
+        if not self.gpus:
+            raise UserError("--gpus is empty: give one number or more")
         if self.batch_size < max(self.gpus):
             raise UserError(
                 f"--batch-size {self.batch_size} is too small for {max(self.gpus)} GPUs: each "

@@ -15,6 +15,8 @@ from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.files import write_whole
 from bert_run.progress import progress_bar
+from bert_run.ranges import check_numbers
+from bert_run.settings import Batch
 
 Texts = list[tuple[str, ...]]
 
@@ -35,13 +37,14 @@ class EncodeSettings:
     pooler_output; or an .npy file with last_hidden_state alone"""
     input: Path | None = None
     """a file with one text a line; a tab parts the two sentences of a pair"""
-    batch_size: int = 32
+    batch_size: Batch = 32
     device: str = "auto"
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
     """bf16 is faster where the device multiplies it faster, and the vectors differ in the third
     digit; auto takes it there"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         if self.out.suffix not in (".npz", ".npy"):
             raise UserError(f"--out is {self.out}: its name must end in .npz or .npy")
         if (self.input is None) == (not self.text):
@@ -51,8 +54,6 @@ class EncodeSettings:
                 f"there are {len(self.text)} texts: give one or two sentences, or put many into "
                 "a file and name it with --input"
             )
-        if self.batch_size < 1:
-            raise UserError(f"--batch-size is {self.batch_size}: it must be 1 or more")
         if not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
 

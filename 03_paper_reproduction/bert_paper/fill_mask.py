@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError, command
+from bert_run.ranges import Count, check_numbers
 
 BAR = "█"
 BAR_WIDTH = 30
@@ -28,15 +29,14 @@ class FillMaskSettings:
     """one or more texts, each with one [MASK] or more"""
     checkpoint: Path
     """a BERT folder of this course or of transformers, or a model of the Hub, OWNER/NAME"""
-    top: int = 5
+    top: Count = 5
     """how many words to show"""
     json: Annotated[bool, arg(name="json")] = False
     """print a JSON list: {"text", "masks": [[{"token", "probability"}, ...]]}"""
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.top < 1:
-            raise UserError(f"--top is {self.top}: it must be 1 or more")
+        check_numbers(self)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import tyro
@@ -36,6 +37,7 @@ from bert_paper.inside.senses import (
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
+from bert_run.ranges import Whole, check_numbers
 
 LONGEST = 128  # tokens of a pair or story that is read
 PAIRS = 128  # that every head is measured on
@@ -63,13 +65,12 @@ class LookingSettings:
     """and this is the word"""
     sense_word: str = "crane"
     """the word of StoryWorld whose two senses are drawn; all of them are measured"""
-    stories: int = 400
+    stories: Annotated[int, Whole(FEWEST_STORIES, 1_000_000)] = 400
     """held-out stories that are read, and a tenth as many of each kind with two senses"""
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.stories < FEWEST_STORIES:
-            raise UserError(f"--stories is {self.stories}: take {FEWEST_STORIES} or more")
+        check_numbers(self)
         if self.out.is_file():
             raise UserError(f"--out {self.out} is a file: give a folder for the pictures")
 

@@ -6,6 +6,7 @@ from typing import Literal
 from bert_paper.mask_units import MaskUnit
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
+from bert_run.ranges import Count, Share
 from bert_run.settings import PairRecipe, RunSettings, SentenceTask
 
 
@@ -24,14 +25,14 @@ class PretrainSettings(RunSettings):
     left-to-right model"""
     sentence_task: SentenceTask = "nsp"
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
-    random_next: float = 0.5
+    random_next: Share = PairRecipe.random_next
     """how often the second sentence is another document's (not with sop)"""
     optimizer: Literal["bert-adam", "adamw", "lamb"] = "bert-adam"
     """the paper's Adam, without bias correction; AdamW, which corrects it; or LAMB, for batches of
     thousands, which wants a --learning-rate some ten times higher"""
     mask_unit: MaskUnit = "token"
     """what is masked together: tokens, whole words, or runs of one to three words"""
-    duplicate_factor: int | None = None
+    duplicate_factor: Count | None = None
     """pairs and masks of so many passes over the corpus, then the same again, as in the released
     code (10); new ones on every pass, unless given"""
 
@@ -49,10 +50,6 @@ class PretrainSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.random_next <= 1:
-            raise UserError(f"--random-next is {self.random_next}: it must lie in [0, 1]")
-        if self.duplicate_factor is not None and self.duplicate_factor < 1:
-            raise UserError(f"--duplicate-factor is {self.duplicate_factor}: it must be 1 or more")
         if self.optimizer == "lamb" and self.parallel == "fsdp":
             raise UserError(
                 "--optimizer lamb needs the norm of whole parameters, and with --parallel fsdp no "

@@ -23,10 +23,12 @@ from bert_paper.ablations.report import verdicts_text, wrapped
 from bert_paper.ablations.verdicts import RULE
 from bert_paper.device import choose_device
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Dropout, Width
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.model_card import command_line
+from bert_run.ranges import Count, Seed, check_numbers
+from bert_run.settings import Batch, LearningRate
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,11 @@ class FeatureSettings:
     features: tuple[str, ...] = ("all",)
     """all, or some of: embeddings, second-to-last, last, sum-last-4, weighted-sum-last-4,
     concat-last-4, sum-all, weighted-sum-all"""
-    few_shot: int | None = None
+    few_shot: Count | None = None
     """learn from so many sentences only; each seed draws its own, those of bert-finetune"""
-    seeds: int = 3
+    seeds: Count = 3
     """taggers on each feature"""
-    seed: int = 0
+    seed: Seed = 0
     """the first of them"""
     fine_tuned: Path | None = None
     """what bert-finetune left of the same task: its metrics.json becomes a row"""
@@ -61,24 +63,17 @@ class FeatureSettings:
     """write the table here too, FILE.md"""
 
     # --- The BiLSTM ---
-    width: int | None = None
+    width: Width | None = None
     """of the BiLSTM, both directions together; the model's own unless given (the paper: 768)"""
-    learning_rate: float = TaggerRecipe.learning_rate
-    batch_size: int = TaggerRecipe.batch_size
-    rounds: int = TaggerRecipe.rounds
+    learning_rate: LearningRate = TaggerRecipe.learning_rate
+    batch_size: Batch = TaggerRecipe.batch_size
+    rounds: Count = TaggerRecipe.rounds
     """measurements on dev at most, an epoch or at least 20 steps apart; the best counts"""
-    dropout: float = TaggerRecipe.dropout
+    dropout: Dropout = TaggerRecipe.dropout
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("few_shot", "seeds", "width", "batch_size", "rounds"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"--{name.replace('_', '-')} is {value}: it must be 1 or more")
-        if not self.learning_rate > 0:
-            raise UserError(f"--learning-rate is {self.learning_rate}: it must be above 0")
-        if not 0 <= self.dropout < 1:
-            raise UserError(f"--dropout is {self.dropout}: it must lie in [0, 1)")
+        check_numbers(self)
         if (self.train is None) != (self.dev is None):
             raise UserError("--train and --dev go together: give both files")
         if self.task and self.train:

@@ -7,8 +7,9 @@ In `config.json` these fields stand beside those of `BertConfig`, under the name
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Dropout
 from bert_run.errors import UserError
+from bert_run.ranges import check_fields
 
 Pooling = Literal["cls", "mean"]
 POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's own has no such field
@@ -25,7 +26,7 @@ class HeadConfig:
 
     labels: tuple[str, ...] = ()
     pooling: Pooling = "cls"
-    classifier_dropout: float | None = None
+    classifier_dropout: Dropout | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) < len(self.labels):
@@ -33,9 +34,7 @@ class HeadConfig:
             raise UserError(f"the label {twice!r} occurs twice: each label has one number")
         if self.pooling not in get_args(Pooling):
             raise UserError(f"pooling is {self.pooling!r}: choose cls or mean")
-        dropout = self.classifier_dropout
-        if dropout is not None and not (isinstance(dropout, (int, float)) and 0 <= dropout < 1):
-            raise UserError(f"classifier_dropout is {dropout!r}: it must be a number in [0, 1)")
+        check_fields(self)
 
     @property
     def num_labels(self) -> int:

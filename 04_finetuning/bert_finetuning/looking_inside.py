@@ -30,6 +30,7 @@ from bert_paper.ablations.report import wrapped
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.progress import progress_bar
+from bert_run.ranges import Count, check_numbers
 
 HIDDEN = 200  # answers that the test of hiding is done on
 PICTURED = 5
@@ -59,18 +60,16 @@ class LookingSettings:
     """of a table: TEXT,LABEL or TEXT,PAIR,LABEL"""
     labels: bool = True
     """the file says what is right; --no-labels: it does not, and all answers are shown"""
-    examples: int = 500
+    examples: Count = 500
     """so many are read"""
-    most: int = 30
+    most: Count = 30
     """so many errors are shown, the surest first"""
     out: Path = Path("runs/inside_finetuned")
     """the folder for errors.html and errors.png"""
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        for name in ("examples", "most"):
-            if getattr(self, name) < 1:
-                raise UserError(f"--{name} is {getattr(self, name)}: it must be 1 or more")
+        check_numbers(self)
         if sum((bool(self.text), self.task is not None, self.input is not None)) > 1:
             raise UserError("a text, --task and --input exclude each other: give one")
         if self.columns is not None and self.input is None:

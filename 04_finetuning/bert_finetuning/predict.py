@@ -22,8 +22,10 @@ from bert_finetuning.opening import parse_columns
 from bert_finetuning.showing import Style, has_colours, shown_as_json, shown_as_text
 from bert_finetuning.task_file import SavedTask, kind_of
 from bert_paper.device import choose_device
+from bert_run.config import Positions
 from bert_run.errors import UserError, command
 from bert_run.progress import progress_bar
+from bert_run.ranges import Count, check_numbers
 
 AT_ONCE = 2_048  # examples read together, sorted by length, before the first of them is shown
 MANY = 200  # from here on a bar is shown
@@ -59,16 +61,15 @@ class PredictSettings:
     """of a table: TEXT or TEXT,PAIR, by name or number; usual names are found"""
     json: Annotated[bool, arg(name="json")] = False
     """print one JSON object a line"""
-    top: int = 5
+    top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
-    max_length: int | None = None
+    max_length: Positions | None = None
     """tokens read at once; unless given as in training"""
     device: str = "auto"
     """auto, cpu, cuda or cuda:N"""
 
     def __post_init__(self) -> None:
-        if self.top < 1:
-            raise UserError(f"--top is {self.top}: it must be 1 or more")
+        check_numbers(self)
         given = [self.text, self.pair, self.question, self.context]
         if self.input is not None and any(given):
             raise UserError("--input and texts on the command line exclude each other")

@@ -7,13 +7,18 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from bert_finetuning.head_config import Pooling
-from bert_run.config import PRESETS
+from bert_finetuning.kinds.spans import Spans
+from bert_run.config import PRESETS, Dropout, Positions
 from bert_run.errors import UserError
+from bert_run.ranges import Count, Real, Seed, Share, check_numbers, option
+from bert_run.settings import AdamSettings, Batch, GradNorm, LearningRate
 
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "seeds", "device", "micro_batch_size", "save_every"}
 
 BASE_WIDTH = 768  # the paper's rates are for this width and more
+
+Epochs = Annotated[float, Real(above=0, at_most=1_000_000)]
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class FinetuneSettings:
     names and first lines decide"""
     columns: str | None = None
     """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL"""
-    few_shot: int | None = None
+    few_shot: Count | None = None
     """learn from so many examples only; each seed draws its own"""
 
     # --- Start ---
@@ -55,47 +60,48 @@ class FinetuneSettings:
     """with --checkpoint none: a tokenizer; without it one is trained on the task's text"""
 
     # --- Recipe ---
-    epochs: float = 3.0
+    epochs: Epochs = 3.0
     """passes over the examples"""
-    batch_size: int = 32
+    batch_size: Batch = 32
     """examples in a step"""
-    learning_rate: Annotated[float | None, arg(aliases=["--lr"])] = None
+    learning_rate: Annotated[LearningRate | None, arg(aliases=["--lr"])] = None
     """the peak; unless given the paper's 5e-5, and 5e-5 · 768 / hidden for narrower models"""
-    warmup: float = 0.1
+    warmup: Share = 0.1
     """of the steps, the share in which the rate rises"""
     optimizer: Literal["adamw", "bert-adam"] = "adamw"
     """AdamW, which corrects Adam's bias; or the paper's Adam without, whose first steps are up to
     6.57 times larger: short runs may not get over that"""
-    weight_decay: float = 0.01
-    max_grad_norm: float = 1.0
-    layer_rate_decay: float = 1.0
+    weight_decay: Share = AdamSettings.weight_decay
+    max_grad_norm: GradNorm = AdamSettings.max_grad_norm
+    """all gradients together are scaled down to this norm; 0: they are not"""
+    layer_rate_decay: Annotated[float, Real(above=0, at_most=1)] = 1.0
     """each layer learns at so much of the rate of the one above; the paper has 1"""
     freeze: str = "nothing"
     """what stays as it is: nothing, embeddings, a number N (they and the lowest N layers), encoder
     (all but the pooler and the head)"""
     grid: bool = False
     """the paper's grid: three rates, batches of 16 and 32, 2 to 4 epochs; the best on dev wins"""
-    seeds: int = 1
+    seeds: Count = 1
     """runs that differ in the head's first values, the order of examples and dropout"""
-    seed: int = 0
+    seed: Seed = 0
     """the first of them"""
 
     # --- Model ---
-    max_length: int | None = None
+    max_length: Positions | None = None
     """tokens read at once: 128, questions 384, unless given"""
     pooling: Pooling = "cls"
     """what stands for a text: [CLS] through the pooler, or the mean of its tokens"""
-    hidden_dropout: float | None = None
+    hidden_dropout: Dropout | None = None
     """instead of the checkpoint's own, as the next two"""
-    attention_dropout: float | None = None
-    classifier_dropout: float | None = None
+    attention_dropout: Dropout | None = None
+    classifier_dropout: Dropout | None = None
 
     # --- Questions ---
-    stride: int = 128
+    stride: Positions = Spans.stride
     """tokens from one window of a long text to the next"""
-    max_question: int = 64
+    max_question: Positions = Spans.max_question
     """tokens of a question that are read"""
-    max_answer: int = 30
+    max_answer: Positions = Spans.max_answer
     """tokens of the longest answer"""
     null: bool | None = None
     """some questions have no answer (SQuAD 2.0); without it the examples decide"""
@@ -105,7 +111,7 @@ class FinetuneSettings:
     """auto, cpu, cuda or cuda:N"""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """auto takes bf16 where the device multiplies it faster"""
-    micro_batch_size: int | None = None
+    micro_batch_size: Batch | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""
     by_length: bool = True
     """put texts of like length into a batch, which saves padding"""
@@ -113,35 +119,15 @@ class FinetuneSettings:
     # --- Run ---
     out: Path = Path("runs/finetune")
     """the folder of all that comes out"""
-    eval_every: int | None = None
+    eval_every: Count | None = None
     """steps between measurements on dev; an epoch, unless given"""
-    save_every: int | None = None
+    save_every: Count | None = None
     """steps between checkpoints; an epoch, unless given"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         check_task(self)
         check_start(self)
-        at_least_one = ("few_shot", "batch_size", "seeds", "max_length", "stride", "max_question",
-                        "max_answer", "micro_batch_size", "eval_every", "save_every")  # fmt: skip
-        for name in at_least_one:
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{option(name)} is {value}: it must be 1 or more")
-        for name in ("epochs", "learning_rate", "max_grad_norm"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UserError(f"{option(name)} is {value}: it must be above 0")
-        for name in ("warmup", "weight_decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UserError(f"{option(name)} is {getattr(self, name)}: it must lie in [0, 1]")
-        for name in ("hidden_dropout", "attention_dropout", "classifier_dropout"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < 1:
-                raise UserError(f"{option(name)} is {value}: it must lie in [0, 1)")
-        if not 0 < self.layer_rate_decay <= 1:
-            raise UserError(
-                f"--layer-rate-decay is {self.layer_rate_decay}: it must be above 0, and at most 1"
-            )
         if self.freeze not in ("nothing", "embeddings", "encoder") and not self.freeze.isdecimal():
             raise UserError(
                 f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or a number of "
@@ -152,8 +138,6 @@ class FinetuneSettings:
                 "--grid chooses the learning rate, the batch size and the epochs: leave out "
                 "--learning-rate"
             )
-        if self.seed < 0:
-            raise UserError(f"--seed is {self.seed}: it must be 0 or more")
 
     @property
     def from_nothing(self) -> bool:
@@ -167,10 +151,6 @@ class FinetuneSettings:
 def wider(hidden_size: int) -> float:
     """By how much narrow models may learn faster than the paper's, as in pretraining."""
     return max(1.0, BASE_WIDTH / hidden_size)
-
-
-def option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def check_task(settings: FinetuneSettings) -> None:

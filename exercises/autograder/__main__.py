@@ -10,6 +10,8 @@ from tyro.conf import Positional
 from autograder import bank, generate, promises
 from autograder.points import CATALOGUE, find
 from bert_run.errors import UserError, command
+from bert_run.ranges import Count, check_numbers
+from bert_run.settings import Steps
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,11 @@ class Capstone:
     """your file; functions that are still to do are taken from the reference"""
     out: Path = Path("runs/capstone")
     """the folder of the picture and the numbers"""
-    steps: int = 2000
+    steps: Steps = 2000
     """how long it trains"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,11 @@ class Repeat:
 
     name: Positional[str]
     """an exercise"""
-    runs: int = 1000
+    runs: Count = 1000
     """how often"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
 
 @dataclass(frozen=True)

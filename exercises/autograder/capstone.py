@@ -121,8 +121,6 @@ def run_capstone(file: Path, *, out: Path, steps: int) -> None:
     """Train with the functions of a file, beside the reference; draw both, fill blanks."""
     if not file.is_file():
         raise UserError(f"{file} does not exist: name the file of the capstone")
-    if steps < 1:
-        raise UserError(f"--steps is {steps}: it must be 1 or more")
     course = load_test(CAPSTONE)
     stand = stand_of(course, file)
     for name, remark in stand.items():

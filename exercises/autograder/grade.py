@@ -1,7 +1,6 @@
 """`bert-grade`: grade the work of others, without trusting it."""
 
 import csv
-import math
 import os
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from autograder.submissions import gather
 from bert_run.errors import UserError, command
 from bert_run.files import hold
 from bert_run.progress import progress_bar
+from bert_run.ranges import Real, Whole, check_numbers
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class GradeSettings:
     """a student's folder, zip or tar; or a folder that holds one of each student"""
     out: Annotated[Path, arg(metavar="DIR")]
     """where reports, gradebook.csv and summary.html go; called again, it goes on where it was"""
-    jobs: int = 0
+    jobs: Annotated[int, Whole(0, 4096)] = 0
     """students graded at the same time; 0: one for each processor"""
-    timeout: float = 60.0
+    timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
     """seconds of a processor for all checks of an exercise, a quarter of them for one call; by the
     clock four times as many"""
     sandbox: Literal["auto", "bwrap", "unshare", "none"] = "auto"
@@ -47,10 +47,7 @@ class GradeSettings:
     def __post_init__(self) -> None:
         if not self.submissions:
             raise UserError("nothing to grade: name a folder, a zip or a tar")
-        if self.jobs < 0:
-            raise UserError(f"--jobs is {self.jobs}: it must be 1 or more, or 0")
-        if not 0 < self.timeout < math.inf:
-            raise UserError(f"--timeout is {self.timeout:g}: it must be a number of seconds")
+        check_numbers(self)
 
 
 @command

@@ -150,7 +150,7 @@ def test_every_table_of_figures_on_the_page_is_made_by_the_command():
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["--gpus", "0"], "each 1 or more"),
+        (["--gpus", "0"], "--gpus is 0: it must be a whole number from 1"),
         (["--gpus", "512"], "--batch-size 256 is too small for 512 GPUs"),
         (["--share", "1.5"], "--share is 1.5"),
         (["--rate", "0"], "--rate is 0"),

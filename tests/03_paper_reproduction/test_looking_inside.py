@@ -472,7 +472,7 @@ def test_without_a_run_the_command_says_how_to_get_blanks_by_step(small_run, tmp
     ("arguments", "message"),
     [
         (["--checkpoint", "nowhere"], "there is no checkpoint folder nowhere"),
-        (["--stories", 3], "--stories is 3: take 40 or more"),
+        (["--stories", 3], "--stories is 3: it must be a whole number from 40"),
         (["--sense-word", "table"], "in the 40 stories, two senses have bank, bark, crane"),
         (["--run", "nowhere"], "--run nowhere: there is no such folder"),
         (["--out", __file__], "is a file: give a folder"),

@@ -1,14 +1,42 @@
 """Read StoryWorld: `python -m bert_corpus.storyworld --documents 50 --marks`, or `--report`."""
 
-import argparse
 import re
 import time
 from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import tyro
 
 from bert_corpus.storyworld import KINDS, Sentence, Story, stories
-from bert_run.errors import command
+from bert_run.errors import UserError, command
+from bert_run.ranges import Count, Seed, check_numbers
 
 RARE = 60  # a word seen less often in the report's documents is hard to learn
+
+
+@dataclass(frozen=True)
+class ReadingSettings:
+    """Read StoryWorld.
+
+    python -m bert_corpus.storyworld --documents 50 --marks
+    """
+
+    documents: Count = 50
+    """how many"""
+    seed: Seed = 0
+    split: Literal["train", "heldout"] = "train"
+    kind: str | None = None
+    """only this kind of document; --report lists them"""
+    marks: bool = False
+    """show the labels of the words"""
+    report: bool = False
+    """count instead of printing"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.kind is not None and self.kind not in KINDS:
+            raise UserError(f"--kind {self.kind} is no kind: there is {', '.join(sorted(KINDS))}")
 
 
 def shown(sentence: Sentence) -> str:
@@ -51,14 +79,7 @@ def report(documents: list[Story], seconds: float) -> str:
 
 @command
 def main() -> None:
-    parser = argparse.ArgumentParser("python -m bert_corpus.storyworld", description=__doc__)
-    parser.add_argument("--documents", type=int, default=50, help="how many (default 50)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--split", choices=("train", "heldout"), default="train")
-    parser.add_argument("--kind", choices=sorted(KINDS), help="only this kind of document")
-    parser.add_argument("--marks", action="store_true", help="show the labels of the words")
-    parser.add_argument("--report", action="store_true", help="count instead of printing")
-    options = parser.parse_args()
+    options = tyro.cli(ReadingSettings, prog="python -m bert_corpus.storyworld")
 
     told = stories(options.documents, seed=options.seed, split=options.split, kind=options.kind)
     if options.report:

@@ -19,6 +19,8 @@ from bert_paper.ablations.variants import variants_of
 from bert_paper.ablations.verdicts import RULE, Results
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
+from bert_run.ranges import Count, check_numbers
+from bert_run.settings import Steps
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
 
@@ -36,9 +38,9 @@ class AblationSettings:
     """5: pretraining tasks; 6: model size; 8: what stands in place of a chosen word"""
     figure: str | None = None
     """5: number of training steps"""
-    seeds: int = 3
+    seeds: Count = 3
     """runs of each variant"""
-    steps: int | None = None
+    steps: Steps | None = None
     """of every run; 1500 unless given"""
     corpus: str = "storyworld"
     """as of bert-pretrain; what settles a word is known of storyworld only"""
@@ -48,6 +50,7 @@ class AblationSettings:
     """write the table here too, FILE.md, and its picture beside it"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         if (self.table is None) == (self.figure is None):
             raise UserError("give one of --table 5, --table 6, --table 8 and --figure 5")
         for option, value, known in (
@@ -61,8 +64,6 @@ class AblationSettings:
                 f"--figure 5 --corpus {self.corpus}: it counts words whose answers are known of "
                 "storyworld only; leave --corpus out"
             )
-        if self.seeds < 1:
-            raise UserError(f"--seeds is {self.seeds}: it must be 1 or more")
         if self.report is not None and self.report.suffix != ".md":
             raise UserError(f"--report is {self.report}: its name must end in .md")
         if self.report is not None and not self.report.parent.is_dir():

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -32,7 +32,9 @@ from bert_finetuning.windows import (
     tokens_of,
     windows_of,
 )
+from bert_run.config import Positions
 from bert_run.errors import UserError
+from bert_run.ranges import Count, Real, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
@@ -47,17 +49,15 @@ class Spans(Kind[Question, SpanPrediction]):
 
     head: HeadConfig = field(default_factory=HeadConfig)
     metrics: tuple[str, ...] = SPAN_METRICS
-    stride: int = 128  # from one window of a long text to the next
-    max_question: int = 64
-    max_answer: int = 30
-    n_best: int = 20
+    stride: Positions = 128  # from one window of a long text to the next
+    max_question: Positions = 64
+    max_answer: Positions = 30
+    n_best: Count = 20
     has_null: bool = False
-    null_threshold: float = 0.0
+    null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("stride", "max_question", "max_answer", "n_best"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} is {getattr(self, name)}: it must be 1 or more")
+        check_fields(self)
         for metric in self.metrics:
             if metric not in SPAN_METRICS:
                 raise UserError(

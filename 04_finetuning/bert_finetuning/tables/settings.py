@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_finetuning.settings import Epochs
 from bert_run.errors import UserError
 from bert_run.model_card import command_line
+from bert_run.ranges import Count, check_numbers
+from bert_run.settings import Steps
 
 ABLATED, FEATURES = ("5", "6", "8"), "7"
 TABLES, FIGURES = ("1", "2", "3", "4", "5", "6", "7", "8"), ("5",)
@@ -29,18 +32,18 @@ class TableSettings:
     8: what stands in place of a chosen word"""
     figure: str | None = None
     """5: number of pretraining steps"""
-    seeds: int = 3
+    seeds: Count = 3
     """runs of each; of Tables 5, 6, 8 and Figure 5 a seed is one of pretraining too"""
-    examples: int | None = None
+    examples: Count | None = None
     """to learn from, each seed draws its own; of StoryWorld 1000 unless given, and 20 for features;
     of real data all"""
-    epochs: float | None = None
+    epochs: Epochs | None = None
     """passes over them; the paper's for the task, which is 3 for most"""
 
     # --- Tables 5, 6, 8 and Figure 5 ---
     pretrained: Path = Path("runs/ablations")
     """the runs of python -m bert_paper.ablations; those that are missing are trained"""
-    steps: int | None = None
+    steps: Steps | None = None
     """of pretraining; 1500 unless given"""
 
     # --- Tables 1 to 4 and 7 ---
@@ -60,6 +63,7 @@ class TableSettings:
     """write the table here too, FILE.md, and its picture beside it"""
 
     def __post_init__(self) -> None:
+        check_numbers(self)
         if (self.table is None) == (self.figure is None):
             raise UserError("give one of --table 1 to --table 8 and --figure 5")
         for option, value, known in (
@@ -68,12 +72,6 @@ class TableSettings:
         ):
             if value is not None and value not in known:
                 raise UserError(f"--{option} {value} is not here: there is {', '.join(known)}")
-        for option in ("seeds", "examples"):
-            value = getattr(self, option)
-            if value is not None and value < 1:
-                raise UserError(f"--{option} is {value}: it must be 1 or more")
-        if self.epochs is not None and not self.epochs > 0:
-            raise UserError(f"--epochs is {self.epochs}: it must be above 0")
         if self.report is not None and self.report.suffix != ".md":
             raise UserError(f"--report is {self.report}: its name must end in .md")
         if self.report is not None and not self.report.parent.is_dir():

@@ -1,19 +1,52 @@
 """A user's mistake is told in one line, never as a traceback."""
 
+import errno
 import functools
 import os
 import sys
 from collections.abc import Callable
+
+SAME_COMMAND = "then call the same command again"
+ADVICE = {
+    errno.ENOSPC: f"free some space, {SAME_COMMAND}",
+    errno.EDQUOT: f"your share of the disk is used up; free some space, {SAME_COMMAND}",
+    errno.EFBIG: "the disk takes no file as large: choose a folder on another one",
+    errno.EACCES: "check its permissions, or choose another place",
+    errno.EPERM: "check its permissions, or choose another place",
+    errno.EROFS: "this disk cannot be written to: choose another place",
+    errno.ENOENT: "check the path",
+    errno.ENOTDIR: "a part of the path is a file, not a folder: check the path",
+    errno.EISDIR: "it is a folder, and a file is needed: check the path",
+    errno.EEXIST: "it is there already: choose another name",
+    errno.ENOTEMPTY: "another program writes there: choose another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "a link leads back to itself: check the path",
+    errno.EMFILE: f"raise the limit of open files (ulimit -n), {SAME_COMMAND}",
+    errno.ENFILE: f"close other programs, {SAME_COMMAND}",
+    errno.EIO: "the disk or the network drive has failed: check it",
+    errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
+}
+SMALLER = (
+    "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
+    "command has them, or close other programs"
+)
 
 
 class UserError(Exception):
     """What was wrong, the value, and what to do: one line, shown as it is."""
 
 
+class Diverged(UserError):
+    """The numbers of a training run are no longer finite."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: try a lower --learning-rate and another --out")
+
+
 def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command: a `UserError` prints one line and exits with 2.
 
-    A full disk can strike anywhere a file is written, so it is caught here too; Ctrl-C exits
+    A full disk and too little memory can strike anywhere, so they are caught here too; Ctrl-C exits
     with 130, and a reader that stops reading with 141 and no word, as shells expect.
     """
 
@@ -29,18 +62,33 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             if os.environ.get("RANK", "0") == "0":  # of many processes one says it
                 print(f"error: {error}", file=sys.stderr)
             sys.exit(2)
-        except OSError as error:
-            if error.errno is None:
+        except (OSError, MemoryError, RuntimeError) as error:
+            line = in_one_line(error)
+            if line is None:
                 raise
-            where = f" ({error.filename})" if error.filename else ""
-            print(
-                f"error: {error.strerror}{where}: free some space or check the path, "
-                "then call again",
-                file=sys.stderr,
-            )
+            print(f"error: {line}", file=sys.stderr)
             sys.exit(2)
         except KeyboardInterrupt:
             print("\nstopped: call the same command again to go on", file=sys.stderr)
             sys.exit(130)
 
     return run
+
+
+def in_one_line(error: Exception) -> str | None:
+    """What the system refused, and what to do about it; None for a mistake of the program."""
+    if isinstance(error, OSError):
+        if error.errno is None or error.strerror is None:
+            return None
+        where = f" ({error.filename})" if error.filename else ""
+        advice = ADVICE.get(error.errno, f"see to it, {SAME_COMMAND}")
+        return f"{error.strerror}{where}: {advice}"
+    if isinstance(error, MemoryError) or is_out_of_memory(error):
+        return f"there is not enough memory: {SMALLER}"
+    return None
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether torch could not allocate a tensor, on the CPU or on a GPU: it has no common class."""
+    text = str(error)
+    return any(words in text for words in ("can't allocate memory", "out of memory"))

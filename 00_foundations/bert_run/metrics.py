@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from bert_run.divergence import refuse_divergence
 from bert_run.files import write_atomically
 
 Record = dict[str, float]
@@ -19,6 +20,8 @@ class MetricsLog:
         write_atomically(self.path, "".join(json.dumps(record) + "\n" for record in kept))
 
     def append(self, record: Record) -> None:
+        """Raises `Diverged` for a number that is not finite: JSON has no such numbers."""
+        refuse_divergence(**record)
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 

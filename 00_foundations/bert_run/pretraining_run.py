@@ -7,6 +7,7 @@ and writes down what is measured and learnt. How a step is computed is the level
 import json
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +16,10 @@ from bert_corpus.pairs import pair_report
 from bert_corpus.prepared import prepare
 from bert_corpus.wordpiece import save_tokenizer
 from bert_run.curve import draw_curve
+from bert_run.divergence import divergence_noted
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
+from bert_run.memory import refuse_too_large
 from bert_run.metrics import MetricsLog, Record, read_metrics
 from bert_run.model_card import command_line, model_card
 from bert_run.parameters import (
@@ -44,8 +47,11 @@ class PretrainingRun:
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
-        settings.bert_config(settings.vocab_size or 8192)  # a contradiction shows before long work
-        self.settings = settings
+        # A contradiction shows before long work, and so does a model that is too large even with
+        # the smallest vocabulary.
+        config = settings.bert_config(settings.vocab_size or 8192)
+        refuse_too_large(config.with_changes(vocab_size=1))
+        self.settings, self.leads = settings, leads
         self.folder = RunFolder(settings.out)
         is_new = leads and self.folder.claim(
             identity(settings), unless_said=identity(type(settings)())
@@ -55,6 +61,7 @@ class PretrainingRun:
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
                 pad_token_id=self.data.train.specials.pad
             )
+            refuse_too_large(self.config)
             self.checkpoint = self.folder.resume() if leads else self.folder.newest()
             self.start = self.checkpoint.step if self.checkpoint else 0
             if leads:
@@ -68,11 +75,14 @@ class PretrainingRun:
             raise
 
     def __enter__(self) -> "PretrainingRun":
+        self.work = ExitStack()
+        self.work.callback(self.folder.release)
+        self.work.enter_context(divergence_noted(self.folder, leads=self.leads))
         return self
 
     def __exit__(self, *exception: object) -> None:
         """The work on it is over, for this process."""
-        self.folder.release()
+        self.work.__exit__(*exception)
 
     @cached_property
     def weights(self) -> Weights:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from bert_run.config import BertConfig
-from bert_run.errors import UserError
+from bert_run.errors import Diverged, UserError
 from bert_run.parameters import HEAD_NAMES, Weights, parameter_shapes
 
 WEIGHTS_FILE = "model.safetensors"
@@ -21,7 +21,12 @@ NUMPY_TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": n
 
 
 def save_weights(weights: Weights, path: Path) -> None:
-    """Write the arrays as one safetensors file that `transformers` opens too."""
+    """Write the arrays as one safetensors file that `transformers` opens too.
+
+    Raises `Diverged` instead if a number of theirs is not finite.
+    """
+    if (name := first_broken(weights)) is not None:
+        raise Diverged(f"{path.name} is not written: {name} holds numbers that are not finite")
     arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
     try:
         save_file(arrays, path, metadata={"format": "pt"})
@@ -70,6 +75,11 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     return weights
 
 
+def first_broken(weights: Weights) -> str | None:
+    """The name of the first array with a number that is infinite or NaN, if there is one."""
+    return next((name for name, array in weights.items() if not np.isfinite(array).all()), None)
+
+
 def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
     """Names, in words, of the parts that a checkpoint of an encoder alone does not have."""
     absent = [name for name in parameter_shapes(config) if name not in weights]
@@ -105,7 +115,20 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def read_safetensors(path: Path) -> Weights:
-    """All arrays of one file, floating ones as float32."""
+    """All arrays of one file, floating ones as float32.
+
+    Raises `UserError` if the file is damaged, or holds a number that is not finite.
+    """
+    weights = read_any_numbers(path)
+    if (name := first_broken(weights)) is not None:
+        raise UserError(
+            f"{path}: {name} holds numbers that are not finite (NaN or infinity): the run that "
+            "wrote it went wrong; take an earlier checkpoint, or train again"
+        )
+    return weights
+
+
+def read_any_numbers(path: Path) -> Weights:
     try:
         with safe_open(path, framework="np") as file:
             names = list(file.keys())

@@ -68,12 +68,13 @@ class Adam:
 
 
 def clip_gradients(gradients: Weights, max_norm: float) -> float:
-    """Scale all gradients by one factor so that together their norm is at most `max_norm`.
+    """Scale all gradients by one factor so that together their norm is at most `max_norm`; 0 leaves
+    them as they are.
 
     Returns the norm before. Clipping each parameter alone would change the direction.
     """
     norm = math.sqrt(sum(float(np.vdot(g, g)) for g in gradients.values()))
-    if norm > max_norm:
+    if max_norm and norm > max_norm:
         for gradient in gradients.values():
             gradient *= max_norm / norm
     return norm

@@ -32,6 +32,7 @@ from bert_numpy.model import (
 )
 from bert_numpy.operations import cross_entropy_forward
 from bert_numpy.optimizer import Adam, clip_gradients, learning_rate
+from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, RunSettings
@@ -234,15 +235,16 @@ def train(
         losses, gradients = batch_gradients(
             bert, batch, cores, rows=settings.micro_batch_size, dropout_seed=dropout_seed
         )
-        clip_gradients(gradients.of, settings.max_grad_norm)
+        norm = clip_gradients(gradients.of, settings.max_grad_norm)
         rate = learning_rate(
             step,
             peak=adam.settings.learning_rate,
             warmup_steps=settings.warmup,
             total_steps=settings.steps,
         )
-        adam.update(bert.weights, gradients.of, learning_rate=rate)
         done = step + 1
+        refuse_divergence(done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp, gradient_norm=norm)
+        adam.update(bert.weights, gradients.of, learning_rate=rate)
         tokens = phase.batch_size * phase.seq_length
         journal.step_done(done, losses, tokens=tokens, rate=rate)
         with journal.paused():

@@ -143,7 +143,8 @@ def named_moments(first: Tensors, second: Tensors, step: int) -> Weights:
 
 @torch.no_grad()
 def clip_gradients(gradients: Tensors, max_norm: float) -> Float[Tensor, ""]:
-    """Scale all gradients by one factor so that together their norm is at most `max_norm`.
+    """Scale all gradients by one factor so that together their norm is at most `max_norm`; 0 leaves
+    them as they are.
 
     Returns the norm before. Clipping each parameter alone would change the direction. To ask
     whether the norm is too large, as in level 1, would make a GPU wait: here every gradient is
@@ -151,7 +152,8 @@ def clip_gradients(gradients: Tensors, max_norm: float) -> Float[Tensor, ""]:
     """
     tensors = list(gradients.values())
     norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(tensors)))
-    torch._foreach_mul_(tensors, (max_norm / norm).clamp(max=1))
+    if max_norm:
+        torch._foreach_mul_(tensors, (max_norm / norm).clamp(max=1))
     return norm
 
 

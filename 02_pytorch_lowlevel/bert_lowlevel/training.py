@@ -24,6 +24,7 @@ from bert_lowlevel.device import mixed_precision, to_device
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Losses, TensorBatch, logits, pretraining_losses
 from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients, learning_rate
+from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, RunSettings
@@ -87,10 +88,14 @@ def training_step(
     *,
     learning_rate: float,
     max_grad_norm: float,
+    norms: list[Tensor] | None = None,
 ) -> Losses:
-    """Gradients, clipping, one update. The losses stay on the device until somebody asks."""
+    """Gradients, clipping, one update. The losses stay on the device until somebody asks, and so
+    does the gradient's norm before clipping, which is added to `norms`."""
     losses, gradients = batch_gradients(bert, batch, computing)
-    clip_gradients(gradients, max_grad_norm)
+    norm = clip_gradients(gradients, max_grad_norm)
+    if norms is not None:
+        norms.append(norm)
     adam.update(bert.weights, gradients, learning_rate=learning_rate)
     return losses
 
@@ -153,6 +158,7 @@ class Watch:
 
     def open(self) -> None:
         self.losses: list[Losses] = []  # on the device
+        self.norms: list[Tensor] = []  # of the gradients, likewise
         self.tokens, self.begin = 0, time.perf_counter()
 
     def add(self, losses: Losses, *, tokens: int) -> None:
@@ -160,9 +166,13 @@ class Watch:
         self.tokens += tokens
         self.bar.update()
 
-    def close(self) -> Record:
-        """The means since the last call. The one place where training waits for the device."""
-        mlm, nsp = torch.stack([torch.stack(both) for both in self.losses]).mean(0).tolist()
+    def close(self, step: int, rate: float) -> Record:
+        """The means since the last call. The one place where training waits for the device, so it
+        is also where it looks whether all is finite: a sum of norms is not if one of them is not.
+        """
+        losses = torch.stack([torch.stack(both) for both in self.losses]).mean(0)
+        mlm, nsp, norm = torch.stack([*losses, torch.stack(self.norms).sum()]).tolist()
+        refuse_divergence(step, rate, mlm_loss=mlm, nsp_loss=nsp, gradient_norm=norm)
         speed = round(self.tokens / (time.perf_counter() - self.begin))
         self.show({"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,}"})
         self.open()
@@ -208,12 +218,13 @@ def train(
         batch = task.batch(phase.first_example_of(step), phase.batch_size)
         rate = learning_rate(step, **schedule)
         losses = training_step(
-            bert, adam, batch, computing, learning_rate=rate, max_grad_norm=settings.max_grad_norm
-        )
+            bert, adam, batch, computing, learning_rate=rate,
+            max_grad_norm=settings.max_grad_norm, norms=watch.norms,
+        )  # fmt: skip
         watch.add(losses, tokens=phase.batch_size * phase.seq_length)
         done = step + 1
         if done % log_every == 0 or done == settings.steps:
-            record({"step": done, **watch.close(), "learning_rate": rate})
+            record({"step": done, **watch.close(done, rate), "learning_rate": rate})
         if done % settings.evaluation_interval == 0 or done == settings.steps:
             with watch.paused():
                 measured = evaluate(bert, heldout, examples=settings.eval_examples,

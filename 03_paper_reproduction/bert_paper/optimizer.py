@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from bert_run.errors import UserError
+from bert_paper.ranks import Ranks
+from bert_run.errors import Diverged, UserError
 from bert_run.parameters import Weights, is_decayed
 from bert_run.settings import AdamSettings
 
@@ -112,11 +113,18 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
 
 
 def clip_gradients(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
-    """Scale all gradients by one factor so that together their norm is at most `max_norm`.
+    """Scale all gradients by one factor so that together their norm is at most `max_norm`; 0 leaves
+    them as they are.
 
     Returns the norm before. Clipping each parameter alone would change the direction.
     """
-    return nn.utils.clip_grad_norm_(parameters, max_norm, foreach=True)
+    learning = [parameter for parameter in parameters if parameter.grad is not None]
+    norm = nn.utils.get_total_norm([parameter.grad for parameter in learning], foreach=True)
+    if isinstance(norm, DTensor):
+        norm = norm.full_tensor()  # of the parts of all ranks
+    if max_norm:
+        nn.utils.clip_grads_with_norm_(learning, max_norm, norm, foreach=True)
+    return norm
 
 
 def optimizer_state(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -127,6 +135,22 @@ def optimizer_state(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[
         for moment, value in optimizer.state[parameter].items()
         if moment in STATE
     }
+
+
+def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> None:
+    """Raise `Diverged` on every rank if a number of these tensors, on any rank, is not finite.
+
+    A GPU waits for the answer, so this is asked only before something is measured or saved.
+    """
+    held = {name: held_here(tensor) for name, tensor in tensors.items() if tensor.dim()}
+    are_finite = torch.stack([tensor.isfinite().all() for tensor in held.values()])
+    count = ranks.sum((~are_finite).sum())
+    if count:
+        broken = [
+            n for n, is_finite in zip(held, are_finite.tolist(), strict=True) if not is_finite
+        ]
+        where = f"{broken[0]} holds" if broken else "parameters on another process hold"
+        raise Diverged(f"{where} numbers that are not finite after step {step:,}")
 
 
 def state_to_arrays(optimizer: torch.optim.Optimizer, model: nn.Module) -> Weights:

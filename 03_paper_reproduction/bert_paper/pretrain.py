@@ -18,6 +18,7 @@ from bert_paper.optimizer import (
     empty_state,
     make_optimizer,
     optimizer_state,
+    refuse_broken,
     state_from_arrays,
     state_to_arrays,
 )
@@ -128,13 +129,15 @@ class Keeper:
 
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimiser's moments."""
+        state = optimizer_state(self.optimizer, self.model)
+        refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)
         if not is_sharded(self.model):
             if self.ranks.leads:
-                state = state_to_arrays(self.optimizer, self.model)
-                self.run.save(step, to_arrays(self.model), state)
+                moments = state_to_arrays(self.optimizer, self.model)
+                self.run.save(step, to_arrays(self.model), moments)
         else:
             move_weights = self.write_model()
-            move_state = self.write(optimizer_state(self.optimizer, self.model), STATE_FILE)
+            move_state = self.write(state, STATE_FILE)
 
             def write(folder: Path) -> None:
                 move_weights(folder)
@@ -158,6 +161,7 @@ class Keeper:
             is_best += measured["heldout_mlm_loss"] <= self.run.lowest_loss(from_step=begin)
         if not self.ranks.sum(is_best):
             return
+        refuse_broken(dict(self.model.named_parameters()), self.ranks, step=done)
         if is_sharded(self.model):
             write = self.write_model()
         else:

@@ -28,6 +28,7 @@ from bert_paper.parallel import without_exchange
 from bert_paper.prefetch import made_ahead
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
+from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, Phase
@@ -100,13 +101,14 @@ def training_step(
     ranks: Ranks = ALONE,
     pair_count: int | None = None,
     total_loss: Callable[[Losses], Tensor] = attrgetter("total"),
+    norms: list[Tensor] | None = None,
 ) -> Tensor:
     """Gradients of the whole batch, one micro-batch after another, then one update.
 
     `batch` is this rank's part of a batch of `pair_count` examples. Every micro-batch divides by
     the counts of the whole, over all ranks: examples with few masks weigh no more than others.
     Returns this rank's part of both losses, (2,), still on the device: reading them would make a
-    GPU wait.
+    GPU wait. So is the norm of the gradient before clipping, which is added to `norms`.
     """
     rows = len(batch["input_ids"])
     mask_count = ranks.sum(batch["masked_lm_weights"].sum())
@@ -121,7 +123,9 @@ def training_step(
                 )
             (total_loss(losses) * ranks.size).backward()  # the ranks' gradients are averaged
         sums += torch.stack([losses.mlm.detach(), losses.nsp.detach()])
-    clip_gradients(model.parameters(), max_grad_norm)
+    norm = clip_gradients(model.parameters(), max_grad_norm)
+    if norms is not None:
+        norms.append(norm)
     optimizer.step()
     optimizer.zero_grad()
     return sums
@@ -132,6 +136,7 @@ class Window:
 
     def __init__(self, device: torch.device, ranks: Ranks) -> None:
         self.losses = torch.zeros(2, device=device)
+        self.norms: list[Tensor] = []  # of the gradients
         self.ranks = ranks
         self.steps = self.tokens = 0
         self.begin = time.perf_counter()
@@ -141,11 +146,18 @@ class Window:
         self.steps += 1
         self.tokens += tokens
 
-    def close(self) -> Record:
-        """The means of the window; the next one begins. Every rank must ask."""
-        mlm, nsp = (self.ranks.sum(self.losses) / self.steps).tolist()
+    def close(self, step: int, rate: float) -> Record:
+        """The means of the window; the next one begins. Every rank must ask.
+
+        Here training waits for the device anyway, so here it looks whether all is finite, and all
+        ranks see the same: a sum of norms is not finite if one of them is not.
+        """
+        losses = self.ranks.sum(self.losses) / self.steps
+        mlm, nsp, norm = torch.stack([*losses, torch.stack(self.norms).sum()]).tolist()
+        refuse_divergence(step, rate, mlm_loss=mlm, nsp_loss=nsp, gradient_norm=norm)
         speed = round(self.tokens / (time.perf_counter() - self.begin))
         self.losses.zero_()
+        self.norms.clear()
         self.steps = self.tokens = 0
         self.begin = time.perf_counter()
         return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
@@ -256,12 +268,13 @@ def train(
                 ranks=ranks,
                 pair_count=phase.batch_size,
                 total_loss=task.total,
+                norms=window.norms,
             )
             window.add(losses, tokens=phase.batch_size * phase.seq_length)
             done = step + 1
             bar.update()
             if done % log_every == 0 or done == settings.steps:
-                entry = window.close()
+                entry = window.close(done, rate)
                 if not task.has_sentence_task:
                     del entry["train_nsp_loss"]
                 record({"step": done, **entry, "learning_rate": rate})
@@ -272,6 +285,7 @@ def train(
                     measured = evaluate(
                         model, heldout, examples=settings.eval_examples, ranks=ranks
                     )
+                    refuse_divergence(done, rate, **measured)  # all ranks have measured the same
                     record({"step": done, **measured})
                 shown["held-out mlm"] = f"{measured['heldout_mlm_loss']:.3f}"
             if done % settings.saving_interval == 0 or done == settings.steps:

@@ -26,8 +26,14 @@ from bert_finetuning.kinds.spans import Spans
 from bert_finetuning.recipe import freeze, make_optimizer
 from bert_finetuning.training import Lesson, train
 from bert_paper.model import load_arrays
-from bert_paper.optimizer import state_from_arrays, state_to_arrays
+from bert_paper.optimizer import (
+    optimizer_state,
+    refuse_broken,
+    state_from_arrays,
+    state_to_arrays,
+)
 from bert_paper.parallel import spread
+from bert_run.divergence import divergence_noted, refuse_divergence
 from bert_run.files import write_atomically
 from bert_run.metrics import MetricsLog, Record, read_metrics
 from bert_run.run_folder import STATE_FILE, RunFolder
@@ -129,18 +135,19 @@ class SeedRun:
         """To the end."""
         if self.ranks.leads and self.start:
             say(f"{title}: going on from step {self.start:,} of {self.lesson.steps:,}")
-        train(
-            self.model,
-            spread(self.model, "ddp", self.ranks),
-            self.optimizer,
-            self.lesson,
-            precision=self.precision,
-            start=self.start,
-            record=self.record,
-            measure=self.measure,
-            save=self.save,
-            title=title,
-        )
+        with divergence_noted(self.folder, leads=self.ranks.leads):
+            train(
+                self.model,
+                spread(self.model, "ddp", self.ranks),
+                self.optimizer,
+                self.lesson,
+                precision=self.precision,
+                start=self.start,
+                record=self.record,
+                measure=self.measure,
+                save=self.save,
+                title=title,
+            )
         self.start = self.lesson.steps
         return self.finish()
 
@@ -150,10 +157,12 @@ class SeedRun:
 
     def measure(self, step: int) -> str:
         """Answer all of dev; keep the model if it has never been better."""
+        refuse_broken(dict(self.model.named_parameters()), self.ranks, step=step)
         said = self.answers()
         scores = self.kind.score(self.exam.examples, said)
         collapsed = self.kind.is_collapsed(said)
         named = {f"dev_{name}": value for name, value in scores.items()}
+        refuse_divergence(step, **named)
         is_best = scores[self.metric] > self.best
         self.best = max(self.best, scores[self.metric])
         if self.ranks.leads:
@@ -190,6 +199,8 @@ class SeedRun:
 
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimiser's moments of what learns."""
+        state = optimizer_state(self.optimizer, self.model)
+        refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)
 
         def write(folder: Path) -> None:
             self.write_model(folder)

@@ -6,7 +6,6 @@ The examples follow from (seed, step), dropout too, so a run that was killed goe
 had happened.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -29,7 +28,7 @@ from bert_paper.optimizer import clip_gradients, learning_rate
 from bert_paper.parallel import without_exchange
 from bert_paper.prefetch import made_ahead
 from bert_paper.ranks import Ranks
-from bert_run.errors import UserError
+from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
 
@@ -94,13 +93,15 @@ def training_step(
     precision: torch.dtype,
     max_grad_norm: float,
     ranks: Ranks = ALONE,
+    norms: list[Tensor] | None = None,
 ) -> Tensor:
     """The gradient of the whole batch, one piece after another, then one update.
 
     `stepping` is the model as a step calls it, perhaps spread over ranks. A piece's loss is the
     mean over its answers, and it is weighed by their share of all answers of the batch, on all
     ranks. A mean of means would give the words of short sentences more weight. Returns this rank's
-    part of the batch's loss, still on the device.
+    part of the batch's loss, still on the device, as is the norm of the gradient before clipping,
+    which is added to `norms`.
     """
     device = next(model.parameters()).device
     mine = sum(piece.count for piece in pieces)
@@ -114,7 +115,9 @@ def training_step(
             part = mean * (piece.count / answers)
             (part * ranks.size).backward()  # the ranks' gradients are averaged
         loss += part.detach()
-    clip_gradients(model.parameters(), max_grad_norm)
+    norm = clip_gradients(model.parameters(), max_grad_norm)
+    if norms is not None:
+        norms.append(norm)
     optimizer.step()
     optimizer.zero_grad()
     return loss
@@ -164,14 +167,14 @@ def train(
                 precision=precision,
                 max_grad_norm=settings.max_grad_norm,
                 ranks=ranks,
+                norms=window.norms,
             )
             window.add(loss, examples=len(lesson.batches(step)))
             done = step + 1
             bar.update()
             saving = done % (settings.save_every or epoch) == 0 or done == total
             if done % log_every == 0 or saving:  # so that a run which goes on averages the same
-                entry = window.close(ranks)
-                refuse_nan(entry["train_loss"], done, rate)
+                entry = window.close(ranks, done, rate)
                 record({"step": done, "epoch": done / epoch, **entry, "learning_rate": rate})
                 shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
             if done % (settings.eval_every or epoch) == 0 or done == total:
@@ -183,23 +186,17 @@ def train(
                     save(done)
 
 
-def refuse_nan(loss: float, step: int, rate: float) -> None:
-    if not math.isfinite(loss):
-        raise UserError(
-            f"the loss is {loss} at step {step}, where the learning rate is {rate:.1e}: lower "
-            "--learning-rate, and choose another --out"
-        )
-
-
 class Window:
     """Loss and speed since the last line of metrics; the sum stays on the device until asked."""
 
     def __init__(self, device: torch.device) -> None:
         self.loss = torch.zeros((), device=device)
+        self.norms: list[Tensor] = []  # of the gradients
         self.begin_anew()
 
     def begin_anew(self) -> None:
         self.loss.zero_()
+        self.norms.clear()
         self.steps = self.examples = 0
         self.begin = time.perf_counter()
 
@@ -208,9 +205,15 @@ class Window:
         self.steps += 1
         self.examples += examples
 
-    def close(self, ranks: Ranks) -> Record:
-        """The mean of the window; the next one begins. Every rank must ask."""
-        loss = ranks.sum(self.loss).item() / self.steps
+    def close(self, ranks: Ranks, step: int, rate: float) -> Record:
+        """The mean of the window; the next one begins. Every rank must ask.
+
+        Here training waits for the device anyway, so here it looks whether all is finite, and all
+        ranks see the same: a sum of norms is not finite if one of them is not.
+        """
+        total, norm = torch.stack([ranks.sum(self.loss), torch.stack(self.norms).sum()]).tolist()
+        loss = total / self.steps
+        refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
         speed = self.examples / (time.perf_counter() - self.begin)
         self.begin_anew()
         return {"train_loss": loss, "examples_per_second": round(speed, 1)}

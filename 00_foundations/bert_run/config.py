@@ -17,7 +17,8 @@ GELU_FORMS = {
 
 Vocabulary = Annotated[int, Whole(1, 10_000_000)]
 Layers = Annotated[int, Whole(1, 1_000)]  # no BERT is as deep
-Width = Annotated[int, Whole(1, 1_000_000)]
+Width = Annotated[int, Whole(1, 100_000)]
+Intermediate = Annotated[int, Whole(1, 1_000_000)]  # four times the width, as a rule
 Positions = Annotated[int, Whole(1, 1_000_000)]
 Dropout = Annotated[float, Real(at_least=0, below=1)]
 InitializerRange = Annotated[float, Real(above=0, at_most=10)]
@@ -35,7 +36,7 @@ class BertConfig:
     hidden_size: Width = 768
     num_hidden_layers: Layers = 12
     num_attention_heads: Width = 12
-    intermediate_size: Width = 3072
+    intermediate_size: Intermediate = 3072
     hidden_act: str = "gelu"
     hidden_dropout_prob: Dropout = 0.1
     attention_probs_dropout_prob: Dropout = 0.1

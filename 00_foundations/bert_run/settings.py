@@ -11,6 +11,7 @@ from bert_run.config import (
     BertConfig,
     Dropout,
     InitializerRange,
+    Intermediate,
     LayerNormEps,
     Layers,
     Positions,
@@ -136,7 +137,7 @@ class RunSettings:
     hidden_size: Width | None = None
     num_attention_heads: Width | None = None
     """one for every 64 of the hidden size, unless given"""
-    intermediate_size: Annotated[Width | None, arg(aliases=["--ffn-hidden-size"])] = None
+    intermediate_size: Annotated[Intermediate | None, arg(aliases=["--ffn-hidden-size"])] = None
     """four times the hidden size, unless given"""
     hidden_act: Literal["gelu", "gelu_new", "gelu_pytorch_tanh"] | None = None
     """gelu by erf, or by tanh as in Google's code"""

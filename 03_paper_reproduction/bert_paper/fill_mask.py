@@ -68,6 +68,11 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
     segments = torch.tensor([encoding.type_ids], device=device)
     logits, _ = model(ids, segments, None, torch.tensor([positions], device=device))
     words = logits[0, :, : tokenizer.get_vocab_size()]  # a padded vocabulary has no more words
+    if not words.isfinite().all():
+        raise UserError(
+            f"{pretrained.folder} computes numbers that are not finite for this text: its weights "
+            "are too large, so the run that wrote them went wrong; take an earlier checkpoint"
+        )
     best = words.softmax(dim=-1).topk(min(top, words.shape[-1]))  # (masks, top)
     return [
         [Guess(tokenizer.id_to_token(i), p) for i, p in zip(row_ids, row, strict=True)]

@@ -56,7 +56,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     stepping = spread(model, settings.parallel, ranks)
     adam = settings.adam(run.config)
     optimizer = make_optimizer(model, adam, name=settings.optimizer)
-    restore(optimizer, model, run)
+    restore(optimizer, model, run, ranks)
     if ranks.leads:
         run.introduce(
             f"on {ranks.size} × {device.type}" if ranks.size > 1 else f"on {device}",
@@ -108,7 +108,9 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     )
 
 
-def restore(optimizer: torch.optim.Optimizer, model: nn.Module, run: PretrainingRun) -> None:
+def restore(
+    optimizer: torch.optim.Optimizer, model: nn.Module, run: PretrainingRun, ranks: Ranks
+) -> None:
     """Give the optimiser the moments of the checkpoint that the run goes on from."""
     if run.checkpoint is None:
         return
@@ -116,7 +118,9 @@ def restore(optimizer: torch.optim.Optimizer, model: nn.Module, run: Pretraining
         state_from_arrays(optimizer, model, run.training_state)
         return
     empty_state(optimizer, model)
-    read_parts(optimizer_state(optimizer, model), run.checkpoint.folder)
+    state = optimizer_state(optimizer, model)
+    read_parts(state, run.checkpoint.folder)
+    refuse_broken(state, ranks, step=run.start)
 
 
 class Keeper:

@@ -94,7 +94,7 @@ def test_without_bias_correction_the_twelfth_step_is_six_and_a_half_times_as_lar
     moved = []
     for correct_bias in (False, True):
         weights, at = {"bias": np.zeros(1)}, []
-        adam = Adam.start(weights, AdamSettings(epsilon=0.0), correct_bias=correct_bias)
+        adam = Adam.start(weights, AdamSettings(epsilon=1e-18), correct_bias=correct_bias)
         for _ in range(12):
             at.append(weights["bias"].copy())
             adam.update(weights, {"bias": np.ones(1)}, learning_rate=1.0)

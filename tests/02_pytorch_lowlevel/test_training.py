@@ -155,7 +155,7 @@ def test_without_bias_correction_the_twelfth_step_is_six_and_a_half_times_as_lar
     moved = []
     for correct_bias in (False, True):
         weights, at = {"bias": torch.zeros(1, dtype=torch.float64)}, []
-        adam = Adam.start(weights, AdamSettings(epsilon=0.0), correct_bias=correct_bias)
+        adam = Adam.start(weights, AdamSettings(epsilon=1e-18), correct_bias=correct_bias)
         for _ in range(30):
             at.append(weights["bias"].item())
             adam.update(weights, {"bias": torch.ones(1, dtype=torch.float64)}, learning_rate=1.0)
@@ -546,7 +546,7 @@ def test_settings_that_say_how_to_compute_leave_the_losses_as_they_are(
 @pytest.mark.parametrize("changes", [
     dict(causal=True), dict(hidden_dropout_prob=0.1), dict(seed=1),
     dict(attention_probs_dropout_prob=0.1), dict(optimizer="adamw"), dict(max_grad_norm=1e-7),
-    dict(warmup_steps=0), dict(weight_decay=5.0), dict(mask_share=0.2), dict(masked_lm_prob=0.3),
+    dict(warmup_steps=0), dict(weight_decay=1.0), dict(mask_share=0.2), dict(masked_lm_prob=0.3),
 ], ids=str)  # fmt: skip
 def test_settings_that_say_what_to_compute_change_the_losses(changes, six_losses, usual_losses):
     assert np.abs(six_losses(**changes) - usual_losses).max() > 3e-4

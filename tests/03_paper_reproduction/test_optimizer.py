@@ -46,7 +46,7 @@ def test_bert_adam_follows_its_formula(beta1, beta2, decay):
 
 def test_without_bias_correction_step_12_is_6_57_times_adams():
     """Under a constant gradient Adam's step is the rate itself (facts: at most 6.57, at t = 12)."""
-    settings = AdamSettings(learning_rate=1e-3, epsilon=0.0)
+    settings = AdamSettings(learning_rate=1e-3, epsilon=1e-18)
     weight, optimizer = one_weight(settings, decay=0.0)
     steps = []
     for _ in range(30):

@@ -17,6 +17,7 @@ import torch
 import transformers
 from safetensors.numpy import load_file
 
+import bert_finetuning.training
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.finetune import finetune
 from bert_finetuning.folders import open_finetuned
@@ -269,6 +270,78 @@ def test_a_collapsed_run_is_told_early_with_what_to_try(settings, capsys):
                   "a lower --learning-rate", "a longer --warmup", "--optimizer adamw"):  # fmt: skip
         assert words in line
     assert "collapsed" in told.out
+
+
+def assert_all_is_finite(out: Path) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    for path in out.rglob("*.jsonl"):
+        for line in path.read_text("utf-8").splitlines():
+            json.loads(line, parse_constant=refuse)
+    for path in out.rglob("*.safetensors"):
+        assert all(np.isfinite(array).all() for array in load_file(path).values()), path
+
+
+def rate_goes_wrong(monkeypatch, at: int) -> None:
+    """One update that is far too large: the weights become infinite, the next loss NaN."""
+    schedule = bert_finetuning.training.learning_rate
+
+    def broken(step: int, **more) -> float:
+        return 3e38 if step == at else schedule(step, **more)
+
+    monkeypatch.setattr(bert_finetuning.training, "learning_rate", broken)
+
+
+def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint_and_best_model(
+    settings, monkeypatch, capsys
+):
+    settings = replace(settings, save_every=3, eval_every=3, optimizer="bert-adam")  # of 12 steps
+    with monkeypatch.context() as patch:
+        rate_goes_wrong(patch, at=4)
+        with pytest.raises(UserError, match=r"lower --learning-rate .*\(the checkpoint of step 3"):
+            finetune(settings)
+        assert_all_is_finite(settings.out)
+        assert (settings.out / "seed-0" / "best" / "model.safetensors").exists()
+        capsys.readouterr()
+        with pytest.raises(UserError):
+            finetune(settings)
+        told = capsys.readouterr().err
+        assert "an earlier call stopped here" in told and "going on from step 3 of 12" in told
+    finetune(settings)
+    assert_all_is_finite(settings.out)
+
+
+def test_the_last_update_of_a_run_is_looked_at_too(settings, monkeypatch):
+    settings = replace(settings, epochs=1 / 6, optimizer="bert-adam")  # one step
+    rate_goes_wrong(monkeypatch, at=0)
+    with pytest.raises(UserError, match=r"not finite.*lower --learning-rate.*nothing is saved"):
+        finetune(settings)
+    assert not list(settings.out.rglob("*.safetensors"))
+    assert_all_is_finite(settings.out)
+
+
+def test_two_ranks_stop_together_where_a_run_diverges(settings, tmp_path):
+    """As a user would see it: one line, and no process that waits for another."""
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "import bert_finetuning.training as training\n"
+        "schedule = training.learning_rate\n"
+        "training.learning_rate = lambda at, **more: 3e38 if at == 2 else schedule(at, **more)\n"
+        "from bert_finetuning.finetune import main\n"
+        "main()\n"
+    )
+    settings = replace(settings, optimizer="bert-adam", save_every=2)
+    launcher = ["torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [sys.executable, "-m", *launcher, str(broken), *arguments(settings)],
+        capture_output=True, text=True, encoding="utf-8", timeout=200,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode != 0 and len(said) == 1, done.stderr
+    assert "lower --learning-rate" in said[0] and "the checkpoint of step 2 is kept" in said[0]
+    assert_all_is_finite(settings.out)
 
 
 MISTAKES = [

@@ -1,0 +1,107 @@
+"""What the system refuses is one line as well, and the advice depends on what it was."""
+
+import errno
+import os
+
+import numpy as np
+import pytest
+import torch
+
+from bert_run import memory
+from bert_run.config import PRESETS, BertConfig
+from bert_run.errors import UserError, command
+from bert_run.memory import memory_here, refuse_too_large
+
+
+def answer(capsys, error: BaseException) -> str:
+    """The line with which a command ends that meets an error."""
+
+    @command
+    def main() -> None:
+        raise error
+
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ") and said.count("\n") == 1
+    return said
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "free some space"),
+        (errno.EACCES, "check its permissions"),
+        (errno.EPERM, "check its permissions"),
+        (errno.ENOENT, "check the path"),
+        (errno.EISDIR, "a file is needed"),
+        (errno.EROFS, "choose another place"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EXDEV, "call the same command again"),
+    ],
+)
+def test_the_advice_is_about_what_the_system_refused(number, advice, capsys):
+    said = answer(capsys, OSError(number, os.strerror(number), "some/file"))
+    assert f"{os.strerror(number)} (some/file): " in said and advice in said
+    assert ("space" in said.partition(": ")[2]) == (number == errno.ENOSPC)
+
+
+def test_a_real_folder_in_place_of_a_file_is_named(capsys, tmp_path):
+    with pytest.raises(OSError) as caught:
+        tmp_path.read_text()
+    assert str(tmp_path) in answer(capsys, caught.value)
+
+
+@pytest.mark.parametrize("allocate", [
+    lambda: np.zeros((10**9, 10**9)),
+    lambda: torch.zeros(10**9, 10**7),
+], ids=["numpy", "torch"])  # fmt: skip
+def test_too_little_memory_is_one_line_of_either_library(allocate, capsys):
+    with pytest.raises((MemoryError, RuntimeError)) as caught:
+        allocate()
+    assert "there is not enough memory: take a smaller --model" in answer(capsys, caught.value)
+    gpu = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB.")
+    assert "there is not enough memory" in answer(capsys, gpu)
+
+
+def test_a_mistake_of_the_program_keeps_its_traceback():
+    for error in (RuntimeError("shapes do not fit"), OSError("no number"), ValueError("x")):
+        with pytest.raises(type(error)):
+            command(lambda error=error: (_ for _ in ()).throw(error))()
+
+
+def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the_user(
+    capsys, monkeypatch
+):
+    monkeypatch.setenv("RANK", "3")
+    assert "No space" in answer(capsys, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(SystemExit):
+        command(lambda: (_ for _ in ()).throw(UserError("wrong")))()
+    assert capsys.readouterr().err == ""
+
+
+# Memory.
+
+
+def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monkeypatch):
+    monkeypatch.setattr(memory, "memory_here", lambda: 2 * 2**30)
+    refuse_too_large(PRESETS["base"])  # 110 million parameters, 16 bytes each: 1.7 GB
+    with pytest.raises(UserError) as caught:
+        refuse_too_large(PRESETS["large"])
+    line = str(caught.value)
+    assert (
+        line.startswith("a model of 336,226,108 parameters takes 5 GB to train") and "2 GB" in line
+    )
+    assert "--hidden-size" in line and "\n" not in line
+    monkeypatch.setattr(memory, "memory_here", lambda: None)  # a system that does not tell
+    refuse_too_large(BertConfig(hidden_size=10**5, num_attention_heads=1))
+
+
+def test_a_container_with_less_memory_than_the_machine_counts(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "memory.max")
+    installed = memory_here()
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory_here() == installed
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert memory_here() == (installed and 1_000_000)

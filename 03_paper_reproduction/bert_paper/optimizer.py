@@ -84,15 +84,19 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
     )
 
 
-def make_lamb(groups: list[dict], settings: AdamSettings) -> torch.optim.Optimizer:
-    """LAMB as in the third version of its paper: no bias correction, decay within the update."""
+def import_lamb() -> type[torch.optim.Optimizer]:
     try:
         from pytorch_optimizer import Lamb
     except ImportError:
         raise UserError(
             "--optimizer lamb needs the package pytorch_optimizer: pip install pytorch_optimizer"
         ) from None
-    return Lamb(
+    return Lamb
+
+
+def make_lamb(groups: list[dict], settings: AdamSettings) -> torch.optim.Optimizer:
+    """LAMB as in the third version of its paper: no bias correction, decay within the update."""
+    return import_lamb()(
         groups,
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),

@@ -16,6 +16,7 @@ from bert_paper.device import choose_precision
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.optimizer import (
     empty_state,
+    import_lamb,
     make_optimizer,
     optimizer_state,
     refuse_broken,
@@ -41,11 +42,12 @@ def pretrain(settings: PretrainSettings) -> PretrainingRun:
 
 def pretrain_on(ranks: Ranks, device: torch.device, settings: PretrainSettings) -> PretrainingRun:
     check_shares(settings, ranks)
-    tensorboard = open_tensorboard(settings) if settings.tensorboard and ranks.leads else None
+    check_packages(settings)
     with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
+        tensorboard = open_tensorboard(settings) if settings.tensorboard and ranks.leads else None
         train_on(run, ranks, device, tensorboard)
-    if tensorboard is not None:
-        tensorboard.close()
+        if tensorboard is not None:
+            tensorboard.close()
     return run
 
 
@@ -196,14 +198,26 @@ def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
         )
 
 
+def check_packages(settings: PretrainSettings) -> None:
+    """What is not installed is told before the run's folder is claimed and any work is done."""
+    if settings.optimizer == "lamb":
+        import_lamb()
+    if settings.tensorboard:
+        import_summary_writer()
+
+
 def open_tensorboard(settings: PretrainSettings):
+    return import_summary_writer()(settings.out / "tensorboard")
+
+
+def import_summary_writer() -> type:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UserError(
             "--tensorboard needs the package tensorboard: pip install tensorboard"
         ) from None
-    return SummaryWriter(settings.out / "tensorboard")
+    return SummaryWriter
 
 
 @command

@@ -4,6 +4,7 @@ import errno
 import functools
 import os
 import sys
+import time
 from collections.abc import Callable
 
 SAME_COMMAND = "then call the same command again"
@@ -26,6 +27,7 @@ ADVICE = {
     errno.EIO: "the disk or the network drive has failed: check it",
     errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
 }
+PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
     "command has them, or close other programs"
@@ -60,7 +62,9 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             sys.exit(141)
         except UserError as error:
             if os.environ.get("RANK", "0") == "0":  # of many processes one says it
-                print(f"error: {error}", file=sys.stderr)
+                print(f"error: {error}", file=sys.stderr, flush=True)
+            else:
+                time.sleep(PATIENCE)  # torchrun ends them all when the first one has left
             sys.exit(2)
         except (OSError, MemoryError, RuntimeError) as error:
             line = in_one_line(error)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bert_run import memory
+from bert_run import errors, memory
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError, command
 from bert_run.memory import memory_here, refuse_too_large
@@ -75,6 +75,7 @@ def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the
     capsys, monkeypatch
 ):
     monkeypatch.setenv("RANK", "3")
+    monkeypatch.setattr(errors, "PATIENCE", 0.0)
     assert "No space" in answer(capsys, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(SystemExit):
         command(lambda: (_ for _ in ()).throw(UserError("wrong")))()

@@ -1,5 +1,6 @@
 """`python -m bert_numpy.pretrain`: from a corpus to a pretrained BERT, in NumPy alone."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -54,7 +55,8 @@ def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
             seed=settings.seed + (part == "heldout"),
         )
 
-    with Cores(settings.cores) as cores:
+    with Cores(settings.cores) as cores, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # what overflows stops the run, in one line
         run.introduce(f"in NumPy, float32, on {cores.count} cores")
         train(
             bert,

@@ -228,29 +228,31 @@ def train(
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
     has_dropout = max(bert.config.hidden_dropout_prob, bert.config.attention_probs_dropout_prob) > 0
     journal = Journal(settings, start, record)
-    for step in range(start, settings.steps):
-        phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
-        batch = task.batch(phase.first_example_of(step), phase.batch_size)
-        dropout_seed = [settings.seed, step] if has_dropout else None
-        losses, gradients = batch_gradients(
-            bert, batch, cores, rows=settings.micro_batch_size, dropout_seed=dropout_seed
-        )
-        norm = clip_gradients(gradients.of, settings.max_grad_norm)
-        rate = learning_rate(
-            step,
-            peak=adam.settings.learning_rate,
-            warmup_steps=settings.warmup,
-            total_steps=settings.steps,
-        )
-        done = step + 1
-        refuse_divergence(done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp, gradient_norm=norm)
-        adam.update(bert.weights, gradients.of, learning_rate=rate)
-        tokens = phase.batch_size * phase.seq_length
-        journal.step_done(done, losses, tokens=tokens, rate=rate)
-        with journal.paused():
-            if done % settings.evaluation_interval == 0 or done == settings.steps:
-                examples = settings.eval_examples
-                journal.measured(done, evaluate(bert, heldout, cores, examples=examples))
-            if done % settings.saving_interval == 0 or done == settings.steps:
-                save(done)
-    journal.bar.close()
+    with journal.bar:
+        for step in range(start, settings.steps):
+            phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
+            batch = task.batch(phase.first_example_of(step), phase.batch_size)
+            dropout_seed = [settings.seed, step] if has_dropout else None
+            losses, gradients = batch_gradients(
+                bert, batch, cores, rows=settings.micro_batch_size, dropout_seed=dropout_seed
+            )
+            norm = clip_gradients(gradients.of, settings.max_grad_norm)
+            rate = learning_rate(
+                step,
+                peak=adam.settings.learning_rate,
+                warmup_steps=settings.warmup,
+                total_steps=settings.steps,
+            )
+            done = step + 1
+            refuse_divergence(
+                done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp, gradient_norm=norm
+            )
+            adam.update(bert.weights, gradients.of, learning_rate=rate)
+            tokens = phase.batch_size * phase.seq_length
+            journal.step_done(done, losses, tokens=tokens, rate=rate)
+            with journal.paused():
+                if done % settings.evaluation_interval == 0 or done == settings.steps:
+                    examples = settings.eval_examples
+                    journal.measured(done, evaluate(bert, heldout, cores, examples=examples))
+                if done % settings.saving_interval == 0 or done == settings.steps:
+                    save(done)

@@ -212,26 +212,26 @@ def train(
     log_every = max(1, min(50, settings.steps // 100))
     bert = replace(bert, training=True)
     watch = Watch(settings, start=start)
-    for step in range(start, settings.steps):
-        phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
-        torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout draws from here
-        batch = task.batch(phase.first_example_of(step), phase.batch_size)
-        rate = learning_rate(step, **schedule)
-        losses = training_step(
-            bert, adam, batch, computing, learning_rate=rate,
-            max_grad_norm=settings.max_grad_norm, norms=watch.norms,
-        )  # fmt: skip
-        watch.add(losses, tokens=phase.batch_size * phase.seq_length)
-        done = step + 1
-        if done % log_every == 0 or done == settings.steps:
-            record({"step": done, **watch.close(done, rate), "learning_rate": rate})
-        if done % settings.evaluation_interval == 0 or done == settings.steps:
-            with watch.paused():
-                measured = evaluate(bert, heldout, examples=settings.eval_examples,
-                                    precision=computing.precision)  # fmt: skip
-            record({"step": done, **measured})
-            watch.show({"held-out mlm": f"{measured['heldout_mlm_loss']:.3f}"})
-        if done % settings.saving_interval == 0 or done == settings.steps:
-            with watch.paused():
-                save(done)
-    watch.bar.close()
+    with watch.bar:
+        for step in range(start, settings.steps):
+            phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
+            torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout draws from here
+            batch = task.batch(phase.first_example_of(step), phase.batch_size)
+            rate = learning_rate(step, **schedule)
+            losses = training_step(
+                bert, adam, batch, computing, learning_rate=rate,
+                max_grad_norm=settings.max_grad_norm, norms=watch.norms,
+            )  # fmt: skip
+            watch.add(losses, tokens=phase.batch_size * phase.seq_length)
+            done = step + 1
+            if done % log_every == 0 or done == settings.steps:
+                record({"step": done, **watch.close(done, rate), "learning_rate": rate})
+            if done % settings.evaluation_interval == 0 or done == settings.steps:
+                with watch.paused():
+                    measured = evaluate(bert, heldout, examples=settings.eval_examples,
+                                        precision=computing.precision)  # fmt: skip
+                record({"step": done, **measured})
+                watch.show({"held-out mlm": f"{measured['heldout_mlm_loss']:.3f}"})
+            if done % settings.saving_interval == 0 or done == settings.steps:
+                with watch.paused():
+                    save(done)

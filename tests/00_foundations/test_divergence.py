@@ -85,7 +85,7 @@ def assert_all_is_finite(out: Path) -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_run_that_diverges_stops_and_keeps_the_last_good_checkpoint(
     level, settings_of, monkeypatch, capsys
 ):
@@ -113,7 +113,7 @@ def test_a_run_that_diverges_stops_and_keeps_the_last_good_checkpoint(
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_the_last_update_of_all_is_looked_at_too(level, settings_of, monkeypatch):
     settings = settings_of(level, steps=4, eval_every=100, save_every=100)
     rate_goes_wrong(monkeypatch, level, at=3)
@@ -124,7 +124,7 @@ def test_the_last_update_of_all_is_looked_at_too(level, settings_of, monkeypatch
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_what_was_saved_between_two_lines_of_metrics_is_finite(level, settings_of, monkeypatch):
     """A line comes every fifty steps here, a checkpoint every three."""
     module = LEVELS[level][2]

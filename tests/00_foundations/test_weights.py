@@ -271,3 +271,21 @@ def test_heads_are_named_when_any_of_their_parameters_is_missing():
     assert missing_heads(encoder_of(weights), CONFIG) == ["masked-language-model", "next-sentence"]
     del weights["cls.predictions.transform.LayerNorm.bias"]
     assert missing_heads(weights, CONFIG) == ["masked-language-model"]
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_number_that_is_not_finite_is_refused_with_the_name_of_its_parameter(
+    number, dtype, tmp_path
+):
+    """One is enough, in the weights as in an optimiser's state."""
+    CONFIG.save(tmp_path)
+    broken, name = random_weights(), "bert.encoder.layer.1.output.dense.weight"
+    broken[name][3, 4] = number
+    tensors = {n: torch.from_numpy(array).to(dtype) for n, array in broken.items()}
+    safetensors.torch.save_file(tensors, tmp_path / FILE)
+    for read in (lambda: load_weights(tmp_path, CONFIG), lambda: read_safetensors(tmp_path / FILE)):
+        with pytest.raises(UserError) as caught:
+            read()
+        line = str(caught.value)
+        assert f"{name} holds numbers that are not finite" in line and "\n" not in line

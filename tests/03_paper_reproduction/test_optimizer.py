@@ -165,3 +165,10 @@ def test_a_run_with_lamb_goes_on_to_the_same_bits(corpus_file, small_settings, t
         (run / "model.safetensors").read_bytes() for run in (whole.folder.path, settings.out)
     ]
     assert bytes_of[0] == bytes_of[1]
+
+
+def test_clipping_to_0_leaves_every_gradient_as_it_is_and_tells_the_norm():
+    parameter = torch.nn.Parameter(torch.zeros(2))
+    parameter.grad = torch.tensor([300.0, 400.0])
+    assert clip_gradients([parameter], 0.0) == 500.0
+    assert parameter.grad.tolist() == [300.0, 400.0]

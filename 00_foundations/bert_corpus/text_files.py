@@ -13,6 +13,7 @@ from pathlib import Path
 import zstandard
 
 from bert_run.errors import UserError
+from bert_run.text_lines import decode_line, refuse_old_mac_line_ends
 
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
@@ -110,15 +111,17 @@ class LineReader:
         longest = LONGEST_JSON if kind_of(self.path) == "json" else LONGEST_PIECE
         number, rest = 1, b""
         for piece in self._pieces(longest):
+            if number == 1:
+                refuse_old_mac_line_ends(piece, str(self.path))
             ends_line = piece.endswith(b"\n")
             line = rest + piece
             rest = b""
             if not ends_line and len(line) >= longest:
                 line, rest = _cut_at_space(line)
-            yield number, self._decode(line, number)
+            yield number, decode_line(line, number, str(self.path))
             number += ends_line
         if rest:
-            yield number, self._decode(rest, number)
+            yield number, decode_line(rest, number, str(self.path))
 
     def _pieces(self, longest: int) -> Iterator[bytes]:
         try:
@@ -134,20 +137,6 @@ class LineReader:
             if error.errno is None:  # what gzip and bz2 raise for content, not for the disk
                 raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
             raise UserError(f"{self.path}: cannot be read ({error.strerror})") from None
-
-    def _decode(self, line: bytes, number: int) -> str:
-        if b"\0" in line:
-            raise UserError(
-                f"{self.path}: line {number} holds NUL bytes: a binary file (or UTF-16), "
-                "not UTF-8 text"
-            )
-        try:
-            return line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{self.path}: line {number}, byte {error.start + 1} of the line "
-                f"(0x{line[error.start]:02x}) is not UTF-8; convert the file to UTF-8 first"
-            ) from None
 
 
 def _cut_at_space(line: bytes) -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from bert_run.files import write_whole
 from bert_run.progress import progress_bar
 from bert_run.ranges import check_numbers
 from bert_run.settings import Batch
+from bert_run.text_lines import STANDARD_INPUT, text_lines
 
 Texts = list[tuple[str, ...]]
 
@@ -36,7 +37,8 @@ class EncodeSettings:
     """an .npz file with input_ids, token_type_ids, attention_mask, last_hidden_state and
     pooler_output; or an .npy file with last_hidden_state alone"""
     input: Path | None = None
-    """a file with one text a line; a tab parts the two sentences of a pair"""
+    """a file with one text a line, or - for standard input; a tab separates the two sentences of a
+    pair; row i of the arrays belongs to line i, so an empty line is refused"""
     batch_size: Batch = 32
     device: str = "auto"
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
@@ -59,21 +61,21 @@ class EncodeSettings:
 
 
 def read_texts(path: Path) -> Texts:
-    """One text a line, a tab before the second sentence of a pair."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UserError(f"there is no file {path}: check the path") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): convert it") from None
-    texts = [tuple(line.split("\t")) for line in lines]
-    if not texts:
-        raise UserError(f"{path} is empty: put one text on a line")
-    for number, text in enumerate(texts, start=1):
+    """One text a line, a tab before the second sentence of a pair; as many texts as lines.
+
+    A path of "-" is standard input.
+    """
+    name = STANDARD_INPUT if path == Path("-") else str(path)
+    texts = []
+    for number, line in text_lines(None if path == Path("-") else path):
+        text = tuple(line.split("\t"))
         if not text[0].strip():
-            raise UserError(f"{path}, line {number} is empty: put one text on each line")
+            raise UserError(f"{name}, line {number} is empty: put one text on each line")
         if len(text) > 2:
-            raise UserError(f"{path}, line {number} has {len(text) - 1} tabs: a pair has one")
+            raise UserError(f"{name}, line {number} has {len(text) - 1} tabs: a pair has one")
+        texts.append(text)
+    if not texts:
+        raise UserError(f"{name} is empty: put one text on a line")
     return texts
 
 

@@ -118,6 +118,30 @@ def test_encode_writes_a_file_of_many_texts_in_their_order(call, small_run, tmp_
         assert np.array_equal(arrays[name], expected[name]), name
 
 
+def test_encode_gives_a_row_for_every_line_whatever_characters_it_holds(
+    call_here, small_run, tmp_path
+):
+    """U+2028, U+0085 and a form feed end no line: later rows would belong to other lines."""
+    content = "a\u2028bird\nthe\x85cat\r\nmy\x0cfriend\nan apple"
+    (tmp_path / "texts.txt").write_bytes(content.encode())
+    code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
+                        small_run, "--out", tmp_path / "v.npz")  # fmt: skip
+    assert code == 0, err
+    arrays = np.load(tmp_path / "v.npz")
+    assert len(arrays["input_ids"]) == 4
+    code, _, err = call_here("bert-encode", "--input", "-", "--checkpoint", small_run, "--out",
+                        tmp_path / "s.npz", stdin=content.encode())  # fmt: skip
+    assert code == 0, err
+    assert np.array_equal(np.load(tmp_path / "s.npz")["pooler_output"], arrays["pooler_output"])
+
+
+def test_encode_refuses_an_empty_line_by_its_number(call_here, small_run, tmp_path):
+    (tmp_path / "texts.txt").write_text("a bird\n\nan apple\n")
+    code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",
+                        small_run, "--out", tmp_path / "v.npz")  # fmt: skip
+    assert (code, err.count("\n")) == (2, 1) and "line 2 is empty" in err
+
+
 def test_encode_in_bf16_gives_float32_vectors_that_differ_by_its_rounding(
     call, small_run, tmp_path
 ):

@@ -9,7 +9,6 @@ The tokens of sentence `s` are `tokens[sentence_starts[s] : sentence_starts[s + 
 is built stands in `store_building.py`.
 """
 
-import json
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,15 @@ from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
+from bert_run.records import is_of, read_record, wrong_field
 
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")
+DTYPES = ("uint16", "uint32", "int64")
+REPORTED = {"fingerprint": str, "tokenizer_sha256": str, "vocab_size": int,
+            "documents": int, "sentences": int, "tokens": int, "unknown_share": float,
+            "duplicate_share": float, "dtypes": dict, "lengths": dict,
+            "checksums": dict}  # fmt: skip
 CHECKED_ON_OPENING = 1 << 28  # bytes; of a larger store only sizes and ends are checked
 PARTS = ("train", "heldout")  # the stores of a run
 UNFINISHED = ".unfinished"  # behind the name of a store that is being built
@@ -81,7 +86,7 @@ class TokenStore:
         """Compare every byte with the checksums made when the store was built."""
         for name in ARRAYS:
             size = self.report["lengths"][name] * np.dtype(self.report["dtypes"][name]).itemsize
-            if checksum_of(self.folder / f"{name}.bin", size) != self.report["checksums"][name]:
+            if checksum_of(self.folder / f"{name}.bin", size) != self.report["checksums"].get(name):
                 raise _damaged(self.folder, f"{name}.bin has changed since it was built")
 
 
@@ -114,14 +119,18 @@ def _damaged(folder: Path, problem: str) -> UserError:
 
 
 def _read_report(folder: Path) -> dict:
-    try:
-        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(f"token store {folder}: there is none (no report.json)") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise _damaged(folder, "report.json is not JSON") from None
-    if not isinstance(report, dict) or report.get("format") != FORMAT:
+    path = folder / "report.json"
+    if not path.exists():
+        raise UserError(f"token store {folder}: there is none (no report.json)")
+    report = read_record(path, way_out="delete the token store and build it again")
+    if report.get("format") != FORMAT:
         raise _damaged(folder, f"report.json is not of format {FORMAT}")
+    if problem := wrong_field(report, REPORTED, {}):
+        raise _damaged(folder, f"report.json is incomplete ({problem})")
+    for name in ARRAYS:
+        dtype, length = report["dtypes"].get(name), report["lengths"].get(name)
+        if dtype not in list(DTYPES) or not is_of(int, length) or length < 1:
+            raise _damaged(folder, f"report.json does not say what {name}.bin holds")
     return report
 
 

@@ -29,6 +29,7 @@ from bert_corpus.store import ARRAYS, UNFINISHED, TokenStore, checksum_of
 from bert_corpus.store_report import count_content
 from bert_run.errors import UserError
 from bert_run.files import flush_to_disk, write_atomically
+from bert_run.records import is_of, read_record
 
 COPIED_AT_ONCE = 1 << 20  # values
 
@@ -107,25 +108,42 @@ def clear(place: Path) -> None:
 
 def find_interrupted(place: Path, folder: Path, identity: dict) -> Interrupted | None:
     """What an interrupted build of this very store made safe; anything else is cleared away."""
-    try:
-        record = json.loads((place / "progress.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not (place / "progress.json").exists():
         clear(place)
         return None
     so_far = f"token store {folder}: building was interrupted"
-    if record["identity"] != identity:
-        why = "since then the corpus or the tokenizer has changed"
-    elif not all(_is_intact(place, name, **file) for name, file in record["files"].items()):
+    found = read_progress(place)
+    if found is None:
         why = "what it left is damaged"
+    elif found[0] != identity:
+        why = "since then the corpus or the tokenizer has changed"
     else:
         print(f"{so_far}, going on", file=sys.stderr)
-        return Interrupted(Position(**record["position"]), record["files"])
+        return found[1]
     print(f"{so_far}, and {why}: starting anew", file=sys.stderr)
     clear(place)
     return None
 
 
-def _is_intact(place: Path, name: str, *, size: int, checksum: int) -> bool:
+def read_progress(place: Path) -> tuple[dict, Interrupted] | None:
+    """What an interrupted build is made from and what it made safe, if all of that is intact."""
+    try:
+        record = read_record(
+            place / "progress.json", {"identity": dict, "position": dict, "files": dict}, way_out=""
+        )
+        interrupted = Interrupted(Position(**record["position"]), record["files"])
+        sizes = [(name, file["size"], file["checksum"]) for name, file in record["files"].items()]
+    except (UserError, TypeError, KeyError):
+        return None
+    numbers = [*record["position"].values(), *(number for _, *both in sizes for number in both)]
+    if not all(is_of(int, number) and number >= 0 for number in numbers):
+        return None
+    if sorted(record["files"]) != sorted(ARRAYS) or not all(_is_intact(place, *s) for s in sizes):
+        return None
+    return record["identity"], interrupted
+
+
+def _is_intact(place: Path, name: str, size: int, checksum: int) -> bool:
     path = place / "store" / f"{name}.bin"
     return path.is_file() and checksum_of(path, size) == checksum
 

@@ -19,12 +19,19 @@ from bert_corpus.wordpiece_by_hand import LONGEST_WORD, is_chinese, is_punctuati
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.progress import progress_bar
+from bert_run.records import read_record, shown
+from bert_run.text_lines import text_lines
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 # [PAD] 0, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, as in the released vocabularies.
 USUAL_PLACES = ("[PAD]", *(f"[unused{i}]" for i in range(99)), *SPECIAL_TOKENS[1:])
 ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too dear
+
+# The parts of a `tokenizer.json` and what they are of BERT's; what a `tokenizer_config.json` says.
+PARTS = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
+NORMALIZING = dict.fromkeys(("do_lower_case", "strip_accents", "tokenize_chinese_chars"), bool)
+SAVE_AGAIN = "save or download it again"
 
 
 def bert_tokenizer(
@@ -173,15 +180,18 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
             f"tokenizer {path}: no such file or folder; "
             "give a vocab.txt, a tokenizer.json or a folder with one of them"
         )
-    text = _read_text(path)
     config_file = path.with_name("tokenizer_config.json")
-    config = _parse_json(config_file) if config_file.is_file() else {}
+    config = {}
+    if config_file.is_file():
+        config = read_record(config_file, optional=NORMALIZING, way_out=SAVE_AGAIN)
     if lowercase is None:
         lowercase = config.get("do_lower_case")
 
     if path.suffix == ".json":
         return _from_json(path, config, lowercase)
-    tokens = [line.rstrip("\r") for line in text.rstrip("\r\n").split("\n")]
+    tokens = [line for _, line in text_lines(path)]
+    while tokens and not tokens[-1]:
+        tokens.pop()
     _check_vocabulary(path, tokens)
     if lowercase is None:
         lowercase = not _has_capitals(tokens)
@@ -189,19 +199,18 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
         tokens,
         lowercase=lowercase,
         strip_accents=config.get("strip_accents"),
-        handle_chinese_chars=config.get("tokenize_chinese_chars", True),
+        handle_chinese_chars=config.get("tokenize_chinese_chars") is not False,
     )
 
 
 def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
-    state = _parse_json(path)
-    parts = {"model": "WordPiece", "normalizer": "BertNormalizer",
-             "pre_tokenizer": "BertPreTokenizer"}  # fmt: skip
-    for part, wanted in parts.items():
+    state = read_record(path, optional=dict.fromkeys(PARTS, dict), way_out=SAVE_AGAIN)
+    for part, wanted in PARTS.items():
         found = (state.get(part) or {}).get("type")
         if found != wanted:
+            found = shown(found) if found else "missing"
             raise UserError(
-                f"{path}: its {part} is {found or 'missing'}, where BERT's is {wanted}: "
+                f"{path}: its {part} is {found}, where BERT's is {wanted}: "
                 "not the tokenizer of a BERT model"
             )
     try:
@@ -218,7 +227,7 @@ def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
         normalizer.lowercase = lowercase
     if "strip_accents" in config:
         normalizer.strip_accents = config["strip_accents"]
-    if "tokenize_chinese_chars" in config:
+    if config.get("tokenize_chinese_chars") is not None:
         normalizer.handle_chinese_chars = config["tokenize_chinese_chars"]
     tokenizer.normalizer = normalizer
     tokenizer.no_padding()
@@ -282,22 +291,3 @@ def _check_vocabulary(path: Path, tokens: list[str]) -> None:
         seen: set[str] = set()
         twice = next(token for token in tokens if token in seen or seen.add(token))
         raise UserError(f"{path}: the entry {twice!r} occurs twice; each token has one id")
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text (byte {error.start})") from None
-
-
-def _parse_json(path: Path) -> dict:
-    try:
-        value = json.loads(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: damaged JSON (line {error.lineno}: {error.msg}); save or download it again"
-        ) from None
-    if not isinstance(value, dict):
-        raise UserError(f"{path}: holds no JSON object: not a tokenizer's file")
-    return value

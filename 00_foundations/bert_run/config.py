@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.ranges import Real, Whole, check_fields
+from bert_run.records import read_record, shown, wrong_field
 
 GELU_FORMS = {
     "gelu": "none",  # with erf, as Hugging Face has it
@@ -90,28 +91,25 @@ class BertConfig:
         """Read `folder/config.json`; fields that `transformers` has and BERT does not need are
         passed over. Models that read from the left alone are refused unless `decoders`."""
         path = Path(folder) / "config.json"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise UserError(
-                f"{folder} holds no config.json: it is not a checkpoint folder"
-            ) from None
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
-        if not isinstance(content, dict):
-            raise UserError(f"{path} is damaged: a JSON object was expected")
+        if not path.exists():
+            raise UserError(f"{folder} holds no config.json: it is not a checkpoint folder")
+        types = {field.name: field.type for field in fields(cls)}
+        content = read_record(path, way_out="copy the checkpoint again")
         model_type = content.get("model_type", "bert")
         if model_type != "bert":
-            raise UserError(f"{folder} holds a {model_type!r} checkpoint: only BERT can be opened")
+            raise UserError(
+                f"{folder} holds a {shown(model_type)} checkpoint: only BERT can be opened"
+            )
         if (content.get("is_decoder") and not decoders) or content.get("add_cross_attention"):
             raise UserError(f"{folder} holds a BERT decoder: only BERT encoders can be opened here")
-        if content.get("position_embedding_type", "absolute") != "absolute":
+        if (positions := content.get("position_embedding_type", "absolute")) != "absolute":
             raise UserError(
-                f"{folder} uses {content['position_embedding_type']!r} positions: only BERT's own "
-                "absolute positions can be opened"
+                f"{folder} uses {shown(positions)} positions: only BERT's own absolute positions "
+                "can be opened"
             )
-        known = {field.name for field in fields(cls)}
-        return cls(**{name: value for name, value in content.items() if name in known})
+        if problem := wrong_field(content, {}, types):
+            raise UserError(f"{path}: {problem}: it is not the config of a BERT model")
+        return cls(**{name: value for name, value in content.items() if name in types})
 
 
 def preset(layers: int, hidden: int) -> BertConfig:

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 from bert_run.divergence import refuse_divergence
+from bert_run.errors import UserError
 from bert_run.files import write_atomically
+from bert_run.records import parse_object, wrong_field
 
 Record = dict[str, float]
 
@@ -27,13 +29,23 @@ class MetricsLog:
 
 
 def read_metrics(path: Path) -> list[Record]:
-    """All whole records; a last line that a crash cut short is passed over."""
+    """All whole records; a last line that a crash cut short is passed over.
+
+    Raises `UserError` for any other line that is no measurement.
+    """
     if not path.exists():
         return []
     records = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            records.append(json.loads(line))
-        except json.JSONDecodeError:
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        problem, record = parse_object(line)
+        if problem and (number == len(lines)):
             break
+        problem = problem or wrong_field(record, {"step": int}, {})
+        problem = problem or wrong_field(record, dict.fromkeys(record, float), {})
+        if problem:
+            raise UserError(
+                f"{path} is damaged (line {number}: {problem}): repair or remove the line"
+            )
+        records.append(record)
     return records

@@ -10,6 +10,7 @@ from matplotlib.colors import to_rgb
 
 from bert_run import curve
 from bert_run.curve import draw_curve
+from bert_run.errors import UserError
 from bert_run.metrics import MetricsLog, read_metrics
 from bert_run.progress import progress_bar
 
@@ -64,6 +65,24 @@ def test_a_last_line_cut_short_is_passed_over_and_the_log_goes_on(kept, tmp_path
     assert read_metrics(path) == RECORDS[:2]
     MetricsLog(path, resume_at=20).append(RECORDS[2])
     assert read_metrics(path) == RECORDS[:3]
+
+
+@pytest.mark.parametrize("line, says", [
+    (b"5", "line 2: 5 where an object is expected"),
+    (b"{}", "line 2: it has no 'step'"),
+    (b'{"step": "9"}', "line 2: 'step' is '9', not a whole number"),
+    (b'{"step": 9, "train_mlm_loss": [1]}', "'train_mlm_loss' is [1], not a number"),
+    (b'{"step": 9\xff}', "line 2: not UTF-8 text, byte 10"),
+    (b"\0\0\0", "line 2: not JSON"),
+])  # fmt: skip
+def test_a_line_that_is_no_measurement_is_named_and_nothing_is_thrown_away(line, says, tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    content = b'{"step": 1}\n' + line + b'\n{"step": 10}\n'
+    path.write_bytes(content)
+    with pytest.raises(UserError) as told:
+        MetricsLog(path, resume_at=10)
+    assert says in str(told.value) and "\n" not in str(told.value)
+    assert path.read_bytes() == content
 
 
 # Progress.

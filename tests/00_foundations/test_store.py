@@ -204,13 +204,23 @@ def test_a_damaged_store_is_named_with_what_to_do(tmp_path, name):
     assert f"{name}.bin is missing" in message()
 
 
+@pytest.mark.parametrize("key", ["lengths", "tokenizer_sha256", "documents", "dtypes", "checksums"])
+def test_a_report_without_one_of_its_keys_is_told_by_the_key(tmp_path, key):
+    folder = build(tmp_path / "store").folder
+    report = json.loads((folder / "report.json").read_text())
+    for changed in ({**report, key: None}, {k: v for k, v in report.items() if k != key}):
+        (folder / "report.json").write_text(json.dumps(changed))
+        with pytest.raises(UserError, match=rf"report\.json is incomplete .*'{key}'"):
+            TokenStore.open(folder)
+
+
 def test_a_damaged_or_missing_report_is_told(tmp_path):
     with pytest.raises(UserError, match="there is none"):
         TokenStore.open(tmp_path)
     folder = build(tmp_path / "store").folder
     for broken in ('{"format"', "[]", json.dumps({"format": 99})):
         (folder / "report.json").write_text(broken)
-        with pytest.raises(UserError, match=r"damaged, report\.json"):
+        with pytest.raises(UserError, match=r"report\.json is (damaged|not of format 1)"):
             TokenStore.open(folder)
 
 

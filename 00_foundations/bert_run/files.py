@@ -3,8 +3,9 @@
 import contextlib
 import hashlib
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -68,6 +69,40 @@ def remove_in_one_piece(folder: Path) -> None:
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.old.part")
     os.replace(folder, aside)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+LEFTOVER = re.compile(r"\.(?P<name>.+?)\.(?P<process>\d+)(\.old)?\.part")
+
+
+def clear_leftovers(folder: Path, names: Collection[str] | None = None) -> None:
+    """Remove what the functions above left in `folder` when their process was killed.
+
+    Without `names` the caller holds the folder, so that nobody else writes there; with them only
+    what would have become one of `names` goes, and only if the process that wrote it has ended.
+    """
+    for path in folder.iterdir() if folder.is_dir() else ():
+        match = LEFTOVER.fullmatch(path.name)
+        if match is None:
+            continue
+        if names is not None and (match["name"] not in names or is_running(int(match["process"]))):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this number runs here; where that cannot be asked, True."""
+    if os.name == "nt":  # there `os.kill` would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass  # somebody else's
+    return True
 
 
 def publish(source: Path, target: Path) -> None:

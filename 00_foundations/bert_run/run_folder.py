@@ -10,8 +10,10 @@ runs/demo/                      is itself a `transformers` folder: the newest ch
         manifest.json                the step, the size and the SHA-256 of every file
 """
 
+import contextlib
+import itertools
 import json
-import shutil
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from typing import BinaryIO
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import (
+    clear_leftovers,
     folder_in_one_piece,
     hold,
     publish,
@@ -29,10 +32,16 @@ from bert_run.files import (
     write_atomically,
 )
 from bert_run.parameters import Weights
+from bert_run.records import read_record, wrong_field
 from bert_run.weights import load_weights, read_safetensors
 
 STATE_FILE = "training_state.safetensors"
 MANIFEST_FILE = "manifest.json"
+RECORD_FILE = "run.json"
+LOCK_FILE = ".lock"
+FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
+METRICS_FILE = "metrics.jsonl"
+NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data", "tensorboard"}  # see `RunFolder.has_begun`
 
 
 @dataclass(frozen=True)
@@ -56,31 +65,74 @@ class RunFolder:
         self.path = Path(path)
         self.checkpoints = self.path / "checkpoints"
         self.lock: BinaryIO | None = None
+        self.facts: dict = {}  # what `run.json` says apart from settings
 
     def claim(self, settings: dict, *, unless_said: dict | None = None) -> bool:
-        """Make the folder this run's own, or check that it already is; True if it is a new one.
+        """Make the folder this run's own, or check that it already is; True if nothing is done yet.
 
         It is held until `release`, so that two calls never write to one folder.
         `settings` are what must not change between calls that continue one run, and `unless_said`
-        the values of those that an older run did not have yet. Raises `UserError` when the folder
-        belongs to a run with other settings, or is no run's folder.
+        the values of those that an older run did not have yet. A run that has produced nothing yet
+        may be called with other settings. Raises `UserError` when the folder belongs to a run with
+        other settings, or is no run's folder.
         """
-        record = self.path / "run.json"
-        if record.exists():
-            try:
-                earlier = {**(unless_said or {}), **json.loads(record.read_text("utf-8"))}
-                names = sorted(earlier.keys() | settings.keys())
-            except (ValueError, AttributeError, TypeError):
-                raise UserError(f"{record} is damaged: choose another --out") from None
-            differing = [n for n in names if earlier.get(n) != settings.get(n)]
-            if differing:
-                name = differing[0]
+        if not self.record.exists():
+            self.refuse_a_folder_in_use()
+        self.made = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.found = {path.name for path in self.path.iterdir()}
+        self.hold()
+        try:
+            earlier = self.read_settings()
+            differing = self.differing(earlier, settings, unless_said or {})
+            is_new = not self.has_begun()
+            if differing and not (is_new and earlier.keys() <= settings.keys()):
+                name, before, now = differing
                 raise UserError(
-                    f"{self.path} holds a run with {name} {earlier.get(name)!r}, now it is "
-                    f"{settings.get(name)!r}: choose another --out, or remove that folder"
+                    f"{self.path} holds a run with {name} {before!r}, now it is {now!r}: choose "
+                    "another --out, or remove that folder"
                 )
-            self.hold()
-            return False
+            if differing or not earlier:
+                self.facts = {}
+                self.write_record(settings)
+        except BaseException:
+            self.give_up()
+            raise
+        return is_new
+
+    @property
+    def record(self) -> Path:
+        return self.path / RECORD_FILE
+
+    def read_settings(self) -> dict:
+        """What `run.json` says, nothing if there is none; `facts` are taken out of it."""
+        if not self.record.exists():
+            return {}
+        earlier = read_record(self.record, {}, {FACTS: dict}, way_out="choose another --out")
+        self.facts = earlier.pop(FACTS, None) or {}
+        return earlier
+
+    def write_record(self, settings: dict) -> None:
+        content = {**settings, **({FACTS: self.facts} if self.facts else {})}
+        write_atomically(self.record, json.dumps(content, indent=2) + "\n")
+
+    def note(self, facts: dict) -> None:
+        """Add to `run.json` what was found out after the folder was claimed."""
+        if self.facts != facts:
+            earlier = self.read_settings()
+            self.facts = facts
+            self.write_record(earlier)
+
+    @staticmethod
+    def differing(earlier: dict, settings: dict, unless_said: dict) -> tuple | None:
+        """The first setting that has changed, with its value before and now."""
+        before = {**unless_said, **earlier} if earlier else settings
+        for name in sorted(before.keys() | settings.keys()):
+            if before.get(name) != settings.get(name):
+                return name, before.get(name), settings.get(name)
+        return None
+
+    def refuse_a_folder_in_use(self) -> None:
         if self.path.is_file():
             raise UserError(f"{self.path} is a file: choose another --out")
         if self.path.is_dir() and any(not p.name.startswith(".") for p in self.path.iterdir()):
@@ -88,14 +140,20 @@ class RunFolder:
                 f"{self.path} is not empty and holds no run: choose another --out, lest its files "
                 "be written over"
             )
-        self.path.mkdir(parents=True, exist_ok=True)
-        self.hold()
-        write_atomically(record, json.dumps(settings, indent=2) + "\n")
-        return True
+
+    def has_begun(self) -> bool:
+        """Whether the run has produced anything that another run must not write over: any file but
+        the record, the prepared data, which can be checked, and measurements without a model."""
+        for folder, below, names in os.walk(self.path):
+            ignored = NO_RESULTS if Path(folder) == self.path else {METRICS_FILE}
+            below[:] = [n for n in below if not n.startswith(".") and n not in ignored]
+            if any(n not in ignored and not n.startswith(".") for n in names):
+                return True
+        return False
 
     def hold(self) -> None:
         """Raise `UserError` if another process works on this run."""
-        self.lock = hold(self.path / ".lock")
+        self.lock = hold(self.path / LOCK_FILE)
         if self.lock is None:
             raise UserError(
                 f"{self.path}: another process is working on this run: wait for it or stop it "
@@ -108,9 +166,18 @@ class RunFolder:
             self.lock = None
 
     def give_up(self) -> None:
-        """Leave no trace of a new run whose settings turned out to be wrong."""
+        """Take back the claim of a new run that came to nothing: what `claim` made goes, and
+        nothing else. If anything has been prepared since, it stays, and the claim with it."""
+        with contextlib.suppress(OSError):  # it is absent, or it holds something
+            (self.path / "data").rmdir()
+        own = {RECORD_FILE, LOCK_FILE} - self.found
+        if {path.name for path in self.path.iterdir()} <= self.found | own:
+            for name in own:
+                (self.path / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # somebody has put something into it
+                for folder in self.made:
+                    folder.rmdir()
         self.release()
-        shutil.rmtree(self.path, ignore_errors=True)
 
     def save(self, step: int, write: Callable[[Path], None], *, keep: int = 2) -> Path:
         """Keep what `write` puts into the folder that it is given as the checkpoint of `step`.
@@ -124,21 +191,33 @@ class RunFolder:
                      for p in sorted(beside.iterdir())}  # fmt: skip
             manifest = {"step": step, "files": files}
             write_atomically(beside / MANIFEST_FILE, json.dumps(manifest, indent=2) + "\n")
+            keep_others(folder, beside)
         self.make_newest(folder)
         for old in self.checkpoint_folders()[:-keep]:
-            remove_in_one_piece(old)
+            remove_checkpoint(old)
         return folder
 
     def save_best(self, write: Callable[[Path], None]) -> None:
         """Keep what `write` puts into the folder that it is given as the best model so far."""
         with folder_in_one_piece(self.path / "best") as beside:
             write(beside)
+            keep_others(self.path / "best", beside)
+
+    def remove_checkpoints(self) -> None:
+        """Remove the checkpoints of a run that is over, and their folder if it is empty then."""
+        for folder in (*self.checkpoint_folders(), *self.checkpoints.glob("damaged-step-[0-9]*")):
+            remove_checkpoint(folder)
+        with contextlib.suppress(OSError):
+            self.checkpoints.rmdir()
 
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
-        for path in sorted(folder.iterdir()):
-            if path.name not in (STATE_FILE, MANIFEST_FILE):
-                publish(path, self.path / path.name)
+        for name in sorted(Path(name).name for name in read_manifest(folder)["files"]):
+            if name.endswith(".safetensors"):
+                if name != STATE_FILE:
+                    publish(folder / name, self.path / name)
+            else:  # a copy, so that somebody who edits it leaves the checkpoint whole
+                write_atomically(self.path / name, (folder / name).read_bytes())
 
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first; what a crash left half-written has another name."""
@@ -150,30 +229,71 @@ class RunFolder:
         A damaged one is named on standard error and set aside, and the one before it is used. The
         run's folder shows what is resumed, also when the last call was killed before it did.
         """
-        for leftover in (*self.checkpoints.glob(".*.part"), *self.path.glob(".*.part")):
-            if leftover.is_dir():
-                shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink()
-        for folder in reversed(self.checkpoint_folders()):
+        clear_leftovers(self.checkpoints)
+        clear_leftovers(self.path)
+        folders = self.checkpoint_folders()
+        while folders:
+            folder = folders.pop()
             damage = find_damage(folder)
             if damage is None:
                 self.make_newest(folder)
                 return Checkpoint(step_of(folder), folder)
-            aside = folder.with_name(f"damaged-{folder.name}")
-            shutil.rmtree(aside, ignore_errors=True)
+            aside = free_name(folder.with_name(f"damaged-{folder.name}"))
             folder.rename(aside)
+            instead = "the one before it is used" if folders else self.start_anew()
             print(
                 f"warning: checkpoint {folder} is damaged ({damage}): it was renamed {aside.name}, "
-                "and the one before it is used",
+                f"and {instead}",
                 file=sys.stderr,
             )
         return None
+
+    def start_anew(self) -> str:
+        """Set the measurements of a run aside that has lost all its checkpoints; says so."""
+        said = "as there is none before it, training starts again at step 0"
+        metrics = self.path / METRICS_FILE
+        if not metrics.exists():
+            return said
+        aside = metrics.rename(free_name(self.path / f"damaged-{METRICS_FILE}"))
+        return f"{said}; the measurements so far were renamed {aside.name}"
 
     def newest(self) -> Checkpoint | None:
         """What `resume` has just settled on, for the other processes of the same run."""
         folders = self.checkpoint_folders()
         return Checkpoint(step_of(folders[-1]), folders[-1]) if folders else None
+
+
+def keep_others(old: Path, new: Path) -> None:
+    """Move what somebody else has put into a folder to the one that is going to replace it."""
+    for path in sorted(old.iterdir()) if old.is_dir() else ():
+        if not (new / path.name).exists():
+            path.rename(new / path.name)
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Remove a checkpoint; one that holds anything that it was not saved with stays."""
+    try:
+        saved = set(read_manifest(folder)["files"]) | {MANIFEST_FILE}
+    except UserError:
+        return
+    if {path.name for path in folder.iterdir()} <= saved:
+        remove_in_one_piece(folder)
+
+
+def free_name(path: Path) -> Path:
+    """The path itself, or with the first number after its name under which nothing stands."""
+    names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(p for p in itertools.chain([path], names) if not p.exists())
+
+
+def read_manifest(folder: Path) -> dict:
+    """The manifest of a checkpoint: its step, and the size and the SHA-256 of every file."""
+    path = folder / MANIFEST_FILE
+    manifest = read_record(path, {"step": int, "files": dict}, way_out="it is damaged")
+    for entry in manifest["files"].values():
+        if not isinstance(entry, dict) or wrong_field(entry, {"bytes": int, "sha256": str}, {}):
+            raise UserError(f"{path} is damaged")
+    return manifest
 
 
 def step_of(folder: Path) -> int:
@@ -183,20 +303,19 @@ def step_of(folder: Path) -> int:
 def find_damage(folder: Path) -> str | None:
     """What is wrong with a checkpoint, in words, or None when every file is as it was written."""
     try:
-        manifest = json.loads((folder / MANIFEST_FILE).read_text("utf-8"))
-        files = {name: (entry["bytes"], entry["sha256"])
-                 for name, entry in manifest["files"].items()}  # fmt: skip
-        step = manifest["step"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        manifest = read_manifest(folder)
+    except UserError:
         return f"{MANIFEST_FILE} is missing or unreadable"
+    step = manifest["step"]
     if step != step_of(folder):
         return f"{MANIFEST_FILE} says step {step}"
-    for name, (size, fingerprint) in files.items():
+    for name, entry in manifest["files"].items():
+        size = entry["bytes"]
         path = folder / Path(name).name
-        if not path.exists():
+        if not path.is_file():
             return f"{name} is missing"
         if path.stat().st_size != size:
             return f"{name} has {path.stat().st_size} bytes, {size} were written"
-        if sha256(path) != fingerprint:
+        if sha256(path) != entry["sha256"]:
             return f"the content of {name} has changed"
     return None

@@ -1,6 +1,7 @@
 """A run's folder: whole checkpoints or none, damage named, another's files never written over."""
 
 import errno
+import json
 import os
 import shutil
 import sys
@@ -284,12 +285,17 @@ def test_a_manifest_of_another_step_or_of_another_form_is_damage(folder):
         assert "manifest.json" in find_damage(step)
 
 
-def test_when_every_checkpoint_is_damaged_the_run_starts_again(folder, capsys):
+def test_when_every_checkpoint_is_damaged_the_run_says_that_it_starts_again(folder, capsys):
     save(folder, 1, 2)
+    (folder.path / "metrics.jsonl").write_text('{"step": 2}\n')
     for step in folder.checkpoint_folders():
         flip_a_byte(step / "model.safetensors")
     assert folder.resume() is None
-    assert capsys.readouterr().err.count("is damaged") == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert "step-00000002 is damaged" in first and first.endswith("the one before it is used")
+    assert "step-00000001 is damaged" in second
+    assert "training starts again at step 0; the measurements so far were renamed" in second
+    assert (folder.path / "damaged-metrics.jsonl").read_text() == '{"step": 2}\n'
     save(folder, 1)
     assert is_of_step(folder.resume(), 1)
 
@@ -307,8 +313,10 @@ def test_a_run_that_is_worked_on_is_kept_from_other_calls_until_that_work_ends(f
 
 
 def test_a_run_of_an_older_version_goes_on_with_what_it_did_not_know_yet_at_its_default(folder):
+    save(folder, 1)
     newer = {**SETTINGS, "objective": "masked-words"}
     assert folder.claim(newer, unless_said={"objective": "masked-words"}) is False
+    folder.release()
     with pytest.raises(UserError, match="objective 'masked-words', now it is 'next-words'"):
         RunFolder(folder.path).claim(
             {**newer, "objective": "next-words"}, unless_said={"objective": "masked-words"}
@@ -327,6 +335,7 @@ def test_the_same_run_may_claim_its_folder_again(folder):
      ({"steps": 10}, "steps None, now it is 10")],
 )  # fmt: skip
 def test_a_run_with_other_settings_is_refused_and_the_setting_named(folder, changed, told):
+    save(folder, 1)
     with pytest.raises(UserError, match=told):
         folder.claim(SETTINGS | changed)
 
@@ -373,3 +382,113 @@ def test_an_old_checkpoint_is_taken_away_in_one_piece(folder, monkeypatch):
     assert [path.name for path in folder.checkpoint_folders()] == ["step-00000002", "step-00000003"]
     assert folder.resume().step == 3
     assert leftovers(folder) == []
+
+
+# Nothing is removed that the run did not write itself.
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}  # fmt: skip
+
+
+def test_a_claim_that_is_given_up_leaves_the_hidden_files_that_were_there(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("history")
+    (tmp_path / ".env").write_text("KEY=1")
+    before = everything_in(tmp_path)
+    run = RunFolder(tmp_path)
+    assert run.claim(SETTINGS)
+    (tmp_path / "data").mkdir()
+    run.give_up()
+    assert everything_in(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".env", ".git"]
+
+
+def test_a_claim_that_is_given_up_leaves_a_folder_that_was_there_and_no_other(tmp_path):
+    (tmp_path / "mine").mkdir(mode=0o750)
+    for path, stays in (("mine", True), ("new/deep/run", False), ("mine/run", False)):
+        run = RunFolder(tmp_path / path)
+        assert run.claim(SETTINGS)
+        run.give_up()
+        assert (tmp_path / path).exists() == stays
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o750
+
+
+def test_a_claim_that_is_given_up_keeps_prepared_data_and_does_not_bind_the_corrected_call(
+    tmp_path,
+):
+    run = RunFolder(tmp_path / "run")
+    run.claim(SETTINGS)
+    (run.path / "data" / "train").mkdir(parents=True)
+    (run.path / "data" / "train" / "tokens.bin").write_bytes(b"hours of work")
+    run.give_up()
+    assert (run.path / "data" / "train" / "tokens.bin").read_bytes() == b"hours of work"
+    assert RunFolder(run.path).claim(SETTINGS | {"seed": 4}) is True
+
+
+def test_a_file_of_somebody_else_stays_where_a_claim_is_given_up(tmp_path):
+    run = RunFolder(tmp_path / "run")
+    run.claim(SETTINGS)
+    (run.path / "notes.txt").write_text("mine")
+    run.give_up()
+    assert (run.path / "notes.txt").read_text() == "mine"
+
+
+def test_a_run_binds_its_folder_from_its_first_checkpoint_on(folder):
+    """A call that failed or was killed before that does not refuse the corrected one."""
+    (folder.path / "metrics.jsonl").write_text('{"step": 10}\n')
+    for changed in ({"seed": 4}, {"corpus": "c.txt"}):
+        assert folder.claim(SETTINGS | changed) is True
+        folder.release()
+    save(folder, 1)
+    with pytest.raises(UserError, match="seed 3, now it is 4"):
+        folder.claim(SETTINGS | changed | {"seed": 4})
+
+
+def test_a_record_of_another_program_is_never_written_over(tmp_path):
+    content = json.dumps({"name": "my experiment", "seed": 1})
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(UserError, match="choose another --out"):
+        RunFolder(tmp_path).claim(SETTINGS)
+    assert everything_in(tmp_path) == {"run.json": content.encode()}
+
+
+def test_hidden_files_of_others_stay_when_leftovers_are_cleared(folder):
+    others = [".video.part", ".notes.part", ".part", ".a.b.part"]
+    for name in others:
+        (folder.path / name).write_text("mine")
+    (folder.path / ".config.json.4711.part").write_text("half")
+    folder.resume()
+    assert sorted(p.name for p in folder.path.glob(".*part")) == sorted(others)
+
+
+def test_a_file_that_somebody_put_into_a_checkpoint_or_the_best_model_stays(folder):
+    save(folder, 1)
+    folder.save_best(partial(fill, step=1))
+    notes = [folder.checkpoints / "step-00000001" / "notes.txt", folder.path / "best" / "notes.txt"]
+    for path in notes:
+        path.write_text("mine")
+    save(folder, 2, 3, 4)
+    folder.save_best(partial(fill, step=4))
+    folder.remove_checkpoints()
+    assert [path.read_text() for path in notes] == ["mine", "mine"]
+    assert [path.name for path in folder.checkpoints.iterdir()] == ["step-00000001"]
+
+
+def test_a_file_that_is_edited_in_the_runs_folder_leaves_the_checkpoint_whole(folder):
+    save(folder, 1)
+    with open(folder.path / "vocab.txt", "a") as file:
+        file.write("edited\n")
+    assert is_of_step(folder.resume(), 1)
+
+
+def test_facts_that_are_noted_come_back_and_are_no_settings(folder):
+    assert folder.claim(SETTINGS)
+    folder.note({"train": "abc"})
+    folder.release()
+    save(folder, 1)
+    again = RunFolder(folder.path)
+    assert again.claim(SETTINGS) is False
+    assert again.facts == {"train": "abc"}

@@ -25,12 +25,14 @@ from tyro.conf import Positional, arg
 from bert_corpus.corpus import Corpus
 from bert_corpus.documents import open_corpus
 from bert_corpus.prepared import prepare
+from bert_corpus.sources import SOURCES_FILE
 from bert_corpus.store import TokenStore
 from bert_corpus.store_building import build_store, identity_of
 from bert_corpus.store_writer import StoreWriter, clear, workplace
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import Vocabulary
 from bert_run.errors import UserError, command
+from bert_run.files import folder_in_one_piece
 from bert_run.progress import progress_bar
 from bert_run.ranges import Whole, check_numbers
 from bert_run.settings import RunSettings
@@ -86,6 +88,7 @@ def build_stores(settings: StoreSettings) -> TokenStore:
     corpus = open_corpus(
         settings.corpus, split_sentences=settings.split_sentences, held_out=settings.heldout
     )
+    refuse_the_corpus_itself(settings)
     shard = tuple(map(int, settings.shard.split("/"))) if settings.shard else None
     documents = corpus.shard(*shard) if shard else corpus
     if settings.tokenizer is not None:
@@ -95,7 +98,12 @@ def build_stores(settings: StoreSettings) -> TokenStore:
         return build_store(documents, tokenizer, _shard_folder(settings.out, *shard))
 
     train = settings.out / "train"
-    if train.exists() and TokenStore.open(train).report["fingerprint"] != corpus.fingerprint:
+    is_known = (settings.out / SOURCES_FILE).exists()  # an older store's fingerprint means less
+    if (
+        is_known
+        and train.exists()
+        and TokenStore.open(train).report["fingerprint"] != corpus.fingerprint
+    ):
         raise UserError(
             f"{settings.out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"
@@ -108,7 +116,12 @@ def build_stores(settings: StoreSettings) -> TokenStore:
         split_sentences=settings.split_sentences,
         vocab_size=settings.vocab_size,
     )
-    return prepare(run, settings.out).train.corpus
+    return prepare(run, settings.out, corpus=corpus).train.corpus
+
+
+def refuse_the_corpus_itself(settings: StoreSettings) -> None:
+    if Path(settings.corpus).expanduser().resolve() == settings.out.resolve():
+        raise UserError(f"--out {settings.out} is the corpus itself; choose another folder")
 
 
 def join_shards(corpus: Corpus, count: int, out: Path) -> None:
@@ -140,8 +153,12 @@ def _shard_folder(out: Path, number: int, count: int) -> Path:
 
 def _keep_tokenizer(tokenizer: Tokenizer, out: Path) -> None:
     """Put the tokenizer where `prepare` looks for it; another one there is an error."""
-    if not (out / "tokenizer" / "tokenizer_config.json").exists():
-        save_tokenizer(tokenizer, out / "tokenizer")
+    folder = out / "tokenizer"
+    if not (folder / "tokenizer_config.json").exists():
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
+        with folder_in_one_piece(folder) as beside:
+            save_tokenizer(tokenizer, beside)
     elif tokenizer_sha256(load_tokenizer(out / "tokenizer")) != tokenizer_sha256(tokenizer):
         raise UserError(f"{out}: holds stores of another tokenizer; choose another --out")
 

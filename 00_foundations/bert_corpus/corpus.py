@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from bert_corpus.sentences import Document
+from bert_corpus.sources import SourceFile
 from bert_corpus.text_files import LineReader
 from bert_run.errors import UserError
 
@@ -22,7 +23,8 @@ class Documents:
     They come in parts, each readable without those before it: one for each of the files, or a
     single one where there are none. `n_documents` and `size_bytes` are None where they are not
     known beforehand; `bytes_read` follows the walk, for progress bars. `fingerprint` changes when
-    the documents may have; an empty one says that nothing is known of them.
+    the documents may have; an empty one says that nothing is known of them. `files` are those that
+    a user may change.
     """
 
     def __init__(
@@ -33,11 +35,13 @@ class Documents:
         description: str,
         fingerprint: str,
         readers: Sequence[LineReader] = (),
+        files: Sequence[SourceFile] = (),
         n_documents: int | None = None,
     ):
         assert len(readers) in (0, len(parts)), "a reader for each part, or none"
         self.parts = list(parts)
         self.readers = list(readers)
+        self.files = list(files)
         self._bytes_before = [0, *accumulate(reader.size_bytes for reader in readers)]
         self._reading = 0  # the part
         self.name = name

@@ -7,13 +7,14 @@ for document in corpus.held_out: ...   # never among the training documents
 
 import difflib
 import hashlib
+import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from bert_corpus.corpus import Corpus, Documents, Walk, fingerprint_of
-from bert_corpus.hub import HubName, ask_for_revision, open_rows
+from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
 from bert_corpus.sentences import (
     SAMPLE,
     Document,
@@ -22,10 +23,10 @@ from bert_corpus.sentences import (
     judge_layout,
     peek,
 )
-from bert_corpus.text_files import LineReader, json_texts, kind_of, text_files_in
+from bert_corpus.sources import EMBEDDED, SourceFile, describe_files
+from bert_corpus.text_files import LineReader, find_text_files, json_texts, kind_of
 from bert_run.errors import UserError
 
-EMBEDDED = ("storyworld", "pydocs")
 STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
@@ -108,8 +109,9 @@ def _open_whole(
     progress: bool,
 ) -> Documents:
     """The corpus, nothing held out yet; a corpus without any text is an error."""
-    path = Path(name).expanduser()
+    path = corpus_path(name)
     readers: list[LineReader] = []
+    files: list[SourceFile] = []
     if name == "storyworld":
         return _storyworld(limit or HELD_OUT_STORIES, seed)[1]
     if name == "pydocs":
@@ -118,17 +120,22 @@ def _open_whole(
         path = pydocs_file(progress=progress)
         split_sentences = False
     if path.exists():
-        readers = _readers(path)
+        readers = _readers(path, progress=progress)
         parts = [partial(_documents_of, r, split_sentences, text_field) for r in readers]
         size = sum(reader.size_bytes for reader in readers) / 1e6
         description = f"{len(readers)} file{'s' * (len(readers) > 1)}, {size:,.1f} MB"
         if name != "pydocs":
             description += f", {_layout_of(readers[0], split_sentences)}"
-        identity = [(str(r.path), r.size_bytes, r.path.stat().st_mtime_ns) for r in readers]
+        described = describe_files(path, (r.path for r in readers), progress=progress)
+        files = [] if name == "pydocs" else described
+        identity = [
+            [kind_of(r.path), file.sha256] for r, file in zip(readers, described, strict=True)
+        ]
     else:
         _refuse_missing_path(name, path)
         hub_name = HubName.parse(name)
-        identity = ask_for_revision(hub_name, stream=stream)
+        stream = stream and not hub_is_offline()
+        identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
         rows = open_rows(hub_name, text_field, stream=stream)
 
         parts = [lambda: documents_from_rows(rows(), split_sentences)]
@@ -147,18 +154,35 @@ def _open_whole(
         parts,
         name=name,
         description=description,
-        fingerprint=fingerprint_of(name, identity, split_sentences, text_field, limit),
+        fingerprint=fingerprint_of(identity, split_sentences, text_field, limit),
         readers=readers,
+        files=files,
     )
 
 
-def _readers(path: Path) -> list[LineReader]:
-    if not path.is_dir():
-        return [LineReader(path)]
-    files = text_files_in(path)
-    if not files:
-        raise UserError(f"corpus {path}: no text files in this folder (.txt, .jsonl, packed, …)")
-    return [LineReader(file) for file in files]
+def corpus_path(name: str) -> Path:
+    """The path that a corpus's name may be. A name that is empty is an unset variable."""
+    if not name.strip():
+        raise UserError('the name of the corpus is empty (""): name a file, a folder or a dataset')
+    path = Path(name).expanduser()
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(
+            f"corpus {name}: is not a plain file (a pipe or a device), and it is read more than "
+            "once: write the text to a file first"
+        )
+    return path
+
+
+def _readers(path: Path, *, progress: bool) -> list[LineReader]:
+    found = find_text_files(path)
+    if not found.files:
+        said = f": {'; '.join(found.passed_over)}" if found.passed_over else ""
+        raise UserError(
+            f"corpus {path}: no text files in this folder (.txt, .jsonl, packed, …){said}"
+        )
+    if found.passed_over and progress:
+        print(f"corpus {path}: {found}", file=sys.stderr)
+    return [LineReader(file) for file in found.files]
 
 
 def _documents_of(
@@ -211,6 +235,7 @@ def _as_corpus(documents: Documents, parts: list[Walk] | None = None, which: str
         description=documents.description + which,
         fingerprint=fingerprint_of(documents.fingerprint, which),
         readers=documents.readers,
+        files=documents.files,
     )
 
 

@@ -43,6 +43,11 @@ class HubName:
         return self.id + (f":{self.config}" if self.config else "") + f"@{self.split}"
 
 
+def hub_is_offline() -> bool:
+    """Whether `HF_HUB_OFFLINE` is set: then a dataset is read as it was downloaded earlier."""
+    return hub_constants.HF_HUB_OFFLINE
+
+
 def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     """The dataset's present commit; a quick question that finds out what is wrong, if anything.
 
@@ -63,10 +68,7 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
             "(and there is no file or folder of this name)"
         )
     except hub_errors.OfflineModeIsEnabled:
-        problem = (
-            "HF_HUB_OFFLINE is set: unset it, read what was downloaded earlier with --no-stream, "
-            "or give a local file or folder"
-        )
+        problem = "HF_HUB_OFFLINE is set: unset it, or give a local file or folder"
     except Exception as error:  # the kind depends on the HTTP library underneath
         reason = _first_line(error)
         problem = f"the Hub cannot be reached ({reason}): give a local file or folder, or try later"
@@ -84,6 +86,11 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
     try:
         rows = datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
     except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
+        if hub_is_offline():
+            raise UserError(
+                f"Hub dataset {str(name)!r} was not downloaded earlier, and HF_HUB_OFFLINE is set: "
+                "unset it, or give a local file or folder"
+            ) from None
         raise UserError(
             f"Hub dataset {str(name)!r} cannot be opened: {_first_line(error)} "
             "(a config is named as ID:CONFIG, a split as @SPLIT)"
@@ -99,7 +106,7 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
             except Exception as error:
                 raise UserError(
                     f"Hub dataset {str(name)!r}: reading stopped ({_first_line(error)}); "
-                    "try again, or download it first with --no-stream"
+                    "call again, and it goes on where it stopped"
                 ) from None
             text = row.get(field)
             if not isinstance(text, str):

@@ -1,21 +1,28 @@
 """From a corpus to sentence pairs: tokenizer, token store, pairs to train and to measure on."""
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import Corpus, open_corpus
+from bert_corpus.documents import Corpus, corpus_path, open_corpus
 from bert_corpus.pairs import PairDataset, SpecialTokens
+from bert_corpus.sources import refuse_changes, save_sources
 from bert_corpus.store import PARTS, TokenStore, holds_stores
 from bert_corpus.store_building import build_store
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
+from bert_run.files import folder_in_one_piece, write_atomically
+from bert_run.records import read_record
 from bert_run.settings import RunSettings
 
 DEFAULT_VOCABULARY = 8192
+MADE_FROM_FILE = "made_from.json"
 TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
 
 
@@ -46,41 +53,66 @@ class PretrainingData:
         return float(-(shares * np.log(shares)).sum())
 
 
-def prepare(settings: RunSettings, folder: Path) -> PretrainingData:
+def prepare(
+    settings: RunSettings, folder: Path, *, has_begun: bool = True, corpus: Corpus | None = None
+) -> PretrainingData:
     """Tokenizer and token stores in `folder`: those that stand there already, else made now.
+
+    `has_begun`: something has been made from what stands there, so it is used as it is, and a
+    corpus that has changed since is refused. Otherwise what another call left is used if it was
+    made from the same text with the same options, and made again if not. `corpus` is that of the
+    settings, if it is open already.
 
     A corpus that is a folder of finished stores, as `build_stores.py` makes them, is used there.
     """
-    corpus = None
-    if holds_stores(finished := Path(settings.corpus).expanduser()):
+    if holds_stores(finished := corpus_path(settings.corpus)):
         refuse_what_is_settled(settings, finished)
         folder.mkdir(parents=True, exist_ok=True)
-        folder = finished
+        folder, has_begun = finished, True
+    elif has_begun:
+        names = {"corpus": settings.corpus, "heldout": settings.heldout}
+        is_complete = all((folder / part).exists() for part in PARTS)
+        refuse_changes(names, folder, is_complete=is_complete)
 
+    @cache
     def opened() -> Corpus:
-        nonlocal corpus
-        corpus = corpus or open_corpus(
+        found = corpus or open_corpus(
             settings.corpus,
             split_sentences=settings.split_sentences,
             limit=settings.documents,
             held_out=settings.heldout,
         )
-        return corpus
+        refuse_a_single_document(settings, len(list(islice(found.held_out, 2))))
+        kept = found.held_out.files if settings.heldout else ()
+        save_sources(folder, {"corpus": found.files, "heldout": kept})
+        return found
 
-    tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened)
+    tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
     specials = special_tokens(tokenizer)
     datasets = {}
     for part in PARTS:
         store_folder = folder / part
-        if not store_folder.exists():
+        if not (has_begun and store_folder.exists()):
             documents = opened() if part == "train" else opened().held_out
             build_store(documents, tokenizer, store_folder)
         store = TokenStore.open(store_folder, tokenizer=tokenizer)
+        if part == "heldout":
+            refuse_a_single_document(settings, store.n_documents)
         seed = settings.seed if part == "train" else settings.seed + 1
         datasets[part] = PairDataset(
             store, specials, seq_length=settings.seq_length, seed=seed, recipe=settings.pairs
         )
     return PretrainingData(tokenizer, **datasets)
+
+
+def refuse_a_single_document(settings: RunSettings, documents: int) -> None:
+    """Held-out text needs two documents for random next sentences; found out before long work."""
+    if documents < 2:
+        named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
+        raise UserError(
+            f"{named}: the held-out text has a single document, and next-sentence prediction needs "
+            "two or more: separate documents by empty lines, or name another --heldout"
+        )
 
 
 def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
@@ -93,17 +125,34 @@ def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
             )
 
 
-def prepare_tokenizer(settings: RunSettings, folder: Path, opened) -> Tokenizer:
+def prepare_tokenizer(
+    settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *, has_begun: bool
+) -> Tokenizer:
     """The tokenizer that was asked for, or one trained on the corpus and kept in `folder`."""
     if settings.tokenizer is not None:
         return load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
-    if (folder / "tokenizer_config.json").exists():  # the last file to be written
+    is_there = (folder / "tokenizer_config.json").exists()
+    if is_there and has_begun:
         return load_tokenizer(folder)
     lowercase = settings.lowercase is not False
+    size = settings.vocab_size or DEFAULT_VOCABULARY
+    made_from = {"corpus": opened().fingerprint, "vocab_size": size, "lowercase": lowercase}
+    if is_there and read_made_from(folder) == made_from:
+        return load_tokenizer(folder)
+    if folder.exists() and not is_there and any(folder.iterdir()):
+        raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
     sentences = islice(opened().sentences, TOKENIZER_SENTENCES)
-    tokenizer = train_wordpiece(sentences, settings.vocab_size or DEFAULT_VOCABULARY, lowercase)
-    save_tokenizer(tokenizer, folder)
+    tokenizer = train_wordpiece(sentences, size, lowercase)
+    with folder_in_one_piece(folder) as beside:
+        save_tokenizer(tokenizer, beside)
+        write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
     return tokenizer
+
+
+def read_made_from(folder: Path) -> dict:
+    """What a tokenizer was trained on; nothing if that is not known."""
+    path = folder / MADE_FROM_FILE
+    return read_record(path, way_out="remove it") if path.exists() else {}
 
 
 def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:

@@ -54,6 +54,11 @@ class TokenStore:
     def n_documents(self) -> int:
         return len(self.document_starts) - 1
 
+    @property
+    def content(self) -> dict[str, int]:
+        """Checksums of its arrays: what was read, whatever file it came from."""
+        return {name: self.report["checksums"][name] for name in ARRAYS}
+
     def sentence(self, index: int) -> np.ndarray:
         """The ids of one sentence."""
         return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]

@@ -18,7 +18,14 @@ from tokenizers import Tokenizer
 
 from bert_corpus.corpus import Documents
 from bert_corpus.store import FORMAT, TokenStore
-from bert_corpus.store_writer import Position, StoreWriter, clear, find_interrupted, workplace
+from bert_corpus.store_writer import (
+    DECISIVE,
+    Position,
+    StoreWriter,
+    clear,
+    find_interrupted,
+    workplace,
+)
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
 from bert_run.progress import progress_bar
@@ -76,7 +83,7 @@ def _is_complete(folder: Path, identity: dict) -> bool:
         report = TokenStore.open(folder).report if identity["fingerprint"] else {}
     except UserError:
         return False
-    return identity.items() <= report.items()
+    return all(report.get(key) == identity[key] for key in DECISIVE)
 
 
 # --- From text to ids ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import os
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -28,9 +28,13 @@ from tokenizers import Tokenizer
 from bert_corpus.store import ARRAYS, UNFINISHED, TokenStore, checksum_of
 from bert_corpus.store_report import count_content
 from bert_run.errors import UserError
-from bert_run.files import flush_to_disk, write_atomically
+from bert_run.files import LEFTOVER, flush_to_disk, write_atomically
 from bert_run.records import is_of, read_record
 
+# What a store is made from, where the other entries of its identity only say so in words.
+DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
+STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json"}
+WORK_FILES = {"store", "replaced", "progress.json", "lock"}
 COPIED_AT_ONCE = 1 << 20  # values
 
 
@@ -54,9 +58,14 @@ class Interrupted:
 @contextmanager
 def workplace(folder: Path) -> Iterator[Path]:
     """`folder`.unfinished, for one process at a time; it goes unless a build can go on there."""
-    if folder.is_file() or (folder.is_dir() and _holds_other_things(folder)):
-        raise UserError(f"{folder}: holds other things than a token store; choose another folder")
     place = folder.with_name(folder.name + UNFINISHED)
+    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
+           place / "replaced": STORE_FILES}  # fmt: skip
+    for where, names in own.items():
+        if where.is_file() or (where.is_dir() and _holds_other_things(where, names)):
+            raise UserError(
+                f"{where}: holds other things than a token store; choose another folder"
+            )
     place.mkdir(parents=True, exist_ok=True)
     lock = open(place / "lock", "w")  # noqa: SIM115 - closed before it is removed
     if not _take(lock) or not (place / "lock").exists():
@@ -75,8 +84,11 @@ def workplace(folder: Path) -> Iterator[Path]:
             place.rmdir()
 
 
-def _holds_other_things(folder: Path) -> bool:
-    return any(folder.iterdir()) and not (folder / "report.json").is_file()
+def _holds_other_things(folder: Path, own: Collection[str]) -> bool:
+    """Whether a folder holds anything that building a store does not write."""
+    return any(
+        path.name not in own and not LEFTOVER.fullmatch(path.name) for path in folder.iterdir()
+    )
 
 
 def _take(lock: IO[str]) -> bool:
@@ -115,7 +127,7 @@ def find_interrupted(place: Path, folder: Path, identity: dict) -> Interrupted |
     found = read_progress(place)
     if found is None:
         why = "what it left is damaged"
-    elif found[0] != identity:
+    elif any(found[0].get(key) != identity[key] for key in DECISIVE):
         why = "since then the corpus or the tokenizer has changed"
     else:
         print(f"{so_far}, going on", file=sys.stderr)

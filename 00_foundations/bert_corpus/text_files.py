@@ -8,6 +8,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import zstandard
@@ -25,23 +26,65 @@ LONGEST_JSON = 1 << 26  # bytes; a JSON line cannot be handed out in pieces
 
 def kind_of(path: Path) -> str | None:
     """`text` or `json` by the file's name, packed or not; None if the name says neither."""
-    name = path.with_suffix("") if path.suffix in PACKED else path
-    if name.suffix in JSON_LINES:
+    ending = path.suffix.lower()  # DOS and cameras write README.TXT
+    name = path.with_suffix("") if ending in PACKED else path
+    if name.suffix.lower() in JSON_LINES:
         return "json"
-    return "text" if name.suffix in TEXT or path.suffix in PACKED else None
+    return "text" if name.suffix.lower() in TEXT or ending in PACKED else None
 
 
-def text_files_in(folder: Path) -> list[Path]:
-    """All text files below a folder, sorted by path; files without a suffix count as text.
+@dataclass(frozen=True)
+class FoundFiles:
+    """The text files of a corpus, sorted by path, and what else lies there, in words."""
 
-    Hidden files are passed over, and so are files that other programs own (`.py`, `.png`, …).
+    files: list[Path]
+    passed_over: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        count = f"{len(self.files):,} file{'s' * (len(self.files) != 1)} read"
+        return "; ".join([count, *self.passed_over])
+
+
+def find_text_files(path: Path) -> FoundFiles:
+    """A file itself, or all text files below a folder; files without a suffix count as text.
+
+    Hidden files are passed over, and files that other programs own (`.py`, `.png`, …), folders
+    that cannot be opened, and the folders of runs, models and token stores, which are our own.
     """
-    return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and (kind_of(path) or not path.suffix)
+    if not path.is_dir():
+        return FoundFiles([path])
+    files: list[Path] = []
+    others: list[str] = []  # the endings of files that are no text
+    unreadable: list[str] = []
+    own: list[str] = []
+    for folder, below, names in os.walk(path, onerror=lambda e: unreadable.append(e.filename)):
+        place = Path(folder)
+        if place != path and is_own_folder(place):
+            own.append(place.relative_to(path).as_posix())
+            below.clear()
+            continue
+        below[:] = [name for name in below if not name.startswith(".")]
+        for file in (place / name for name in names if not name.startswith(".")):
+            if file.is_file() and (kind_of(file) or not file.suffix):
+                files.append(file)
+            else:
+                others.append(file.suffix.lower() if file.is_file() else "broken links and pipes")
+    said = []
+    if others:
+        kinds = ", ".join(sorted(set(others)))
+        said.append(f"{len(others):,} passed over ({kinds})")
+    if own:
+        said.append(f"left out what runs have written: {', '.join(sorted(own)[:3])}")
+    if unreadable:
+        said.append(f"not permitted to open {', '.join(sorted(unreadable)[:3])}")
+    return FoundFiles(sorted(files), said)
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Whether a folder is a run's, a model's, or that of token stores."""
+    return any(
+        (folder / name).is_file()
+        for name in ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json")
     )
 
 
@@ -57,7 +100,7 @@ class CountingFile(io.FileIO):
 
 
 def _unpack(path: Path, raw: io.BufferedIOBase) -> io.BufferedIOBase:
-    match path.suffix:
+    match path.suffix.lower():
         case ".gz":
             return gzip.GzipFile(fileobj=raw)
         case ".xz":

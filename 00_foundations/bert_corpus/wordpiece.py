@@ -7,6 +7,7 @@ often in the corpus, until the vocabulary is full.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -32,6 +33,8 @@ ROOM_FOR_USUAL_PLACES = 1_000  # below this many entries 99 unused ones are too 
 PARTS = {"model": "WordPiece", "normalizer": "BertNormalizer", "pre_tokenizer": "BertPreTokenizer"}
 NORMALIZING = dict.fromkeys(("do_lower_case", "strip_accents", "tokenize_chinese_chars"), bool)
 SAVE_AGAIN = "save or download it again"
+
+LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1}}}")
 
 
 def bert_tokenizer(
@@ -118,7 +121,8 @@ def train_wordpiece(
         show_progress=False,
     )
     with progress_bar(None, "learning words", unit=" sentences", disable=not progress) as bar:
-        tokenizer.train_from_iterator(_counted(sentences, bar), trainer)
+        readable = _without_long_words(_counted(sentences, bar), tokenizer)
+        tokenizer.train_from_iterator(readable, trainer)
     learnt = tokenizer.get_vocab(with_added_tokens=False)
     order = sorted(learnt.keys() - set(first), key=lambda token: (_rank(token), learnt[token]))
     return bert_tokenizer([*first, *order], lowercase=lowercase)
@@ -133,6 +137,18 @@ def _counted(sentences: Iterable[str], bar) -> Iterator[str]:
     for number, sentence in enumerate(sentences):
         if number % 1_000 == 999:
             bar.update(1_000)
+        yield sentence
+
+
+def _without_long_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
+    """Sentences without the words that are encoded as [UNK] whole, for their length: nothing of
+    them would be used, and learning from one of millions of characters has no end."""
+    for sentence in sentences:
+        if LONG_WORD.search(sentence):
+            normalized = tokenizer.normalizer.normalize_str(sentence)
+            words = [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalized)]
+            if any(len(word) > LONGEST_WORD for word in words):
+                sentence = " ".join(word for word in words if len(word) <= LONGEST_WORD)
         yield sentence
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from bert_corpus.pairs import pair_report
 from bert_corpus.prepared import prepare
-from bert_corpus.wordpiece import save_tokenizer
+from bert_corpus.sources import read_sources, same_corpus
+from bert_corpus.store import PARTS, TokenStore
+from bert_corpus.wordpiece import save_tokenizer, tokenizer_sha256
 from bert_run.curve import draw_curve
 from bert_run.divergence import divergence_noted
 from bert_run.errors import UserError
@@ -54,25 +56,69 @@ class PretrainingRun:
         self.settings, self.leads = settings, leads
         self.folder = RunFolder(settings.out)
         is_new = leads and self.folder.claim(
-            identity(settings), unless_said=identity(type(settings)())
+            self.spelled_as_before(), unless_said=identity(type(settings)())
         )
         try:
-            self.data = prepare(settings, settings.out / "data")
+            as_before = not is_new and self.data_are_as_noted()
+            self.data = prepare(settings, settings.out / "data", has_begun=as_before)
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
                 pad_token_id=self.data.train.specials.pad
             )
             refuse_too_large(self.config)
+            if leads:
+                self.refuse_other_data(has_begun=not is_new)
             self.checkpoint = self.folder.resume() if leads else self.folder.newest()
             self.start = self.checkpoint.step if self.checkpoint else 0
             if leads:
                 self.log = MetricsLog(settings.out / "metrics.jsonl", resume_at=self.start)
                 self.unigram_entropy = self.data.unigram_entropy()
-        except BaseException as error:
-            half_built = any((settings.out / "data").glob("*.unfinished"))  # hours of work, perhaps
-            if is_new and isinstance(error, UserError) and not half_built:
-                self.folder.give_up()  # the same command, corrected, must find the folder free
+        except BaseException:
+            if is_new:
+                self.folder.give_up()  # the corrected command must find the folder free
             self.folder.release()
             raise
+
+    def spelled_as_before(self) -> dict:
+        """The identity of the run; files in the words of the call that began it, if they mean the
+        same (`c.txt` and `./c.txt`)."""
+        now, earlier = identity(self.settings), self.folder.read_settings()
+        sources = read_sources(self.settings.out / "data") if earlier else {}
+        for name in ("corpus", "heldout", "tokenizer"):
+            before = earlier.get(name)
+            if isinstance(before, str) and same_corpus(before, now[name], sources.get(name, ())):
+                now[name] = before
+        return now
+
+    def data_are_as_noted(self) -> bool:
+        """Whether the stores in the folder are those that the run began with; if nothing is noted,
+        they are taken for them. Others are made again from the corpus as it is now."""
+        noted, folder = self.folder.facts, self.settings.out / "data"
+        try:
+            return all(
+                TokenStore.open(folder / part).content == noted[part]
+                for part in PARTS
+                if part in noted
+            )
+        except UserError:
+            return False
+
+    def refuse_other_data(self, *, has_begun: bool) -> None:
+        """Compare the prepared data with those that the run began with, and note them if it is
+        new: they may have been prepared again from another text, or replaced."""
+        found = {
+            "train": self.data.train.corpus.content,
+            "heldout": self.data.heldout.corpus.content,
+            "tokenizer": tokenizer_sha256(self.data.tokenizer),
+        }
+        before = self.folder.facts
+        differing = [name for name in found if before.get(name, found[name]) != found[name]]
+        if has_begun and differing:
+            what = {"train": "text", "heldout": "held-out text"}.get(differing[0], differing[0])
+            raise UserError(
+                f"{self.settings.out}: the {what} is not what this run was trained on so far: "
+                "restore it, or choose another --out"
+            )
+        self.folder.note(found)
 
     def __enter__(self) -> "PretrainingRun":
         self.work = ExitStack()

@@ -21,11 +21,12 @@ from bert_corpus.wordpiece import save_tokenizer
 from bert_paper.pretrained import read_model, read_tokenizer
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, command
-from bert_run.files import folder_in_one_piece, sha256, write_atomically
+from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
 from bert_run.hub import Located, locate
 from bert_run.model_card import front_matter, size_of
 from bert_run.parameters import HEAD_NAMES, Weights, initial_weights, parameter_shapes
 from bert_run.ranges import Seed, check_numbers
+from bert_run.records import read_record
 from bert_run.weights import WEIGHTS_FILE, common_name, missing_heads, weight_files
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
@@ -77,6 +78,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     """Write the folder; returns what there is to say, line by line."""
     out = settings.out.resolve()
     check_place(out)
+    clear_leftovers(out.parent, {out.name})  # of calls that were killed
     source = locate(settings.source, revision=settings.revision)
     if source.folder.resolve() == out:
         raise UserError(f"{settings.out} is the source itself: choose another OUT")
@@ -118,11 +120,12 @@ def check_place(out: Path) -> None:
         raise UserError(f"{out} is a file: choose another OUT")
     files = sorted(out.iterdir()) if out.is_dir() else []
     try:
-        written = json.loads((out / RECORD_FILE).read_text("utf-8"))["files"] if files else {}
-        foreign = [path.name for path in files if path.name != RECORD_FILE
-                   and not (path.is_file() and sha256(path) == written.get(path.name))]  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        foreign = [path.name for path in files]
+        record = read_record(out / RECORD_FILE, {"files": dict}, way_out="") if files else {}
+    except UserError:
+        record = {}
+    written = record.get("files", {})
+    foreign = [path.name for path in files if not (path.name == RECORD_FILE and record)
+               and not (path.is_file() and sha256(path) == written.get(path.name))]  # fmt: skip
     if foreign:
         raise UserError(
             f"{out} is not empty, and {foreign[0]} is not as bert-convert wrote it: choose another "

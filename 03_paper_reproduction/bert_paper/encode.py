@@ -11,7 +11,7 @@ from tokenizers import Encoding
 from tyro.conf import Positional
 
 from bert_paper.device import choose_device, choose_precision, mixed_precision
-from bert_paper.pretrained import Pretrained, check_length, open_pretrained
+from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.files import write_whole
 from bert_run.progress import progress_bar
@@ -111,6 +111,8 @@ def encode(
     unless the checkpoint has no pooler; vectors in float32.
     """
     model, tokenizer = pretrained.model, pretrained.tokenizer
+    for text in texts:
+        check_text("".join(text))
     encodings = [tokenizer.encode(*text) for text in texts]
     for encoding, text in zip(encodings, texts, strict=True):
         check_length(encoding.ids, " ".join(text), model.config)

@@ -1,6 +1,7 @@
 """`bert-fill-mask`: which words does BERT see behind each [MASK]?"""
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +11,10 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_paper.device import choose_device
-from bert_paper.pretrained import Pretrained, check_length, open_pretrained
+from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.ranges import Count, check_numbers
+from bert_run.text_lines import text_lines
 
 BAR = "█"
 BAR_WIDTH = 30
@@ -25,10 +27,10 @@ class FillMaskSettings:
     bert-fill-mask "The [MASK] sat on the mat." --checkpoint runs/demo
     """
 
-    text: Positional[tuple[str, ...]]
-    """one or more texts, each with one [MASK] or more"""
     checkpoint: Path
     """a BERT folder of this course or of transformers, or a model of the Hub, OWNER/NAME"""
+    text: Positional[tuple[str, ...]] = ()
+    """one or more texts, each with one [MASK] or more; without any, the lines of standard input"""
     top: Count = 5
     """how many words to show"""
     json: Annotated[bool, arg(name="json")] = False
@@ -37,6 +39,15 @@ class FillMaskSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
+
+
+def read_texts(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of the command line, or where there are none the lines of standard input."""
+    is_typed = sys.stdin is not None and sys.stdin.isatty()
+    texts = given or tuple(line for _, line in (() if is_typed else text_lines(None)))
+    if not texts:
+        raise UserError('there is no text: give one with a [MASK], as in "The [MASK] sat."')
+    return texts
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
         raise UserError(
             f"{pretrained.folder} names next words from the left alone: it fills no blanks"
         )
+    check_text(text)
     encoding = tokenizer.encode(text)
     check_length(encoding.ids, text, model.config)
     mask_id = tokenizer.token_to_id("[MASK]")
@@ -95,8 +107,9 @@ def show(text: str, masks: list[list[Guess]]) -> str:
 @command
 def main() -> None:
     settings = tyro.cli(FillMaskSettings, prog="bert-fill-mask")
+    texts = read_texts(settings.text)
     pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
-    filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in settings.text]
+    filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in texts]
     if settings.json:
         entries = [
             {

@@ -1,5 +1,6 @@
 """Open a BERT folder: one of ours, any that `transformers` saved, or a model of the Hub."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.hub import locate
 from bert_run.parameters import Weights
+from bert_run.records import shown
 from bert_run.weights import load_weights, missing_heads, weight_files
 
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
@@ -63,6 +65,9 @@ def read_model(folder: Path, *, decoders: bool = False) -> tuple[BertConfig, Wei
         raise UserError(
             f"{folder}: config.json says {config.num_hidden_layers} layers: no BERT is as deep"
         )
+    for path in weight_files(folder):
+        if not os.access(path, os.R_OK):  # the library would say that there is no such file
+            raise UserError(f"{path} cannot be read: check its permissions")
     weights = load_weights(folder, config)
     for path in weight_files(folder):
         with safe_open(path, framework="pt") as file:
@@ -87,6 +92,12 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
             "they belong to different checkpoints"
         )
     return tokenizer
+
+
+def check_text(text: str) -> None:
+    """Refuse what the command line hands over of bytes that are not UTF-8: half a character."""
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise UserError(f"the text {shown(text)} is not UTF-8: convert it, or type it anew")
 
 
 def check_length(ids: list[int], text: str, config: BertConfig) -> None:

@@ -8,7 +8,6 @@ out/seed-0/                is the model after the last step, a `transformers` fo
 """
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -221,7 +220,7 @@ class SeedRun:
         if self.ranks.leads:
             content: dict[str, Any] = vars(result)
             write_atomically(self.folder.path / RESULT, json.dumps(content, indent=2) + "\n")
-            shutil.rmtree(self.folder.checkpoints, ignore_errors=True)
+            self.folder.remove_checkpoints()
         return result
 
 

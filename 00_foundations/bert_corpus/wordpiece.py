@@ -121,7 +121,8 @@ def train_wordpiece(
         show_progress=False,
     )
     with progress_bar(None, "learning words", unit=" sentences", disable=not progress) as bar:
-        readable = _without_long_words(_counted(sentences, bar), tokenizer)
+        splitter = bert_tokenizer(first, lowercase=lowercase)  # the one that learns is locked
+        readable = _without_long_words(_counted(sentences, bar), splitter)
         tokenizer.train_from_iterator(readable, trainer)
     learnt = tokenizer.get_vocab(with_added_tokens=False)
     order = sorted(learnt.keys() - set(first), key=lambda token: (_rank(token), learnt[token]))

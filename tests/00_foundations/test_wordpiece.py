@@ -234,3 +234,23 @@ def test_what_is_no_tokenizer_of_bert_is_refused_in_one_line(tmp_path):
     state["model"]["vocab"]["the"] = 9_999
     file.write_text(json.dumps(state))
     assert "without gaps" in refusal(file)
+
+
+@pytest.mark.timeout(60)
+def test_words_that_are_encoded_as_unknown_whole_are_not_learned_from():
+    """Half a million characters without a space: learning pairs from them has no end."""
+    letters = "abcdefghij"
+    endless = "".join(letters[(i * i + i // 7) % 10] for i in range(500_000))
+    text = ["the cat sees a bird", "the dog sees a cat"] * 20
+    with_long, without = (
+        train_wordpiece([*text, *extra], 200, progress=False)
+        for extra in ([f"the {endless} cat"], ["the cat", *letters])
+    )
+    assert not any(len(token) > 20 for token in vocabulary_of(with_long))
+    assert {"cat", "bird", "sees"} <= set(vocabulary_of(with_long)) <= set(vocabulary_of(without))
+
+
+def test_long_stretches_without_a_space_are_learned_from_where_their_words_are_short():
+    url = "https://" + "/".join(["river"] * 60)
+    tokenizer = train_wordpiece([url] * 5, 200, progress=False)
+    assert "river" in vocabulary_of(tokenizer)

@@ -1,0 +1,203 @@
+"""Pretraining called with mistakes, on changed text, after kills: no work is lost, nor made wrong.
+
+The commands run in this process; see `call_here`.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bert_corpus import prepared
+from bert_paper import pretrain as command
+from bert_run import records
+
+SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
+         "--batch-size", 4, "--eval-examples", 8, "--device", "cpu", "--steps", 4,
+         "--save-every", 2)  # fmt: skip
+
+
+@pytest.fixture
+def corpus(corpus_file, tmp_path, monkeypatch) -> Path:
+    """A small corpus, in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    documents = corpus_file.read_text("utf-8").split("\n\n")[:60]
+    path = Path("c.txt")
+    path.write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    return path
+
+
+def refused(answer: tuple[int, str, str]) -> str:
+    code, out, err = answer
+    assert (code, out, err.count("error: ")) == (2, "", 1), err
+    return err.strip().rsplit("\n", 1)[-1]
+
+
+def test_a_misspelt_corpus_leaves_everything_hidden_in_the_folder(call_here, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+    Path(".git/config").write_text("history")
+    Path(".env").write_text("KEY=1")
+    assert "bok.txt" in refused(call_here("bert-pretrain", "--corpus", "bok.txt", "--out", "."))
+    assert sorted(path.name for path in Path().rglob("*")) == [".env", ".git", "config"]
+
+
+def test_held_out_text_of_one_document_is_named_before_any_long_work(
+    call_here, corpus, monkeypatch
+):
+    Path("sent.txt").write_text("One sentence only.\n")
+    monkeypatch.setattr(prepared, "train_wordpiece", lambda *_, **__: pytest.fail("long work"))
+    said = refused(call_here("bert-pretrain", "--corpus", corpus, "--heldout", "sent.txt",
+                             "--out", "run", *SIZES))  # fmt: skip
+    assert "--heldout sent.txt: the held-out text has a single document" in said
+
+
+def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected_call(
+    call_here, corpus, monkeypatch
+):
+    real = command.PretrainingRun.refuse_other_data
+
+    def late_mistake(self, **_):
+        raise ValueError("found late")
+
+    monkeypatch.setattr(command.PretrainingRun, "refuse_other_data", late_mistake)
+    with pytest.raises(ValueError, match="found late"):  # not only a UserError
+        call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES, "--seed", 7)
+    tokens = Path("run/data/train/tokens.bin")
+    built = tokens.stat()
+    monkeypatch.setattr(command.PretrainingRun, "refuse_other_data", real)
+    monkeypatch.setattr(prepared, "train_wordpiece", lambda *_, **__: pytest.fail("trained again"))
+    code, _, err = call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES,
+                             "--seed", 5)  # fmt: skip
+    assert code == 0, err
+    assert (tokens.stat().st_ino, tokens.stat().st_mtime_ns) == (built.st_ino, built.st_mtime_ns)
+
+
+def test_data_of_a_failed_call_are_made_again_where_the_corrected_one_asks_for_others(
+    call_here, corpus, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "train_on", lambda *_: (_ for _ in ()).throw(RuntimeError("died")))
+        with pytest.raises(RuntimeError, match="died"):
+            call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)
+    shutil.copyfile(corpus, "d.txt")
+    with open("d.txt", "a") as file:
+        file.write("\n".join(f"\nthe {w} follows a {w} .\na {w} sees the {w} ." for w in
+                             ("zebra", "walrus", "ibis", "okapi")))  # fmt: skip
+    fields = ("--corpus", "d.txt", *SIZES[2:], "--vocab-size", 170)
+    for out in ("run", "fresh"):
+        code, _, err = call_here("bert-pretrain", *fields, "--out", out)
+        assert code == 0, err
+    for name in ("vocab.txt", "model.safetensors", "data/train/tokens.bin"):
+        assert Path("run", name).read_bytes() == Path("fresh", name).read_bytes(), name
+
+
+def test_a_run_goes_on_under_any_spelling_of_its_corpus_and_only_on_the_text_that_it_began_with(
+    call_here, corpus, tmp_path
+):
+    def call(name):
+        return call_here("bert-pretrain", "--corpus", name, "--out", tmp_path / "run", *SIZES)
+
+    assert call("c.txt")[0] == 0
+    original = corpus.read_bytes()
+    for name in ("./c.txt", tmp_path / "c.txt"):
+        code, _, err = call(name)
+        assert code == 0 and "going on from step 4 of 4" in err, err
+
+    corpus.write_bytes(original + b"\nmore .\n")
+    assert "c.txt has changed since it was read" in refused(call("c.txt"))
+    corpus.unlink()
+    code, _, err = call("c.txt")
+    assert code == 0 and "c.txt is gone: the text is used as it was read" in err
+
+    # The prepared data are gone too, and the text is another one, and then the old one again.
+    shutil.rmtree("run/data")
+    corpus.write_bytes(original + b"\nthe dog calls the dog .\n" * 30)
+    assert "is not what this run was trained on so far" in refused(call("c.txt"))
+    corpus.write_bytes(original)
+    code, _, err = call("c.txt")
+    assert code == 0 and "going on from step 4 of 4" in err, err
+
+
+def test_a_run_of_an_older_version_goes_on_though_nothing_is_noted_of_its_text(call_here, corpus):
+    fields = ("--corpus", corpus, "--out", "run", *SIZES)
+    assert call_here("bert-pretrain", *fields)[0] == 0
+    record = json.loads(Path("run/run.json").read_text())
+    assert set(record.pop("found")) == {"train", "heldout", "tokenizer"}
+    Path("run/run.json").write_text(json.dumps(record))
+    Path("run/data/sources.json").unlink()
+    Path("run/data/tokenizer/made_from.json").unlink()
+    before = Path("run/model.safetensors").read_bytes()
+    code, _, err = call_here("bert-pretrain", *fields)
+    assert code == 0 and "going on from step 4 of 4" in err, err
+    assert Path("run/model.safetensors").read_bytes() == before
+    assert "found" in json.loads(Path("run/run.json").read_text())
+
+
+def test_a_run_inside_its_corpus_folder_leaves_itself_out_and_says_so(call_here, corpus):
+    Path("more.TXT").write_bytes(corpus.read_bytes())
+    for _ in range(2):
+        code, _, err = call_here("bert-pretrain", "--corpus", ".", "--out", "runs/here", *SIZES)
+        assert code == 0, err
+    files = json.loads(Path("runs/here/data/sources.json").read_text())["corpus"]
+    assert [file["path"] for file in files] == ["c.txt", "more.TXT"]
+
+
+@pytest.mark.parametrize("damage", ["5", '{"seed": [', "\ud800", '{"corpus": 5}'])
+def test_a_damaged_record_of_a_run_is_one_line_and_nothing_is_written_over(
+    call_here, corpus, damage
+):
+    assert call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES)[0] == 0
+    record, model = Path("run/run.json"), Path("run/model.safetensors")
+    record.write_bytes(damage.encode("utf-8", "surrogatepass"))
+    before = model.read_bytes()
+    said = refused(call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES))
+    assert "choose another --out" in said
+    assert model.read_bytes() == before
+    assert record.read_bytes() == damage.encode("utf-8", "surrogatepass")
+
+
+# Reading a model.
+
+
+def test_fill_mask_reads_standard_input_where_no_text_is_given(call_here, small_run):
+    code, out, err = call_here("bert-fill-mask", "--checkpoint", small_run, "--json",
+                               stdin=b"the [MASK] sees\r\na [MASK] .")  # fmt: skip
+    assert code == 0, err
+    assert [entry["text"] for entry in json.loads(out)] == ["the [MASK] sees", "a [MASK] ."]
+
+
+@pytest.mark.parametrize("texts, stdin, says", [
+    ((), b"", "there is no text: give one with a [MASK]"),
+    (("",), b"", 'there is no [MASK] in ""'),
+    ((), b"the [MASK]\n\n", 'there is no [MASK] in ""'),
+    ((), "the [MASK]\n".encode("utf-16"), "standard input: UTF-16 text"),
+    (("a \udc80 [MASK]",), b"", "is not UTF-8"),
+])  # fmt: skip
+def test_fill_mask_without_a_text_that_it_can_fill_is_one_line(
+    call_here, small_run, texts, stdin, says
+):
+    answer = call_here("bert-fill-mask", *texts, "--checkpoint", small_run, stdin=stdin)
+    assert says in refused(answer)
+
+
+def test_encode_refuses_a_text_that_is_not_utf_8(call_here, small_run, tmp_path):
+    said = refused(call_here("bert-encode", "a \udc80", "--checkpoint", small_run,
+                             "--out", tmp_path / "v.npz"))  # fmt: skip
+    assert "is not UTF-8" in said and not (tmp_path / "v.npz").exists()
+
+
+def test_weights_without_permission_are_not_called_damaged(call_here, small_run, monkeypatch):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    said = refused(call_here("bert-fill-mask", "a [MASK]", "--checkpoint", small_run))
+    assert "model.safetensors cannot be read: check its permissions" in said
+
+
+def test_a_config_without_permission_is_not_called_damaged(small_run, monkeypatch):
+    def locked(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", locked)
+    with pytest.raises(records.UserError, match=r"config\.json cannot be read \(Permission denied"):
+        records.read_record(small_run / "config.json", way_out="copy it again")

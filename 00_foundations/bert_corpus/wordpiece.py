@@ -233,7 +233,7 @@ def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_str(json.dumps(state))
     except Exception as error:  # the library raises plain `Exception`
-        raise UserError(f"{path}: damaged tokenizer ({error}); save or download it again") from None
+        raise UserError(f"{path}: damaged tokenizer ({shown(str(error))}); {SAVE_AGAIN}") from None
     vocabulary = tokenizer.get_vocab()
     tokens = sorted(vocabulary, key=vocabulary.get)
     _check_vocabulary(path, tokens)

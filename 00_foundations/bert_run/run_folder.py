@@ -32,7 +32,7 @@ from bert_run.files import (
     write_atomically,
 )
 from bert_run.parameters import Weights
-from bert_run.records import read_record, wrong_field
+from bert_run.records import read_record, shown, wrong_field
 from bert_run.weights import load_weights, read_safetensors
 
 STATE_FILE = "training_state.safetensors"
@@ -89,8 +89,8 @@ class RunFolder:
             if differing and not (is_new and earlier.keys() <= settings.keys()):
                 name, before, now = differing
                 raise UserError(
-                    f"{self.path} holds a run with {name} {before!r}, now it is {now!r}: choose "
-                    "another --out, or remove that folder"
+                    f"{self.path} holds a run with {name} {shown(before)}, now it is {shown(now)}: "
+                    "choose another --out, or remove that folder"
                 )
             if differing or not earlier:
                 self.facts = {}

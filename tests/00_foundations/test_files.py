@@ -3,13 +3,22 @@
 import errno
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from bert_run import files
 from bert_run.errors import UserError, command
-from bert_run.files import folder_in_one_piece, publish, sha256, write_atomically, write_whole
+from bert_run.files import (
+    clear_leftovers,
+    folder_in_one_piece,
+    publish,
+    sha256,
+    write_atomically,
+    write_whole,
+)
 
 
 def fails_with(number: int):
@@ -82,6 +91,20 @@ def test_a_folder_that_stands_there_is_replaced_whole(tmp_path):
         with folder_in_one_piece(target) as beside:
             (beside / name).touch()
     assert names(target) == ["new"]
+
+
+def test_leftovers_of_ended_processes_are_cleared_and_nothing_else(tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    ours = [f".out.{gone.pid}.part", f".out.{gone.pid}.old.part"]
+    stay = [f".out.{os.getpid()}.part", f".other.{gone.pid}.part", ".out.part", "out",
+            f".out.{gone.pid}.parts", ".film.part"]  # fmt: skip
+    for name in (*ours, *stay):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model").touch()
+    clear_leftovers(tmp_path, {"out"})
+    assert names(tmp_path) == sorted(stay)
+    clear_leftovers(tmp_path / "no such folder", {"out"})
 
 
 @pytest.mark.parametrize("hard_links", [True, False], ids=["hard link", "copy"])

@@ -421,6 +421,60 @@ def test_a_complete_store_of_the_same_documents_is_only_opened(tmp_path, encoded
     assert sum(encoded) == 6
 
 
+@pytest.mark.parametrize("place", ["store/notes.txt", "store.unfinished/notes.txt",
+                                   "store.unfinished/store/notes.txt",
+                                   "store.unfinished/mine/notes.txt"])  # fmt: skip
+def test_what_somebody_else_has_put_where_a_store_is_built_stays(tmp_path, place):
+    """Also beside a report: the folder is replaced only if all of it is a store's."""
+    build(tmp_path / "store", [["old."]])
+    note = tmp_path / place
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text("mine")
+    with pytest.raises(UserError, match="holds other things than a token store"):
+        build(tmp_path / "store", [["new."]])
+    assert note.read_text() == "mine"
+    assert content(TokenStore.open(tmp_path / "store")) == [[encode("old.")]]
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", "[]", "{}", '{"identity": {}, "position": 5, "files": {}}']
+)
+def test_a_damaged_record_of_an_interrupted_build_starts_it_anew(
+    tmp_path, small_batches, capsys, damage
+):
+    interrupt(tmp_path / "store", after=7)
+    (tmp_path / "store.unfinished" / "progress.json").write_text(damage)
+    store = build(tmp_path / "store", corpus_of(FILES))
+    assert same_files(store.folder, build(tmp_path / "expected", corpus_of(FILES)).folder)
+    assert "what it left is damaged: starting anew" in capsys.readouterr().err
+
+
+def test_stores_are_not_built_over_a_tokenizer_that_is_not_theirs(call, tmp_path):
+    (tmp_path / "out" / "tokenizer").mkdir(parents=True)
+    (tmp_path / "out" / "tokenizer" / "vocab.txt").write_text("mine")
+    for arguments in ((), ("--tokenizer", tmp_path / "tokenizer")):
+        code, line = call(*arguments)
+        assert code == 2 and "holds other things than a tokenizer" in line
+    assert (tmp_path / "out" / "tokenizer" / "vocab.txt").read_text() == "mine"
+
+
+def test_stores_are_not_built_into_the_corpus_folder_itself(call, tmp_path):
+    before = sorted((tmp_path / "texts").iterdir())
+    code, line = call(out="texts")
+    assert code == 2 and "is the corpus itself" in line
+    assert sorted((tmp_path / "texts").iterdir()) == before
+
+
+def test_stores_of_the_same_text_under_another_name_are_taken(call, tmp_path, monkeypatch):
+    call("--tokenizer", tmp_path / "tokenizer")
+    os.utime(tmp_path / "texts" / "a.txt", (1, 1))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["build_stores", "./texts", "--out", "out"])
+    before = (tmp_path / "out" / "train" / "tokens.bin").stat().st_ino
+    build_stores.main()
+    assert (tmp_path / "out" / "train" / "tokens.bin").stat().st_ino == before
+
+
 def test_two_processes_cannot_build_one_store_at_once(tmp_path):
     with (
         workplace(tmp_path / "store"),

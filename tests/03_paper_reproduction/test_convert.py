@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -404,6 +405,28 @@ def test_an_earlier_output_is_replaced_and_nothing_else_ever_is(tmp_path):
     before = contents(out)
     assert f"{FILE} is not as bert-convert wrote it" in refusal(tmp_path / "in", out)
     assert contents(out) == before
+
+
+def test_what_a_killed_call_left_is_cleared_by_the_next_one(tmp_path):
+    saved("BertForPreTraining", tmp_path / "in")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, others = tmp_path / f".out.{gone.pid}.part", tmp_path / f".theirs.{gone.pid}.part"
+    for folder in (left, others):
+        folder.mkdir()
+        (folder / FILE).write_bytes(b"half of it")
+    run(tmp_path / "in", tmp_path / "out")
+    assert not left.exists() and others.exists()
+
+
+@pytest.mark.parametrize("record", ["{", "5", '{"files": 5}', '{"files": {"config.json": []}}'])
+def test_an_output_whose_record_is_damaged_is_not_taken_for_our_own(tmp_path, record):
+    saved("BertForPreTraining", tmp_path / "in")
+    run(tmp_path / "in", tmp_path / "out")
+    (tmp_path / "out" / "conversion.json").write_text(record)
+    before = contents(tmp_path / "out")
+    assert "is not empty" in refusal(tmp_path / "in", tmp_path / "out")
+    assert contents(tmp_path / "out") == before
 
 
 def test_a_place_that_holds_something_else_is_refused(tmp_path):

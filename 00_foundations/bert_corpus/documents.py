@@ -128,9 +128,8 @@ def _open_whole(
             description += f", {_layout_of(readers[0], split_sentences)}"
         described = describe_files(path, (r.path for r in readers), progress=progress)
         files = [] if name == "pydocs" else described
-        identity = [
-            [kind_of(r.path), file.sha256] for r, file in zip(readers, described, strict=True)
-        ]
+        kinds = [kind_of(reader.path) for reader in readers]
+        identity = [kinds, [file.sha256 for file in described]]
     else:
         _refuse_missing_path(name, path)
         hub_name = HubName.parse(name)

@@ -6,6 +6,7 @@ from fine-tuning? A row of untrained vectors tells how much of it the BiLSTM doe
 
 import json
 import platform
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import tyro
 from bert_finetuning.bilstm import TaggerRecipe
 from bert_finetuning.feature_bench import Bench, measure
 from bert_finetuning.features import Feature, chosen_features
+from bert_finetuning.fingerprints import fingerprint
 from bert_finetuning.opening import few_of, open_files, open_named
 from bert_finetuning.table7 import FineTunedRow, table_text, verdicts_of
 from bert_finetuning.task_file import TaskData
@@ -129,7 +131,7 @@ def compared_feature(features: dict[str, Feature]) -> str:
 
 
 def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | None:
-    """The seeds of a run of `bert-finetune`, and whether it learnt from as many sentences."""
+    """The seeds of a run of `bert-finetune`. Raises `UserError` if it had other sentences."""
     if settings.fine_tuned is None:
         return None
     path = settings.fine_tuned
@@ -140,6 +142,8 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
         found = [float(seed["best"][metric]) for seed in content["seeds"]]
         task, learnt = content["task"], content["train_examples"]
         measured = content["dev_examples"]
+        theirs = {split: content["inputs"][split]["sha256"] for split in ("train", "dev")
+                  if "inputs" in content}  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError):
         raise UserError(
             f"--fine-tuned {settings.fine_tuned}: there is no metrics.json of bert-finetune with "
@@ -153,6 +157,15 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
             f"{path}: it learnt from {learnt:,} sentences and was measured on {measured:,}; here "
             f"these are {ours[0]:,} and {ours[1]:,}: the two cannot be compared"
         )
+    for split, examples in (("train", data.train), ("dev", data.dev)):
+        if split in theirs and theirs[split] != fingerprint(examples):
+            raise UserError(
+                f"{path}: its {split} sentences are not those of this call (as many, but other "
+                "content): fine-tune again, in another folder"
+            )
+    if not theirs:
+        print(f"note: {path} was written before runs recorded their inputs: nobody can tell "
+              "whether it learned from these sentences", file=sys.stderr)  # fmt: skip
     return FineTunedRow(found)
 
 

@@ -19,6 +19,7 @@ import torch
 import tyro
 
 from bert_finetuning.answering import logits_of
+from bert_finetuning.fingerprints import check_inputs, digest_of, inputs_of
 from bert_finetuning.folders import open_finetuned
 from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.kinds.base import Kind, Reading
@@ -52,6 +53,7 @@ def finetune_on(ranks: Ranks, device: torch.device, settings: FinetuneSettings) 
     folder = RunFolder(settings.out)
     ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
     try:
+        ranks.after_first(lambda leads: leads and work.check_inputs())
         if ranks.leads:
             work.introduce()
         outcome = work.run()
@@ -93,6 +95,7 @@ class Work:
         self.exam = Exam(self.kind, data.dev, self.read(data.dev))
         if not self.exam.readings:
             raise UserError(f"{data.name}: there is nothing to measure on")
+        self.inputs = inputs_of(settings, data)
 
     def read(self, examples: list) -> list[Reading]:
         return self.kind.read(examples, self.tokenizer, max_length=self.max_length)
@@ -108,6 +111,11 @@ class Work:
             return self.all_readings
         with quiet_unless(self.ranks.leads):
             return self.read(few_of(self.data.train, self.settings.few_shot, seed=seed))
+
+    def check_inputs(self) -> None:
+        """Raise `UserError` if the folder's run started from other examples or weights."""
+        if note := check_inputs(self.settings.out, self.inputs):
+            say(note)
 
     def combinations(self) -> dict[str, FinetuneSettings]:
         """The settings of each run of the grid by its name; without a grid there is one."""
@@ -146,12 +154,14 @@ class Work:
             folder=self.settings.out / chosen / f"seed-{best.seed}",
             grid=grid if self.settings.grid else {},
             chosen=chosen,
+            inputs=self.inputs,
         )
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
         """A seed from where it stands to its end."""
         folder = folder / f"seed-{seed}"
-        if (result := SeedResult.read(folder)) is not None:
+        inputs = digest_of(self.inputs)
+        if (result := SeedResult.read(folder, inputs)) is not None:
             return result
         run = SeedRun(
             folder,
@@ -163,6 +173,7 @@ class Work:
             exam=self.exam,
             precision=self.precision,
             device=self.device,
+            inputs=inputs,
             describe=self.describe,
         )
         return run.run(folder.relative_to(settings.out).as_posix())

@@ -2,10 +2,11 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bert_finetuning.fingerprints import Inputs
 from bert_finetuning.seed_run import SeedResult
 from bert_run.metrics import Record
 
@@ -25,6 +26,7 @@ class Outcome:
     folder: Path  # that of the best seed's run
     grid: Grid
     chosen: str  # the combination of the grid that won, or ""
+    inputs: Inputs = field(default_factory=dict)  # fingerprints of the examples and the start
 
     @property
     def scores(self) -> list[float]:
@@ -52,6 +54,7 @@ class Outcome:
             "start": self.start,
             "train_examples": self.examples[0],
             "dev_examples": self.examples[1],
+            "inputs": {name: asdict(each) for name, each in self.inputs.items()},
             "seeds": [vars(result) for result in self.results],
             "median": {n: statistics.median(r.best[n] for r in self.results) for n in names},
             "lowest": {n: min(r.best[n] for r in self.results) for n in names},

@@ -33,6 +33,7 @@ from bert_paper.optimizer import (
 )
 from bert_paper.parallel import spread
 from bert_run.divergence import divergence_noted, refuse_divergence
+from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.metrics import MetricsLog, Record, read_metrics
 from bert_run.run_folder import STATE_FILE, RunFolder
@@ -72,12 +73,26 @@ class SeedResult:
     best: Record
     last: Record
     collapsed: bool  # to the last the same was said of every example
+    inputs: str | None = None  # their digest; None in results of an earlier version
 
     @classmethod
-    def read(cls, folder: Path) -> "SeedResult | None":
-        """That of a run that is over."""
+    def read(cls, folder: Path, inputs: str) -> "SeedResult | None":
+        """That of a run that is over. Raises `UserError` if it was measured on other inputs."""
         path = folder / RESULT
-        return cls(**json.loads(path.read_text("utf-8"))) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            result = cls(**json.loads(path.read_text("utf-8")))
+        except (ValueError, TypeError):
+            raise UserError(
+                f"{path} is damaged: remove {folder}, and the seed runs again"
+            ) from None
+        if result.inputs not in (None, inputs):
+            raise UserError(
+                f"{path} is the result of other examples or of another checkpoint: choose another "
+                f"--out, or remove {folder}"
+            )
+        return result
 
 
 class SeedRun:
@@ -93,11 +108,13 @@ class SeedRun:
         exam: Exam,
         precision: torch.dtype,
         device: torch.device,
+        inputs: str,
         describe: Callable[[Path, Kind], None],
     ) -> None:
-        """`describe` lays beside a model's files what else its folder should hold."""
+        """`inputs`: the digest of what the run started from, kept with its result. `describe` lays
+        beside a model's files what else its folder should hold."""
         self.lesson, self.exam, self.precision = lesson, exam, precision
-        self.tokenizer, self.describe = tokenizer, describe
+        self.tokenizer, self.describe, self.inputs = tokenizer, describe, inputs
         self.kind = exam.kind  # as it was decided at the last measurement
         self.folder = RunFolder(folder)
         self.ranks = lesson.ranks
@@ -215,7 +232,7 @@ class SeedRun:
         best = max(measured, key=lambda entry: entry[f"dev_{self.metric}"])
         last = measured[-1]
         result = SeedResult(self.lesson.seed, in_result(best), in_result(last),
-                            bool(last["collapsed"]))  # fmt: skip
+                            bool(last["collapsed"]), self.inputs)  # fmt: skip
         self.ranks.wait()
         if self.ranks.leads:
             content: dict[str, Any] = vars(result)

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+from bert_finetuning.fingerprints import fingerprint, fingerprint_of_files
 from bert_finetuning.known_tasks import KNOWN
+from bert_finetuning.opening import open_named
+from bert_finetuning.storyworld_sets import STORYWORLD
 from bert_finetuning.tasks import find_task, task_files
 from bert_run.errors import UserError
 
@@ -30,14 +33,27 @@ def plain(name: str) -> str:
 def has_files(task: str, folder: Path) -> bool:
     """Whether there is something to learn from and something to measure on."""
     try:
-        for split in ("train", "dev"):
-            if task in KNOWN:
-                KNOWN[task].source(split, folder)
-            else:
-                task_files(find_task(task), folder, split)
+        files_of(task, folder)
     except UserError:
         return False
     return True
+
+
+def files_of(task: str, folder: Path) -> list[Path]:
+    """The files of both splits. Raises `UserError` where one is missing."""
+    if task in KNOWN:
+        return [Path(KNOWN[task].source(split, folder)) for split in ("train", "dev")]
+    return [path for split in ("train", "dev")
+            for path in task_files(find_task(task), folder, split)]  # fmt: skip
+
+
+def content_of(task: str, folder: Path | None) -> str | None:
+    """A fingerprint of what a task's examples come from; None for datasets of the Hub, which are
+    not read for it."""
+    if task in STORYWORLD:
+        data = open_named(task)
+        return fingerprint([*data.train, *data.dev])
+    return None if folder is None else fingerprint_of_files(files_of(task, folder))
 
 
 def names_of_files(task: str) -> str:

@@ -21,23 +21,25 @@ from bert_finetuning.finetune import drop_models, finetune, identity
 from bert_finetuning.opening import open_task
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_finetuning.tables.data import content_of
 from bert_finetuning.tables.features import score_of_features, scores_of_all_features
 from bert_finetuning.tables.mismatched import mismatched_accuracy
 from bert_paper.ablations.measuring import title_of
 from bert_paper.ablations.runs import say, time_left
 from bert_paper.ablations.verdicts import Results
-from bert_run.files import write_atomically
+from bert_run.errors import UserError
+from bert_run.files import sha256, write_atomically
 from bert_run.hub import locate
 from bert_run.metrics import Record
 from bert_run.weights import weight_files
 
 How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
-Scores = dict[
-    str, Record
-]  # under "scores" those of the run, under "majority" those without reading
+# Under "scores" those of the run, under "majority" those without reading.
+Scores = dict[str, Record]
 
 MAJORITY = "the most common answer"  # a row of its own
 FIGURES_FILE = "figures.json"
+DATA = "data"  # in it: the fingerprint of the task's data
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,29 @@ class Trial:
         return self.settings.task in STORYWORLD
 
     def run(self) -> None:
+        content = content_of(self.settings.task, self.settings.data)
         with hushed() if self.on_storyworld else nullcontext():
             scores = RUNS[self.how](replace(self.settings, out=self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.folder / FIGURES_FILE, json.dumps(scores, indent=2) + "\n")
+        write_atomically(
+            self.folder / FIGURES_FILE, json.dumps(scores | {DATA: content}, indent=2) + "\n"
+        )
         if self.on_storyworld:
             drop_models(self.folder)
 
     def read(self) -> Scores:
-        return json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
+        """Its figures. Raises `UserError` if they were measured on other data than there are now.
+
+        Figures of an earlier version of the course, and of the Hub, do not say on which they were.
+        """
+        found = json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
+        earlier, now = found.pop(DATA, None), content_of(self.settings.task, self.settings.data)
+        if earlier is not None and earlier != now:
+            raise UserError(
+                f"{self.folder} holds figures of {self.settings.task} that were measured before "
+                "its data changed: choose another --out, or remove that folder"
+            )
+        return found
 
     def __str__(self) -> str:
         what = (
@@ -98,8 +114,7 @@ def weights_of(folder: Path) -> str:
     """A fingerprint of a checkpoint: one that was trained anew is another."""
     digest = hashlib.sha256()
     for path in weight_files(folder):
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
+        digest.update(bytes.fromhex(sha256(path)))
     return digest.hexdigest()
 
 

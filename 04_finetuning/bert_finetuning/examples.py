@@ -61,5 +61,6 @@ def label_set(labels: Iterable[str]) -> tuple[str, ...]:
     """The different labels in one lasting order: numbers by their size, other names by letter."""
     different = set(labels)
     if all(label.isdecimal() for label in different):
-        return tuple(sorted(different, key=lambda label: (int(label), label)))
+        size = lambda digits: (len(digits), digits)  # noqa: E731 - int() refuses very long ones
+        return tuple(sorted(different, key=lambda label: (*size(label.lstrip("0")), label)))
     return tuple(sorted(different))

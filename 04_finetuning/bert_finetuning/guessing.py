@@ -4,8 +4,17 @@ from itertools import islice
 from pathlib import Path
 
 from bert_corpus.text_files import kind_of
-from bert_finetuning.reading import CONTEXTS, ENDINGS, LABELS, PAIRS, TEXTS, Columns
-from bert_finetuning.rows import Row, bare_suffix, first_named, lines_of, no_field
+from bert_finetuning.labels import are_numbers
+from bert_finetuning.reading import (
+    CONTEXTS,
+    ENDINGS,
+    LABELS,
+    PAIRS,
+    TEXTS,
+    Columns,
+    unknown_column,
+)
+from bert_finetuning.rows import Row, bare_suffix, first_named, lines_of
 from bert_finetuning.sources import is_file, open_rows
 from bert_finetuning.tagged import WORDS
 from bert_run.errors import UserError
@@ -49,15 +58,6 @@ def format_of_rows(sample: list[Row], columns: Columns) -> str:
         return "extracts"
     texts = {name for pair in (*PAIRS, *CONTEXTS) for name in pair if name} | set(TEXTS)
     if columns.text is None and not any(map(has, texts)):
-        raise no_field(first, TEXTS[0])
+        raise unknown_column(first, TEXTS[0])
     name = columns.label or first_named(first, LABELS)
     return "numbers" if are_numbers([row.fields.get(name) for row in sample]) else "texts"
-
-
-def are_numbers(labels: list) -> bool:
-    """Whether labels are measured, not counted: all are numbers, and one has a fraction."""
-    try:
-        numbers = [float(label) for label in labels if label is not None]
-    except (TypeError, ValueError):
-        return False
-    return any(not number.is_integer() for number in numbers)

@@ -5,10 +5,10 @@ open_named("rte", data)  StoryWorld's sets, GLUE, and the tasks of `known_tasks`
 open_files(train, dev)   anything else, in one of six formats
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +22,16 @@ from bert_finetuning.kinds.base import Kind
 from bert_finetuning.kinds.extracts import EXTRACT_LABELS, usual_number
 from bert_finetuning.kinds.pairs import shortened
 from bert_finetuning.known_tasks import KNOWN
+from bert_finetuning.labels import doubt_about, header_error, hint_about, is_header_label
 from bert_finetuning.questions import read_questions
-from bert_finetuning.reading import USUAL, Columns, read_choices, read_extracts, read_texts
+from bert_finetuning.reading import (
+    USUAL,
+    Columns,
+    Tally,
+    read_choices,
+    read_extracts,
+    read_texts,
+)
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD, storyworld
 from bert_finetuning.tagged import read_tagged, tag_set
@@ -139,47 +147,72 @@ def open_files(
     Without `format` the names and the first rows decide. Labels that nobody names are those of
     train; one that only dev has is told with its row.
     """
+    guessed = format is None
     if format is None:
         format = guess_format(train, columns)
     if format not in KINDS:
         raise UserError(f"format {format!r}: choose {', '.join(KINDS)}")
     if columns != USUAL and format not in ("texts", "numbers"):
         raise UserError(f"--columns are for texts and numbers; {format} have names of their own")
+    tallies = Tally(), Tally()
+    both = list(zip((train, dev), tallies, strict=True))
     if format in ("texts", "tags"):
-        learnt, labels = read_labelled(train, format, labels, columns)
-        measured, _ = read_labelled(dev, format, labels, columns)
+        learnt, found = read_labelled(train, format, labels, columns, tallies[0])
+        if labels is None:
+            check_labels(train, learnt, found, guessed=guessed, numbered=columns.numbered)
+        measured, _ = read_labelled(dev, format, labels or found, columns, tallies[1])
+        labels = labels or found
+    elif format == "numbers":
+        learnt, measured = (
+            list(read_texts(each, columns=columns, number=True, stream=False, tally=tally))
+            for each, tally in both
+        )
+        labels = ("score",)
     else:
-        read = READERS[format]
-        if format == "numbers":
-            read = partial(read, columns=columns)
-        learnt, measured = list(read(train, stream=False)), list(read(dev, stream=False))
-        labels = {"numbers": ("score",), "extracts": EXTRACT_LABELS}.get(format, ())
+        learnt, measured = (list(READERS[format](each, stream=False)) for each, _ in both)
+        labels = EXTRACT_LABELS if format == "extracts" else ()
     check_alike(learnt, measured, train=train, dev=dev)
-    kind = asked.kind(format, labels)
-    return finished(TaskData(Path(train).name.split(".")[0], kind, learnt, measured), asked)
+    data = TaskData(
+        Path(train).name.split(".")[0], asked.kind(format, labels), learnt, measured,
+        tallies if format in ("texts", "numbers") else None,
+    )  # fmt: skip
+    return finished(data, asked)
 
 
-READERS = {
-    "numbers": partial(read_texts, number=True),
-    "questions": read_questions,
-    "choices": read_choices,
-    "extracts": read_extracts,
-}
+READERS = {"questions": read_questions, "choices": read_choices, "extracts": read_extracts}
 
 
 def read_labelled(
-    source: str | Path, format: str, labels: Sequence[str] | None, columns: Columns
+    source: str | Path,
+    format: str,
+    labels: Sequence[str] | None,
+    columns: Columns,
+    tally: Tally,
 ) -> tuple[list, tuple[str, ...]]:
     """Examples whose labels are names, and these names."""
     if format == "tags":
         examples = list(read_tagged(source, tags=labels, stream=False))
-        found = tag_set(examples)
-    else:
-        examples = list(read_texts(source, columns=columns, labels=labels, stream=False))
-        found = label_set(example.label for example in examples)
-    if labels is None and len(found) < 2:
+        return examples, tag_set(examples)
+    rows = read_texts(source, columns=columns, labels=labels, stream=False, tally=tally)
+    examples = list(rows)
+    return examples, label_set(example.label for example in examples)
+
+
+def check_labels(
+    source: str | Path, examples: Sequence, found: Sequence[str], *, guessed: bool, numbered: bool
+) -> None:
+    """Raise `UserError` where the labels of train are hardly what the user means to learn."""
+    if len(found) < 2:
         raise UserError(f"{source}: every label is {found[0]!r}: there is nothing to tell apart")
-    return examples, tuple(labels or found)
+    if not isinstance(examples[0], TextExample):
+        return
+    labels = [example.label for example in examples]
+    if numbered and is_header_label(labels):
+        raise header_error(source, [examples[0].text, labels[0]])
+    if guessed and (doubt := doubt_about(labels)):
+        raise UserError(f"{source}: {doubt}")
+    if guessed and (hint := hint_about(labels)):
+        print(f"note: {source}: {hint}", file=sys.stderr)
 
 
 def check_alike(
@@ -206,7 +239,8 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     their numbers from 1."""
     if text is None:
         return USUAL
-    *names, label = text.split(",") if labelled else [*text.split(","), None]
+    given = [name.strip() for name in text.split(",")]
+    *names, label = given if labelled else [*given, None]
     if len(names) not in (1, 2) or not all(names) or label == "":
         forms = "TEXT,LABEL or TEXT,PAIR,LABEL" if labelled else "TEXT or TEXT,PAIR"
         raise UserError(f"--columns {text}: write {forms}")

@@ -4,21 +4,19 @@ A column that nobody names is found by its usual names. What is wrong with a row
 place.
 """
 
-import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bert_finetuning.examples import Choice, Extract, TextExample
+from bert_finetuning.labels import Names, header_error, number_of
 from bert_finetuning.rows import (
     Row,
     Table,
     first_named,
     list_field,
     no_field,
-    one_of,
     text_field,
     text_list,
 )
@@ -64,11 +62,41 @@ class Columns:
         label = self.label or first_named(row, LABELS) or LABELS[0]
         for name in (text, pair, label if labelled else None):
             if name is not None and name not in row.fields:
-                raise no_field(row, name)
+                raise unknown_column(row, name, labelled=labelled)
         return Columns(text, pair, label)
 
 
 USUAL = Columns()
+
+
+@dataclass
+class Tally:
+    """What was made of the rows of a source, noted while they are read."""
+
+    columns: Columns | None = None
+    left_out: int = 0  # rows that are known to have no label
+
+
+def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
+    """A column that is not there, with the way out."""
+    names = list(row.fields)
+    separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    advice = (
+        f"the columns look separated by {separator!r}: save the table as .csv, with commas, or as "
+        ".tsv, with tabs"
+        if separator
+        else f"name yours, --columns {'TEXT,LABEL' if labelled else 'TEXT'}"
+    )
+    return UserError(f"{no_field(row, name)}: {advice}")
+
+
+def check_first_line(row: Row, columns: Columns) -> None:
+    """Where columns go by their numbers, the first line must not hold names."""
+    used = [name for name in (columns.text, columns.pair, columns.label) if name]
+    cells = [str(row.fields[name]).strip() for name in used]
+    usual = {*TEXTS, *LABELS, *(name for pair in PAIRS for name in pair)}
+    if any(cell.lower() in usual for cell in cells):
+        raise header_error(row.place.partition(": line")[0], cells)
 
 
 def read_texts(
@@ -79,15 +107,18 @@ def read_texts(
     number: bool = False,
     labelled: bool = True,
     stream: bool = True,
+    tally: Tally | None = None,
 ) -> Iterator[TextExample]:
     """Texts or pairs with their labels, from a file or a dataset of the Hub, one by one.
 
     `labels` are those that may occur; None lets all pass. With `number` a label is a number to be
     predicted. Rows that are known to have no label (-1 on the Hub, "-" as `gold_label`) are passed
-    over, unless `labelled` is False, which asks for no labels at all.
+    over, unless `labelled` is False, which asks for no labels at all; `tally` counts them.
     """
     rows = open_rows(source, numbered=columns.numbered, stream=stream)
-    examples = texts_from(rows, columns=columns, labels=labels, number=number, labelled=labelled)
+    examples = texts_from(
+        rows, columns=columns, labels=labels, number=number, labelled=labelled, tally=tally
+    )
     return at_least_one(examples, source)
 
 
@@ -98,45 +129,25 @@ def texts_from(
     labels: Sequence[str] | None = None,
     number: bool = False,
     labelled: bool = True,
+    tally: Tally | None = None,
 ) -> Iterator[TextExample]:
     """The examples that rows hold; see `read_texts`."""
-    here = None
+    here, names = None, Names("", labels)
+    tally = tally or Tally()
     for row in rows:
-        here = here or columns.found_in(row, labelled=labelled)
+        if here is None:
+            here = tally.columns = columns.found_in(row, labelled=labelled)
+            names.column = here.label
+            if columns.numbered:
+                check_first_line(row, here)
         label = None
         if labelled:
-            label = _number(row, here.label) if number else _label(row, here.label, labels)
+            label = number_of(row, here.label) if number else names.of(row)
             if label is None:
+                tally.left_out += 1
                 continue
         pair = text_field(row, here.pair) if here.pair else None
         yield TextExample(text_field(row, here.text), pair, label)
-
-
-def _label(row: Row, column: str, labels: Sequence[str] | None) -> str | None:
-    """A label by its name; a file of numbers means the places of the names in the list."""
-    value = row.fields.get(column)
-    if value is None or (column == "gold_label" and value == "-"):
-        return None
-    name = value if isinstance(value, str) else json.dumps(value)
-    if labels is None or name in labels:
-        return name
-    numbers = {str(place): label for place, label in enumerate(labels)}
-    if name in numbers and not any(label.isdecimal() for label in labels):
-        return numbers[name]
-    raise UserError(f"{row.place}: the label is {name!r}, not {one_of(labels)}")
-
-
-def _number(row: Row, column: str) -> float | None:
-    value = row.fields.get(column)
-    if value is None:
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserError(f"{row.place}: {column!r} is {value!r}: it must be a number")
-    return number
 
 
 # Choices. The context, and the words that all endings begin with, if they stand apart.

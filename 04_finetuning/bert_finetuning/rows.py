@@ -24,6 +24,9 @@ class Row(NamedTuple):
 
 Table = Iterator[Row]
 
+# A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
+csv.field_size_limit(2**31 - 1)
+
 
 def bare_suffix(path: Path) -> str:
     """The ending that tells the format: `.tsv` of `dev.tsv` and of `dev.tsv.gz`."""
@@ -67,7 +70,7 @@ def table_rows(
     for number, row in cells:
         place = f"{path}: line {number}"
         if header is None:
-            header = row
+            header = [name.strip() for name in row]  # people write "text, label"
             if twice := [name for name in header if header.count(name) > 1]:
                 raise UserError(f"{place} names two columns {twice[0]!r}: rename one")
             continue
@@ -77,7 +80,7 @@ def table_rows(
         if len(row) != len(header):
             raise UserError(
                 f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({', '.join(header)}): repair the line"
+                f"({', '.join(map(repr, header))}): repair the line"
             )
         yield Row(place, dict(zip(header, row, strict=True)))
 
@@ -111,8 +114,8 @@ def json_rows(path: Path) -> Table:
         place = f"{path}: line {number}"
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            problem = getattr(error, "msg", "nested too deep")
+        except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
+            problem = getattr(error, "msg", "nested too deep, or a number too long")
             raise UserError(f"{place} is not JSON ({problem}): write one object a line") from None
         if not isinstance(row, dict):
             raise UserError(f'{place} is JSON, but no object: write {{"text": …}}')
@@ -138,9 +141,9 @@ def text_field(row: Row, name: str) -> str:
     """A field that must be there and be text."""
     value = row.fields.get(name)
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()  # JSON can hold half a character
+        return whole_characters(value)
     if name in row.fields:
-        raise UserError(f"{row.place}: {name!r} is {_shown(value)}: it must be text")
+        raise UserError(f"{row.place}: {name!r} is {shown(value)}: it must be text")
     raise no_field(row, name)
 
 
@@ -150,7 +153,7 @@ def list_field(row: Row, name: str) -> list[Any]:
     if isinstance(value, list):
         return value
     if name in row.fields:
-        raise UserError(f"{row.place}: {name!r} is {_shown(value)}: it must be a list")
+        raise UserError(f"{row.place}: {name!r} is {shown(value)}: it must be a list")
     raise no_field(row, name)
 
 
@@ -159,8 +162,13 @@ def text_list(row: Row, name: str) -> list[str]:
     values = list_field(row, name)
     for value in values:
         if not isinstance(value, str):
-            raise UserError(f"{row.place}: {name!r} holds {_shown(value)}: all of it must be text")
-    return values
+            raise UserError(f"{row.place}: {name!r} holds {shown(value)}: all of it must be text")
+    return [whole_characters(value) for value in values]
+
+
+def whole_characters(text: str) -> str:
+    """The text without halves of characters, which JSON can hold and no file and no screen."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def no_field(row: Row, *names: str) -> UserError:
@@ -175,9 +183,10 @@ def one_of(names: Sequence[str]) -> str:
     return f"one of {', '.join(map(repr, names[:10]))}{', …' * (len(names) > 10)}"
 
 
-def _shown(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return shown if len(shown) <= 40 else shown[:40] + "…"
+def shown(value: Any) -> str:
+    """A value of a row in an error, shortened."""
+    text = json.dumps(value, default=str) if not isinstance(value, str) else repr(value)
+    return text if len(text) <= 40 else text[:40] + "…"
 
 
 def first_named(row: Row, names: Sequence[str]) -> str | None:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bert_corpus.text_files import kind_of
 from bert_finetuning.examples import TaggedSentence, label_set
+from bert_finetuning.labels import Spellings
 from bert_finetuning.rows import (
     Table,
     bare_suffix,
@@ -50,7 +51,8 @@ def read_tagged(
         sentences = conllu_sentences(path)
     else:
         sentences = conll_sentences(path)
-    return at_least_one((_checked(sentence, tags) for sentence in sentences), source)
+    spellings = Spellings()
+    return at_least_one((_checked(sentence, tags, spellings) for sentence in sentences), source)
 
 
 def tag_set(sentences: Iterable[TaggedSentence]) -> tuple[str, ...]:
@@ -58,9 +60,15 @@ def tag_set(sentences: Iterable[TaggedSentence]) -> tuple[str, ...]:
     return label_set(tag for sentence in sentences for tag in sentence.tags)
 
 
-def _checked(sentence: Sentence, tags: Sequence[str] | None) -> TaggedSentence:
+def _checked(
+    sentence: Sentence, tags: Sequence[str] | None, spellings: Spellings
+) -> TaggedSentence:
     for place, word, tag in sentence:
-        if tags is not None and tag not in tags:
+        if not tag.strip():
+            raise UserError(f"{place}: {word!r} has an empty tag: write one (O for no name)")
+        if tags is None:
+            spellings.check(tag, place)
+        elif tag not in tags:
             raise UserError(f"{place}: the tag of {word!r} is {tag!r}, not {one_of(tags)}")
     return TaggedSentence(
         tuple(word for _, word, _ in sentence), tuple(tag for *_, tag in sentence)

@@ -26,6 +26,7 @@ from bert_finetuning.kinds.spans import SPAN_METRICS, Spans
 from bert_finetuning.kinds.tags import Tags
 from bert_finetuning.kinds.texts import Texts
 from bert_finetuning.metrics import entities
+from bert_finetuning.reading import Tally
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
@@ -50,6 +51,8 @@ class TaskData:
     kind: Kind
     train: list[Any]
     dev: list[Any]
+    # How the rows of both were understood, where they are rows with labels.
+    tallies: tuple[Tally, Tally] | None = field(default=None, compare=False)
 
     @property
     def format(self) -> str:

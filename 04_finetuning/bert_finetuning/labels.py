@@ -1,0 +1,211 @@
+"""The label of a row: a name or a number. What is doubtful is an error with its line.
+
+A label that was understood in the wrong way costs a whole training run, and nothing in the result
+shows it. A user can repair a line within a minute, so no guess is made here.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bert_finetuning.rows import Row, no_field, one_of, shown, whole_characters
+from bert_run.errors import UserError
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
+LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
+
+MANY = 10  # classes, from which on they are compared with the number of examples
+COUNTED = 20  # whole numbers, from which on they may well be a scale
+
+
+# --- Names ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Names:
+    """Reads labels that are names. `allowed` are those that may occur; None lets all pass."""
+
+    column: str
+    allowed: Sequence[str] | None = None
+    spellings: "Spellings" = field(default_factory=lambda: Spellings())
+
+    def of(self, row: Row) -> str | None:
+        """The label without blanks around it; None if the row is known to have none."""
+        name = self.written(row)
+        if name is None or self.allowed is None:
+            if name is not None:
+                self.spellings.check(name, row.place)
+            return name
+        if name in self.allowed:
+            return name
+        numbers = {str(place): label for place, label in enumerate(self.allowed)}
+        if name in numbers and not any(label.isdecimal() for label in self.allowed):
+            return numbers[name]  # a file of numbers means the places of the names in the list
+        raise UserError(f"{row.place}: the label is {name!r}, not {one_of(self.allowed)}")
+
+    def written(self, row: Row) -> str | None:
+        value = value_of(row, self.column)
+        if isinstance(value, list | dict):
+            problem = (
+                "several labels for one text are not supported yet: write one label"
+                if isinstance(value, list)
+                else "it must be text or a number"
+            )
+            raise UserError(f"{row.place}: {self.column!r} is {shown(value)}: {problem}")
+        if value is None:
+            return None
+        name = whole_characters(value).strip() if isinstance(value, str) else json.dumps(value)
+        if name.lower() == "nan" or name in ("Infinity", "-Infinity"):
+            raise UserError(
+                f"{row.place}: {self.column!r} is {name!r}, which stands for a missing value: "
+                "write a label, or remove the line"
+            )
+        return name
+
+
+def value_of(row: Row, column: str) -> Any:
+    """What the row has in the column of labels; None where it is known that there is no label.
+
+    Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
+    """
+    if column not in row.fields:
+        raise no_field(row, column)
+    value = row.fields[column]
+    if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
+        return None
+    if isinstance(value, str) and not value.strip():
+        raise UserError(f"{row.place}: {column!r} is empty: write a label, or remove the line")
+    return value
+
+
+class Spellings:
+    """Refuses two labels that differ only in case or in the blanks inside.
+
+    `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
+    would both be learned badly, and the score would not say why. Who tells them apart on purpose
+    renames one; so this is an error and not a note that scrolls by.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, tuple[str, str]] = {}  # plain form: as first written, and where
+
+    def check(self, name: str, place: str) -> None:
+        earlier, where = self.first.setdefault(" ".join(name.casefold().split()), (name, place))
+        if earlier != name:
+            raise UserError(
+                f"{place}: the label {name!r} differs only in its case or blanks from {earlier!r} "
+                f"({where}): write both alike, or rename one"
+            )
+
+
+# --- Numbers -------------------------------------------------------------------------------------
+
+
+def number_of(row: Row, column: str) -> float | None:
+    """A number to be predicted; None if the row is known to have none."""
+    value = value_of(row, column)
+    if value is None:
+        return None
+    if isinstance(value, str) and WITH_COMMA.fullmatch(value.strip()):
+        point = value.strip().replace(",", ".")
+        raise UserError(
+            f"{row.place}: {column!r} is {value!r}: write numbers with a point, {point} (for "
+            "labels that are names give --format texts)"
+        )
+    is_number = type(value) in (int, float) or (
+        isinstance(value, str) and NUMBER.fullmatch(value.strip())
+    )
+    number = _as_float(value) if is_number else math.nan
+    if not math.isfinite(number):
+        raise UserError(
+            f"{row.place}: {column!r} is {shown(value)}: it must be a number (for labels that are "
+            "names give --format texts)"
+        )
+    if abs(number) > LARGEST:
+        raise UserError(
+            f"{row.place}: {column!r} is {shown(value)}, too large to learn from: divide all "
+            "numbers, so that they lie between -10 and 10, say"
+        )
+    return number
+
+
+def _as_float(value: int | float | str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+# --- Which of both -------------------------------------------------------------------------------
+
+
+def are_numbers(labels: Iterable[Any]) -> bool:
+    """Whether labels are measured, not counted: most are numbers, and one is not whole.
+
+    A few that are no numbers, an empty cell or a typing error, do not turn the others into names;
+    they are errors when the numbers are read.
+    """
+    written = [str(label).strip() for label in labels if label is not None]
+    written = [each for each in written if each and each.lower() != "nan"]
+    numbers = [each for each in written
+               if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
+               or each.lower() in INFINITE]  # fmt: skip
+    return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
+
+
+def doubt_about(labels: Sequence[str]) -> str | None:
+    """Why labels that were taken for classes may be something else, and what to do; None if not.
+
+    Where --format was given, the user has decided.
+    """
+    if are_numbers(labels):
+        fraction = next(each for each in labels if not WHOLE.fullmatch(each))
+        return (
+            f"its labels are numbers, some with a fraction ({fraction!r}): give --format numbers "
+            "to predict a number, or --format texts for classes"
+        )
+    classes = len(set(labels))
+    if classes > MANY and 2 * classes > len(labels):
+        return (
+            f"its {len(labels):,} examples have {classes:,} different labels, such as "
+            f"{labels[0]!r}: give --format numbers to predict a number, --columns to name another "
+            "column, or --format texts to learn all these classes"
+        )
+    return None
+
+
+def hint_about(labels: Sequence[str]) -> str | None:
+    """What a user with so many whole numbers may not know."""
+    classes = set(labels)
+    if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
+        return (
+            f"the {len(classes)} labels are whole numbers, and each is learned as a class of its "
+            "own; --format numbers predicts a number instead"
+        )
+    return None
+
+
+# --- Files without a line of names ---------------------------------------------------------------
+
+ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
+
+
+def is_header_label(labels: Sequence[str]) -> bool:
+    """Whether the label of the first line may be a column's name: it never occurs again."""
+    return len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1
+
+
+def header_error(source: str | Path, names: Sequence[str]) -> UserError:
+    given = " ".join(",".join(names).split())
+    return UserError(
+        f"{source}: line 1 looks like the names of columns ({given}): name them, --columns "
+        f"{given}; if line 1 is an example, move it to another line"
+    )

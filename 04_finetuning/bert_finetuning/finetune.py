@@ -31,6 +31,7 @@ from bert_finetuning.seed_run import Exam, SeedResult, SeedRun, say
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, wider
 from bert_finetuning.starting import Beginning, reading_length, texts_in
 from bert_finetuning.training import Lesson
+from bert_finetuning.understood import understood
 from bert_paper.device import choose_precision
 from bert_paper.ranks import Ranks, join
 from bert_run.errors import UserError, command
@@ -184,13 +185,9 @@ class Work:
 
     def introduce(self) -> None:
         """Say what will be learnt, from what, and how."""
-        settings, data = self.settings, self.data
-        few = settings.few_shot
-        learnt = f"{len(data.train):,}" if few is None else f"{few:,} of {len(data.train):,}"
-        labels = self.kind.head.labels
-        said = f"; {len(labels)} labels: {', '.join(labels[:6])}" if len(labels) > 1 else ""
-        say(f"task        {data.name}: {learnt} examples to learn from, {len(data.dev):,} to "
-            f"measure on{said}{' …' if len(labels) > 6 else ''}")  # fmt: skip
+        settings = self.settings
+        for line in understood(self.data, settings):
+            say(line)
         say(f"model       {self.note}")
         rate = f"{settings.rate(self.width):.1e}"
         say(f"recipe      {settings.epochs:g} epochs, batches of {settings.batch_size}, "

@@ -3,8 +3,9 @@
 Labels go by name here; the numbers that a head counts with are their places in the task's list.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,23 @@ class Extract:
 
     sentences: tuple[str, ...]
     selected: tuple[int, ...] = ()
+
+
+def is_empty(example: Any) -> bool:
+    """Whether an example lacks text: there is nothing to read, and nothing to answer."""
+    parts: Sequence[str | None]
+    match example:
+        case TextExample():
+            parts = (example.text, example.pair)
+        case Question():
+            parts = (example.question, example.context)
+        case Choice():
+            parts = (example.context, *example.endings)
+        case TaggedSentence():
+            parts = ("".join(example.words),)
+        case Extract():
+            parts = ("".join(example.sentences),)
+    return any(part is not None and not part.strip() for part in parts)
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:

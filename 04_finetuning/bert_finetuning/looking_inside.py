@@ -13,6 +13,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_finetuning.answering import logits_of
+from bert_finetuning.examples import is_empty
 from bert_finetuning.inside.cases import Case, cases_of
 from bert_finetuning.inside.looks import Hidden, LookInside, hiding_test
 from bert_finetuning.inside.page import page
@@ -100,7 +101,8 @@ def read_input(
     settings: LookingSettings, format: str, labels: tuple[str, ...], columns: Columns
 ) -> list[Any]:
     if not settings.labels:
-        return [asked.example for asked in from_source(settings.input, format, columns)]
+        asked = from_source(settings.input, format, columns)
+        return [each.example for each in asked if not is_empty(each.example)]
     if format in ("texts", "tags"):
         return read_labelled(settings.input, format, labels, columns)[0]
     options = {"columns": columns} if format == "numbers" and columns != USUAL else {}

@@ -1,15 +1,18 @@
 """What `bert-predict` is asked: from arguments, a file or standard input, without labels.
 
-A file has a format of training, or one text a line; a tab parts what belongs together: the two
-texts of a pair, a question and its context, a beginning and its endings.
+A file has a format of training, or one text a line; a tab separates what belongs together: the two
+texts of a pair, a question and its context, a beginning and its endings. A line is what `wc -l`
+counts, in files and on standard input.
+
+Every row becomes one example in its place, so that answers can be joined to their rows. A line
+without text is an example without text. Only tables and JSON lines may hold empty lines between
+their rows, as for every other program that reads them.
 """
 
-import json
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,29 @@ from bert_corpus.text_files import kind_of
 from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence, TextExample
 from bert_finetuning.guessing import is_squad
 from bert_finetuning.questions import questions_from, squad_questions
-from bert_finetuning.reading import USUAL, Columns, choices_from, extracts_from, texts_from
+from bert_finetuning.reading import (
+    CONTEXTS,
+    ENDING,
+    ENDINGS,
+    PAIRS,
+    TEXTS,
+    USUAL,
+    Columns,
+    choices_from,
+    extracts_from,
+    texts_from,
+)
 from bert_finetuning.rows import (
+    Lines,
     Row,
     Table,
     bare_suffix,
     first_named,
+    json_rows,
     lines_of,
+    split_csv,
+    split_tsv,
+    table_rows,
     text_field,
     text_list,
 )
@@ -32,10 +51,12 @@ from bert_finetuning.sources import at_least_one, is_file, open_rows
 from bert_finetuning.tagged import WORDS, blocks, conllu_sentences
 from bert_finetuning.words import encodable
 from bert_run.errors import UserError
+from bert_run.text_lines import STANDARD_INPUT, text_lines
 
 Place = tuple[int, int]  # of a word: its first character, and one past its last
 
 # Words as the tagged corpora have them: punctuation and 's stand apart, U.S. and 3,000 do not.
+NAME = re.compile(r"[\w.#-]+")  # of a column, in a first line
 MARKS = "\u0300-\u036f"  # accents that stand alone after their letter
 CLITIC = "(?:s|re|ve|ll|d|m)\\b"
 WORD = re.compile(
@@ -49,11 +70,19 @@ WORD = re.compile(
 
 @dataclass(frozen=True)
 class Asked:
-    """An example without its answer; of words that were split from a text, their places in it."""
+    """An example without its answer, and where it comes from."""
 
     example: Any
-    text: str = ""
+    text: str = ""  # the text that its words were split from, and their places in it
     places: tuple[Place, ...] = ()
+    line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
+    row: Mapping[str, Any] = field(default_factory=dict)  # all columns
+    read: tuple[str, ...] = ()  # those of them that the example was made of
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The columns that were passed over."""
+        return {name: value for name, value in self.row.items() if name not in self.read}
 
 
 def split_words(text: str) -> Asked:
@@ -85,6 +114,10 @@ def from_arguments(
 ) -> list[Asked]:
     """What the words of a command line ask for. `pairs`: what the model has learnt to read."""
     texts = [encodable(text) for text in texts]
+    given = {"a text": texts, "--pair": [pair], "--question": [question], "--context": [context]}
+    for name, values in given.items():
+        if any(value is not None and not value.strip() for value in values):
+            raise UserError(f"{name} is empty: write what is to be answered")
     if format == "questions":
         return [asked_question(texts, question, context)]
     if question is not None or context is not None:
@@ -133,7 +166,8 @@ def asked_question(texts: Sequence[str], question: str | None, context: str | No
 def from_source(source: str, format: str, columns: Columns = USUAL) -> Iterator[Asked]:
     """The examples of a file or of a dataset of the Hub one by one; `-` is standard input."""
     if source == "-":
-        return at_least_one(from_rows(standard_input(format), format, columns), "standard input")
+        lines = text_lines(None)
+        return at_least_one(from_lines(STANDARD_INPUT, lines, format, columns), STANDARD_INPUT)
     path = Path(source).expanduser()
     return at_least_one(_from_file(source, path, format, columns), source)
 
@@ -147,53 +181,83 @@ def _from_file(source: str, path: Path, format: str, columns: Columns) -> Iterat
     if kind_of(path) == "json":
         return from_rows(open_rows(source), format, columns)
     if format == "tags" and suffix in (".conll", ".conllu", ".bio"):
-        return map(Asked, words_in_columns(path))
-    lines = ((f"{path}: line {number}", line) for number, line in lines_of(path))
-    return from_rows(line_rows(lines, format), format, columns)
+        return words_in_columns(path)
+    check_no_header(str(path), list(islice(lines_of(path), 2)))
+    return from_text_lines(str(path), lines_of(path), format)
 
 
-def words_in_columns(path: Path) -> Iterator[TaggedSentence]:
-    """The words of a file in columns, whether it has tags or not."""
+def words_in_columns(path: Path) -> Iterator[Asked]:
+    """The words of a file in columns, whether it has tags or not, each with its first line."""
     if bare_suffix(path) == ".conllu":
-        for sentence in conllu_sentences(path):
-            yield TaggedSentence(tuple(tagged.word for tagged in sentence))
-        return
-    for block in blocks(path):
-        yield TaggedSentence(tuple(line.split()[0] for _, line in block))
+        sentences = ([(word.place, word.word) for word in s] for s in conllu_sentences(path))
+    else:
+        sentences = ([(place, line.split()[0]) for place, line in s] for s in blocks(path))
+    for sentence in sentences:
+        first = Row(sentence[0][0], {})
+        yield Asked(TaggedSentence(tuple(word for _, word in sentence)), line=first.line)
 
 
-def standard_input(format: str) -> Table:
-    """Lines of text, or JSON lines where the first line begins with a brace."""
-    read = (line.decode("utf-8", "replace").rstrip("\r\n") for line in sys.stdin.buffer)
-    lines = ((f"standard input: line {number}", line) for number, line in enumerate(read, start=1))
-    first = next(lines, None)
-    if first is None:
+def from_lines(source: str, lines: Lines, format: str, columns: Columns) -> Iterator[Asked]:
+    """The examples of lines whose format no name of a file tells.
+
+    JSON lines begin with a brace; a table begins with the usual names of columns, or has columns
+    that the user names; anything else is one text a line.
+    """
+    first = list(islice(lines, 2))
+    if not first:
         return iter(())
-    rows = json_line_rows if first[1].lstrip().startswith("{") else line_rows
-    return rows(chain([first], lines), format)
+    lines = chain(first, lines)
+    start = first[0][1].lstrip()
+    if start.startswith("{"):
+        return from_rows(json_rows(source, lines), format, columns)
+    separator = table_separator(start)
+    if columns != USUAL:
+        separator = "\t" if "\t" in start else ","
+    if separator is None:
+        check_no_header(source, first)
+        return from_text_lines(source, lines, format)
+    split = split_tsv if separator == "\t" else split_csv
+    header = () if columns.numbered else None
+    return from_rows(table_rows(source, split(source, lines), header=header), format, columns)
 
 
-Lines = Iterable[tuple[str, str]]  # each with its place
+# Columns that hold what is asked, in any format; a text that is just one of them is improbable.
+ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
 
 
-def json_line_rows(lines: Lines, format: str) -> Table:
-    for place, line in lines:
+def table_separator(line: str) -> str | None:
+    """What separates the usual names of columns on this line; None if it holds none."""
+    for separator in ("\t", ","):
+        names = [name.strip().strip('"') for name in line.split(separator)]
+        if len(names) > 1 and ASKED_COLUMNS & {*names} and all(map(NAME.fullmatch, names)):
+            return separator
+    return None
+
+
+def check_no_header(source: str, first: Sequence[tuple[int, str]]) -> None:
+    """Raise `UserError` if a first line, with more below it, is the name of a column."""
+    if len(first) > 1 and first[0][1].strip().strip('"') in ASKED_COLUMNS:
+        raise UserError(
+            f"{source}: line 1 is {first[0][1].strip()!r}, which names a column: remove the line, "
+            "or name the table with --input FILE.csv"
+        )
+
+
+# What a line without text asks.
+NOTHING = {
+    "texts": TextExample(""), "numbers": TextExample(""), "tags": TaggedSentence(()),
+    "questions": Question("", "", ""), "choices": Choice("", ()), "extracts": Extract(()),
+}  # fmt: skip
+
+
+def from_text_lines(source: str, lines: Lines, format: str) -> Iterator[Asked]:
+    """One example a line, its parts between tabs."""
+    for number, line in lines:
         if not line.strip():
+            yield Asked(NOTHING[format], line=number)
             continue
-        try:
-            row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
-            raise UserError(f"{place} is not JSON: write one object a line") from None
-        if not isinstance(row, dict):
-            raise UserError(f"{place} is JSON, but no object: write one object a line")
-        yield Row(place, row)
-
-
-def line_rows(lines: Lines, format: str) -> Table:
-    """One example a line, its parts between tabs; empty lines are passed over."""
-    for place, line in lines:
-        if line.strip():
-            yield Row(place, fields_of_line(line, place, format))
+        place = f"{source}: line {number}"
+        yield from_row(Row(place, fields_of_line(line, place, format)), format, USUAL)
 
 
 def fields_of_line(line: str, place: str, format: str) -> dict[str, Any]:
@@ -205,7 +269,7 @@ def fields_of_line(line: str, place: str, format: str) -> dict[str, Any]:
     if format == "questions":
         if len(parts) != 2:
             raise UserError(f"{place}: write a question and its text, with one tab between")
-        return {"question": parts[0], "context": parts[1], "id": place}
+        return {"question": parts[0], "context": parts[1]}
     if format in ("texts", "numbers") and len(parts) > 1:
         if len(parts) > 2:
             raise UserError(f"{place} has {len(parts) - 1} tabs: a pair has one")
@@ -213,34 +277,51 @@ def fields_of_line(line: str, place: str, format: str) -> dict[str, Any]:
     return {"text": line}
 
 
+# --- Rows ----------------------------------------------------------------------------------------
+
+
 def from_rows(rows: Table, format: str, columns: Columns) -> Iterator[Asked]:
-    read: dict[str, Callable[[Table], Iterator[Asked]]] = {
-        "texts": lambda rows: text_rows(rows, columns),
-        "numbers": lambda rows: text_rows(rows, columns),
-        "tags": lambda rows: map(tagged_row, rows),
-        "questions": lambda rows: map(Asked, questions_from(rows)),
-        "choices": lambda rows: map(Asked, choices_from(rows, labelled=False)),
-        "extracts": lambda rows: map(extract_row, rows),
-    }
-    return read[format](rows)
-
-
-def text_rows(rows: Table, columns: Columns) -> Iterator[Asked]:
-    """Texts and pairs; a field `pair` beside `text`, as our predictions have it, is one too."""
+    """One example for each row, in their order."""
     for row in rows:
-        own = columns
-        if columns == USUAL and row.fields.get("pair") is not None and "text" in row.fields:
-            own = Columns("text", "pair")
-        yield from map(Asked, texts_from(iter([row]), columns=own, labelled=False))
+        yield from_row(row, format, columns)
 
 
-def tagged_row(row: Row) -> Asked:
+def from_row(row: Row, format: str, columns: Columns) -> Asked:
+    read = {"texts": text_row, "numbers": text_row, "tags": tagged_row, "questions": question_row,
+            "choices": choice_row, "extracts": extract_row}[format]  # fmt: skip
+    return replace(read(row, columns), line=row.line, row=row.fields)
+
+
+def text_row(row: Row, columns: Columns) -> Asked:
+    """A text or a pair; a field `pair` beside `text`, as our predictions have it, is one too."""
+    own = columns
+    if columns == USUAL and row.fields.get("pair") is not None and "text" in row.fields:
+        own = Columns("text", "pair")
+    own = own.found_in(row, labelled=False)
+    (example,) = texts_from(iter([row]), columns=own, labelled=False)
+    return Asked(example, read=tuple(name for name in (own.text, own.pair) if name))
+
+
+def tagged_row(row: Row, columns: Columns) -> Asked:
     if name := first_named(row, WORDS):
-        return Asked(TaggedSentence(tuple(text_list(row, name))))
-    return split_words(text_field(row, "text"))
+        return Asked(TaggedSentence(tuple(text_list(row, name))), read=(name,))
+    return replace(split_words(text_field(row, "text")), read=("text",))
 
 
-def extract_row(row: Row) -> Asked:
+def question_row(row: Row, columns: Columns) -> Asked:
+    (example,) = questions_from(iter([row]))
+    return Asked(example, read=("id", "question", "context"))
+
+
+def choice_row(row: Row, columns: Columns) -> Asked:
+    (example,) = choices_from(iter([row]), labelled=False)
+    names = {*chain.from_iterable(CONTEXTS), *ENDINGS}
+    read = (name for name in row.fields if name in names or ENDING.fullmatch(name))
+    return Asked(example, read=tuple(read))
+
+
+def extract_row(row: Row, columns: Columns) -> Asked:
     if "sentences" in row.fields:
-        return Asked(next(extracts_from(iter([row]), labelled=False)))
-    return split_document(text_field(row, "text"))
+        (example,) = extracts_from(iter([row]), labelled=False)
+        return Asked(example, read=("sentences",))
+    return replace(split_document(text_field(row, "text")), read=("text",))

@@ -9,6 +9,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -164,7 +165,7 @@ def open_files(
         labels = labels or found
     elif format == "numbers":
         learnt, measured = (
-            list(read_texts(each, columns=columns, number=True, stream=False, tally=tally))
+            list(READERS[format](each, columns=columns, stream=False, tally=tally))
             for each, tally in both
         )
         labels = ("score",)
@@ -179,7 +180,12 @@ def open_files(
     return finished(data, asked)
 
 
-READERS = {"questions": read_questions, "choices": read_choices, "extracts": read_extracts}
+READERS = {
+    "numbers": partial(read_texts, number=True),
+    "questions": read_questions,
+    "choices": read_choices,
+    "extracts": read_extracts,
+}
 
 
 def read_labelled(
@@ -187,7 +193,7 @@ def read_labelled(
     format: str,
     labels: Sequence[str] | None,
     columns: Columns,
-    tally: Tally,
+    tally: Tally | None = None,
 ) -> tuple[list, tuple[str, ...]]:
     """Examples whose labels are names, and these names."""
     if format == "tags":

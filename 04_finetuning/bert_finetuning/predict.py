@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
+from tqdm import tqdm
 from tyro.conf import Positional, arg
 
+from bert_finetuning.answer_files import check_out, write_answers
 from bert_finetuning.answering import logits_of
-from bert_finetuning.examples import TextExample
+from bert_finetuning.examples import TextExample, is_empty
 from bert_finetuning.folders import FineTuned, open_finetuned
 from bert_finetuning.kinds.base import Kind
 from bert_finetuning.kinds.pairs import shortened
@@ -41,6 +43,11 @@ class PredictSettings:
     bert-predict --question "Who came?" --context "Anna came on Monday." --checkpoint runs/questions
 
     cat reviews.txt | bert-predict --checkpoint runs/sentiment --json
+
+    bert-predict --input reviews.csv --out answers.csv --checkpoint runs/sentiment
+
+    Every line of a file or of standard input is answered in its place; one without text gets an
+    empty answer.
     """
 
     text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()
@@ -60,7 +67,10 @@ class PredictSettings:
     columns: str | None = None
     """of a table: TEXT or TEXT,PAIR, by name or number; usual names are found"""
     json: Annotated[bool, arg(name="json")] = False
-    """print one JSON object a line"""
+    """print one JSON object a line, with the number of the line and the other columns of its row"""
+    out: Path | None = None
+    """write the answers here instead: FILE.csv, the rows of the input with answers beside them, or
+    FILE.jsonl, what --json prints"""
     top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
     max_length: Positions | None = None
@@ -73,8 +83,14 @@ class PredictSettings:
         given = [self.text, self.pair, self.question, self.context]
         if self.input is not None and any(given):
             raise UserError("--input and texts on the command line exclude each other")
-        if self.columns is not None and self.input is None:
+        if self.columns is not None and self.source is None:
             raise UserError("--columns are those of a file: name it with --input")
+        if self.max_length is not None and self.max_length < 1:
+            raise UserError(f"--max-length is {self.max_length}: it must be 1 or more")
+        if self.out is not None:
+            check_out(self.out)
+            if self.json:
+                raise UserError("--json is for the terminal: the name of --out tells the format")
 
     @property
     def source(self) -> str | None:
@@ -107,7 +123,23 @@ class Predictor:
         return cls(opened, kind, task, max_length or min(most, usual))
 
     def predict(self, examples: Sequence[Any]) -> list[Any]:
-        """One prediction an example."""
+        """One prediction for each example, in their order; None for one without text.
+
+        predictor = Predictor.open("runs/sentiment")
+        predictor.predict([TextExample("The food was wonderful.")])[0].label
+        """
+        said: list[Any] = [None] * len(examples)
+        places = (place for place, each in enumerate(examples) if not is_empty(each))
+        for _, group in groupby(places, key=lambda place: width(examples[place])):
+            together = list(group)
+            for place, prediction in zip(
+                together, self.answers([examples[place] for place in together]), strict=True
+            ):
+                said[place] = prediction
+        return said
+
+    def answers(self, examples: Sequence[Any]) -> list[Any]:
+        """Predictions for examples that have text, and as many endings each."""
         readings = self.kind.read(examples, self.opened.tokenizer, max_length=self.max_length)
         logits = logits_of(self.opened.model, self.kind, readings)
         return self.kind.predict(examples, readings, logits)
@@ -116,11 +148,9 @@ class Predictor:
         """Predictions for any number of examples, in their order, in bounded memory."""
         rest = iter(asked)
         while part := list(islice(rest, AT_ONCE)):
-            check_pairs([each.example for each in part], self.task)
-            for _, group in groupby(part, key=lambda each: width(each.example)):
-                together = list(group)
-                examples = [each.example for each in together]
-                yield from zip(together, self.predict(examples), strict=True)
+            examples = [each.example for each in part]
+            check_pairs([each for each in examples if not is_empty(each)], self.task)
+            yield from zip(part, self.predict(examples), strict=True)
 
 
 def width(example: Any) -> int:
@@ -162,18 +192,52 @@ def run(settings: PredictSettings) -> None:
     asked = asked_by(settings, predictor.task)
     first = list(islice(asked, AT_ONCE))
     # Lines that run over a terminal are progress enough.
-    hidden = len(first) < MANY or sys.stdout.isatty()
+    hidden = len(first) < MANY or (settings.out is None and sys.stdout.isatty())
     total = None if len(first) == AT_ONCE else len(first)
-    style = Style(settings.top, has_colours(), brief=settings.source is not None)
     with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
-        for number, (each, prediction) in enumerate(predictor.stream(chain(first, asked))):
-            if settings.json:
-                shown = shown_as_json(predictor.kind, each, prediction)
-                print(json.dumps(shown, ensure_ascii=False))
-            else:
-                told = shown_as_text(predictor.kind, predictor.task.format, each, prediction, style)
-                print(told if style.brief or not number else f"\n{told}")
-            bar.update()
+        count = Count(bar)
+        answered = count.over(predictor.stream(chain(first, asked)))
+        if settings.out is None:
+            print_answers(predictor, answered, settings)
+        else:
+            write_answers(settings.out, predictor.kind, predictor.task.format, answered)
+    if settings.out is not None:
+        print(f"{settings.out}: {count.all:,} rows answered")
+    if count.empty:
+        print(f"note: {count.empty:,} of {count.all:,} rows have no text and an empty answer; the "
+              f"first is line {count.first_empty}", file=sys.stderr)  # fmt: skip
+
+
+@dataclass
+class Count:
+    """How many rows were answered, and how many of them hold nothing to answer."""
+
+    bar: tqdm
+    all: int = 0
+    empty: int = 0
+    first_empty: int | None = None
+
+    def over(self, answered: Iterable[tuple[Asked, Any]]) -> Iterator[tuple[Asked, Any]]:
+        for asked, prediction in answered:
+            yield asked, prediction
+            self.bar.update()
+            self.all += 1
+            if prediction is None:
+                self.first_empty = self.first_empty if self.empty else asked.line
+                self.empty += 1
+
+
+def print_answers(
+    predictor: Predictor, answered: Iterable[tuple[Asked, Any]], settings: PredictSettings
+) -> None:
+    kind, format = predictor.kind, predictor.task.format
+    style = Style(settings.top, has_colours(), brief=settings.source is not None)
+    for number, (each, prediction) in enumerate(answered):
+        if settings.json:
+            print(json.dumps(shown_as_json(kind, each, prediction), ensure_ascii=False))
+        else:
+            told = shown_as_text(kind, format, each, prediction, style)
+            print(told if style.brief or not number else f"\n{told}")
 
 
 @command

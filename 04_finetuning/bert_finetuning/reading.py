@@ -59,8 +59,8 @@ class Columns:
             there = (both for both in PAIRS if both[0] in row.fields and both[1] in row.fields)
             text, pair = next(there, (None, None))
         text = text or first_named(row, TEXTS) or TEXTS[0]
-        label = self.label or first_named(row, LABELS) or LABELS[0]
-        for name in (text, pair, label if labelled else None):
+        label = (self.label or first_named(row, LABELS) or LABELS[0]) if labelled else None
+        for name in (text, pair, label):
             if name is not None and name not in row.fields:
                 raise unknown_column(row, name, labelled=labelled)
         return Columns(text, pair, label)
@@ -92,6 +92,8 @@ def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
 
 def check_first_line(row: Row, columns: Columns) -> None:
     """Where columns go by their numbers, the first line must not hold names."""
+    if row.line != 1:
+        return
     used = [name for name in (columns.text, columns.pair, columns.label) if name]
     cells = [str(row.fields[name]).strip() for name in used]
     usual = {*TEXTS, *LABELS, *(name for pair in PAIRS for name in pair)}
@@ -154,6 +156,7 @@ def texts_from(
 CONTEXTS = (("sent1", "sent2"), ("ctx_a", "ctx_b"), ("context", None), ("question", None),
             ("premise", None))  # fmt: skip
 ENDINGS = ("endings", "choices")
+ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # a column for each
 
 
 def read_choices(
@@ -181,7 +184,7 @@ def _endings(row: Row) -> list[str]:
     """One list, or one column for each."""
     if name := first_named(row, ENDINGS):
         return text_list(row, name)
-    columns = [name for name in row.fields if re.fullmatch(r"(ending|choice)\d+", name)]
+    columns = [name for name in row.fields if ENDING.fullmatch(name)]
     return [text_field(row, name) for name in sorted(columns, key=lambda name: (len(name), name))]
 
 

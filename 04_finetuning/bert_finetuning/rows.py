@@ -6,7 +6,6 @@ the file and the line.
 
 import csv
 import json
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -21,8 +20,14 @@ class Row(NamedTuple):
     place: str  # "dev.tsv: line 3", for errors
     fields: dict[str, Any]
 
+    @property
+    def line(self) -> int:
+        """The number of its line, or of its row on the Hub: every place ends with it."""
+        return int(self.place.rpartition(" ")[2])
+
 
 Table = Iterator[Row]
+Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
 
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
@@ -33,7 +38,7 @@ def bare_suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix in PACKED else path).suffix
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+def lines_of(path: Path) -> Lines:
     """Whole lines without their ends, and their numbers from 1. A missing file is told."""
     if not path.is_file():
         problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
@@ -51,24 +56,26 @@ def read_rows(
     and an empty `header` gives them the names "1", "2" and so on. `skip_short` passes over lines
     with too few columns.
     """
+    lines = lines_of(path)
     if kind_of(path) == "json":
-        return json_rows(path)
-    split = {".tsv": split_tsv, ".csv": split_csv}.get(bare_suffix(path))
+        return json_rows(str(path), lines)
+    split = SPLITS.get(bare_suffix(path))
     if split is None:
         raise UserError(f"{path}: no table: give .tsv, .csv or .jsonl (also .gz, .xz, .bz2, .zst)")
-    return table_rows(path, split(path), header=header, skip_short=skip_short)
+    cells = split(str(path), lines)
+    return table_rows(str(path), cells, header=header, skip_short=skip_short)
 
 
 def table_rows(
-    path: Path,
+    source: str,
     cells: Iterator[tuple[int, list[str]]],
     *,
-    header: Sequence[str] | None,
-    skip_short: bool,
+    header: Sequence[str] | None = None,
+    skip_short: bool = False,
 ) -> Table:
     """Each row under the names of its columns. All must have as many columns as the first."""
     for number, row in cells:
-        place = f"{path}: line {number}"
+        place = f"{source}: line {number}"
         if header is None:
             header = [name.strip() for name in row]  # people write "text, label"
             if twice := [name for name in header if header.count(name) > 1]:
@@ -85,17 +92,16 @@ def table_rows(
         yield Row(place, dict(zip(header, row, strict=True)))
 
 
-def split_tsv(path: Path) -> Iterator[tuple[int, list[str]]]:
+def split_tsv(source: str, lines: Lines) -> Iterator[tuple[int, list[str]]]:
     """Cells between tabs, quotes as they stand: so GLUE writes them, odd quotes included."""
-    for number, line in lines_of(path):
+    for number, line in lines:
         if line:
             yield number, line.split("\t")
 
 
-def split_csv(path: Path) -> Iterator[tuple[int, list[str]]]:
+def split_csv(source: str, lines: Lines) -> Iterator[tuple[int, list[str]]]:
     """Cells between commas; a quoted cell may hold commas, doubled quotes and ends of lines."""
-    lines = (line + "\n" for _, line in lines_of(path))
-    reader = csv.reader(lines, strict=True)
+    reader = csv.reader((line + "\n" for _, line in lines), strict=True)
     number = 1
     try:
         for row in reader:
@@ -103,15 +109,18 @@ def split_csv(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield number, row
             number = reader.line_num + 1  # a row begins where the last one ended
     except csv.Error as error:
-        raise UserError(f"{path}: line {number} is not CSV ({error}): repair the line") from None
+        raise UserError(f"{source}: line {number} is not CSV ({error}): repair the line") from None
 
 
-def json_rows(path: Path) -> Table:
+SPLITS = {".tsv": split_tsv, ".csv": split_csv}
+
+
+def json_rows(source: str, lines: Lines) -> Table:
     """The object on each line; empty lines are passed over."""
-    for number, line in lines_of(path):
+    for number, line in lines:
         if not line.strip():
             continue
-        place = f"{path}: line {number}"
+        place = f"{source}: line {number}"
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
@@ -132,8 +141,10 @@ def unquoted(rows: Table) -> Table:
 
 
 def _unquote(cell: Any) -> Any:
-    if isinstance(cell, str) and re.fullmatch(r'"(?:[^"]|"")*""(?:[^"]|"")*"', cell):
-        return cell[1:-1].replace('""', '"')
+    if isinstance(cell, str) and len(cell) > 1 and cell[0] == cell[-1] == '"':
+        inside = cell[1:-1]
+        if '""' in inside and '"' not in inside.replace('""', ""):
+            return inside.replace('""', '"')
     return cell
 
 

@@ -34,23 +34,33 @@ def has_colours() -> bool:
 
 
 def shown_as_text(kind: Kind, format: str, asked: Asked, prediction: Any, style: Style) -> str:
-    """A prediction in lines."""
+    """A prediction in lines; an example without text is an empty line."""
+    if prediction is None:
+        return ""
     show = {"texts": labels, "numbers": number, "tags": tags, "questions": answers,
             "choices": choices, "extracts": sentences}[format]  # fmt: skip
     return show(kind, asked, prediction, style)
 
 
 def shown_as_json(kind: Kind, asked: Asked, prediction: Any) -> dict[str, Any]:
-    """A prediction as one object; names also by their characters, where a text was split."""
+    """A prediction as one object: its line, the answer, the other columns of its row.
+
+    Names also go by their characters, where a text was split. An example without text has no
+    answer, and is marked as `empty`.
+    """
+    line = {} if asked.line is None else {"line": asked.line}
+    row = {"row": asked.others} if asked.others else {}
+    if prediction is None:
+        read = {name: asked.row[name] for name in asked.read if name in asked.row}
+        return {**line, **(read or {"text": asked.text}), "empty": True, **row}
     shown = kind.shown(asked.example, prediction)
-    if not asked.places:
-        return shown
-    shown = {"text": asked.text, **shown, "places": [list(place) for place in asked.places]}
-    for entity in shown.get("entities", ()):
-        first, end = entity["words"]
-        entity["start"], entity["end"] = asked.places[first][0], asked.places[end - 1][1]
-        entity["text"] = asked.text[entity["start"] : entity["end"]]
-    return shown
+    if asked.places:
+        shown = {"text": asked.text, **shown, "places": [list(place) for place in asked.places]}
+        for entity in shown.get("entities", ()):
+            first, end = entity["words"]
+            entity["start"], entity["end"] = asked.places[first][0], asked.places[end - 1][1]
+            entity["text"] = asked.text[entity["start"] : entity["end"]]
+    return {**line, **shown, **row}
 
 
 def bars(ranked: list[tuple[str, float]]) -> list[str]:

@@ -11,9 +11,8 @@ labels                 train      dev
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.examples import Question, TaggedSentence, TextExample, is_empty
 from bert_finetuning.reading import Columns, Tally
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.task_file import TaskData
@@ -77,23 +76,6 @@ def counted(source: str | None, examples: Sequence, tally: Tally, few: int | Non
         silent = sum(not example.answers for example in examples)
         told.append(f"{silent:,} without an answer")
     return "; ".join(told)
-
-
-def is_empty(example: Any) -> bool:
-    """Whether an example lacks text: there is nothing to read, and nothing to answer."""
-    parts: Sequence[str | None]
-    match example:
-        case TextExample():
-            parts = (example.text, example.pair)
-        case Question():
-            parts = (example.question, example.context)
-        case Choice():
-            parts = (example.context, *example.endings)
-        case TaggedSentence():
-            parts = ("".join(example.words),)
-        case Extract():
-            parts = ("".join(example.sentences),)
-    return any(part is not None and not part.strip() for part in parts)
 
 
 def ranges(data: TaskData) -> str:

@@ -136,7 +136,7 @@ def test_an_extract_marks_the_usual_number_of_sentences(call):
 @pytest.mark.parametrize(
     "kind, name, content, count",
     [
-        ("texts", "a.txt", "anna sat\n\nthe cat\n", 2),
+        ("texts", "a.txt", "anna sat\n\nthe cat\n", 3),
         ("texts", "a.csv", "text,label\nanna,good\n", 1),
         ("texts", "a.tsv", "index\tsentence\n0\tanna\n1\tcat\n", 2),
         ("pairs", "a.txt", "anna\tcat\n", 1),

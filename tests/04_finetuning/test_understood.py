@@ -4,11 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.examples import (
+    Choice,
+    Extract,
+    Question,
+    TaggedSentence,
+    TextExample,
+    is_empty,
+)
 from bert_finetuning.opening import open_files, open_storyworld
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.understood import is_empty, understood
+from bert_finetuning.understood import understood
 
 
 def write(path: Path, labels: list) -> Path:

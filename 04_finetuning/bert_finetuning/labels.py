@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bert_finetuning.rows import Row, no_field, one_of, shown, whole_characters
+from bert_finetuning.rows import Row, no_field, one_of, shortened, shown, whole_characters
 from bert_run.errors import UserError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -49,7 +49,7 @@ class Names:
         numbers = {str(place): label for place, label in enumerate(self.allowed)}
         if name in numbers and not any(label.isdecimal() for label in self.allowed):
             return numbers[name]  # a file of numbers means the places of the names in the list
-        raise UserError(f"{row.place}: the label is {name!r}, not {one_of(self.allowed)}")
+        raise UserError(f"{row.place}: the label is {shown(name)}, not {one_of(self.allowed)}")
 
     def written(self, row: Row) -> str | None:
         value = value_of(row, self.column)
@@ -59,14 +59,14 @@ class Names:
                 if isinstance(value, list)
                 else "it must be text or a number"
             )
-            raise UserError(f"{row.place}: {self.column!r} is {shown(value)}: {problem}")
+            raise UserError(f"{row.place}: {shown(self.column)} is {shown(value)}: {problem}")
         if value is None:
             return None
         name = whole_characters(value).strip() if isinstance(value, str) else json.dumps(value)
         if name.lower() == "nan" or name in ("Infinity", "-Infinity"):
             raise UserError(
-                f"{row.place}: {self.column!r} is {name!r}, which stands for a missing value: "
-                "write a label, or remove the line"
+                f"{row.place}: {shown(self.column)} is {shown(name)}, which stands for a missing "
+                "value: write a label, or remove the line"
             )
         return name
 
@@ -82,7 +82,7 @@ def value_of(row: Row, column: str) -> Any:
     if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
         return None
     if isinstance(value, str) and not value.strip():
-        raise UserError(f"{row.place}: {column!r} is empty: write a label, or remove the line")
+        raise UserError(f"{row.place}: {shown(column)} is empty: write a label, or remove the line")
     return value
 
 
@@ -101,8 +101,8 @@ class Spellings:
         earlier, where = self.first.setdefault(" ".join(name.casefold().split()), (name, place))
         if earlier != name:
             raise UserError(
-                f"{place}: the label {name!r} differs only in its case or blanks from {earlier!r} "
-                f"({where}): write both alike, or rename one"
+                f"{place}: the label {shown(name)} differs only in its case or blanks from "
+                f"{shown(earlier)} ({where}): write both alike, or rename one"
             )
 
 
@@ -115,9 +115,8 @@ def number_of(row: Row, column: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, str) and WITH_COMMA.fullmatch(value.strip()):
-        point = value.strip().replace(",", ".")
         raise UserError(
-            f"{row.place}: {column!r} is {value!r}: write numbers with a point, {point} (for "
+            f"{row.place}: {shown(column)} is {shown(value)}: write numbers with a point (for "
             "labels that are names give --format texts)"
         )
     is_number = type(value) in (int, float) or (
@@ -126,12 +125,12 @@ def number_of(row: Row, column: str) -> float | None:
     number = _as_float(value) if is_number else math.nan
     if not math.isfinite(number):
         raise UserError(
-            f"{row.place}: {column!r} is {shown(value)}: it must be a number (for labels that are "
-            "names give --format texts)"
+            f"{row.place}: {shown(column)} is {shown(value)}: it must be a number (for labels "
+            "that are names give --format texts)"
         )
     if abs(number) > LARGEST:
         raise UserError(
-            f"{row.place}: {column!r} is {shown(value)}, too large to learn from: divide all "
+            f"{row.place}: {shown(column)} is {shown(value)}, too large to learn from: divide all "
             "numbers, so that they lie between -10 and 10, say"
         )
     return number
@@ -169,15 +168,15 @@ def doubt_about(labels: Sequence[str]) -> str | None:
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))
         return (
-            f"its labels are numbers, some with a fraction ({fraction!r}): give --format numbers "
-            "to predict a number, or --format texts for classes"
+            f"its labels are numbers, some with a fraction ({shown(fraction)}): give --format "
+            "numbers to predict a number, or --format texts for classes"
         )
     classes = len(set(labels))
     if classes > MANY and 2 * classes > len(labels):
         return (
             f"its {len(labels):,} examples have {classes:,} different labels, such as "
-            f"{labels[0]!r}: give --format numbers to predict a number, --columns to name another "
-            "column, or --format texts to learn all these classes"
+            f"{shown(labels[0])}: give --format numbers to predict a number, --columns to name "
+            "another column, or --format texts to learn all these classes"
         )
     return None
 
@@ -204,7 +203,7 @@ def is_header_label(labels: Sequence[str]) -> bool:
 
 
 def header_error(source: str | Path, names: Sequence[str]) -> UserError:
-    given = " ".join(",".join(names).split())
+    given = shortened(" ".join(",".join(names).split()))
     return UserError(
         f"{source}: line 1 looks like the names of columns ({given}): name them, --columns "
         f"{given}; if line 1 is an example, move it to another line"

@@ -21,7 +21,8 @@ from bert_finetuning.inside.picture import draw_looks
 from bert_finetuning.inside.terminal import look_as_text
 from bert_finetuning.kinds.base import Kind
 from bert_finetuning.kinds.numbers import Numbers
-from bert_finetuning.new_text import from_arguments, from_source
+from bert_finetuning.new_rows import from_source
+from bert_finetuning.new_text import from_arguments
 from bert_finetuning.opening import READERS, open_named, parse_columns, read_labelled
 from bert_finetuning.predict import Predictor, check_pairs
 from bert_finetuning.reading import USUAL, Columns

@@ -33,6 +33,7 @@ from bert_finetuning.reading import (
     read_extracts,
     read_texts,
 )
+from bert_finetuning.rows import shown
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD, storyworld
 from bert_finetuning.tagged import read_tagged, tag_set
@@ -209,7 +210,9 @@ def check_labels(
 ) -> None:
     """Raise `UserError` where the labels of train are hardly what the user means to learn."""
     if len(found) < 2:
-        raise UserError(f"{source}: every label is {found[0]!r}: there is nothing to tell apart")
+        raise UserError(
+            f"{source}: every label is {shown(found[0])}: there is nothing to tell apart"
+        )
     if not isinstance(examples[0], TextExample):
         return
     labels = [example.label for example in examples]

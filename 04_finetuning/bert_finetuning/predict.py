@@ -19,7 +19,8 @@ from bert_finetuning.examples import TextExample, is_empty
 from bert_finetuning.folders import FineTuned, open_finetuned
 from bert_finetuning.kinds.base import Kind
 from bert_finetuning.kinds.pairs import shortened
-from bert_finetuning.new_text import Asked, from_arguments, from_source
+from bert_finetuning.new_rows import from_source
+from bert_finetuning.new_text import Asked, from_arguments
 from bert_finetuning.opening import parse_columns
 from bert_finetuning.showing import Style, has_colours, shown_as_json, shown_as_text
 from bert_finetuning.task_file import SavedTask, kind_of

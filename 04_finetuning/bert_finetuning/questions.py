@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_finetuning.examples import Answer, Question
-from bert_finetuning.rows import Row, Table, bare_suffix, lines_of, text_field
+from bert_finetuning.rows import Row, Table, bare_suffix, lines_of, shown, text_field
 from bert_finetuning.sources import at_least_one, is_file, open_rows
 from bert_run.errors import UserError
 
@@ -40,7 +40,7 @@ def squad_questions(path: Path) -> Iterator[Question]:
 
 def squad_question(asked: dict[str, Any], context: str, path: Path) -> Question:
     """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
-    place = f"{path}: question {asked['id']!r}"
+    place = f"{path}: question {shown(asked['id'])}"
     question = text_field(Row(place, asked), "question")
     answers = asked.get("answers", [])
     if asked.get("is_impossible"):
@@ -76,7 +76,7 @@ def _in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple
             where = context.find(text)
             instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"
             raise UserError(
-                f"{place}: the answer {text!r} is not at {start} of its context; {instead}: "
+                f"{place}: the answer {shown(text)} is not at {start} of its context; {instead}: "
                 "repair answer_start (it counts characters)"
             )
     return tuple(Answer(text, start) for text, start in spans)
@@ -87,7 +87,7 @@ def _each_id_once(questions: Iterator[Question], source: str | Path) -> Iterator
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
-            raise UserError(f"{source}: two questions have the id {question.id!r}: rename one")
+            raise UserError(f"{source}: two questions have the id {shown(question.id)}: rename one")
         seen.add(question.id)
         yield question
 
@@ -101,5 +101,7 @@ def whole_json(path: Path) -> Any:
         raise UserError(
             f"{path}: line {error.lineno} is not JSON ({error.msg}): fetch the file again"
         ) from None
-    except RecursionError:
-        raise UserError(f"{path} is not JSON that can be read: nested too deep") from None
+    except (RecursionError, ValueError):  # a ValueError: a number of 5,000 digits
+        raise UserError(
+            f"{path} is not JSON that can be read: nested too deep, or a number too long"
+        ) from None

@@ -17,6 +17,7 @@ from bert_finetuning.rows import (
     first_named,
     list_field,
     no_field,
+    shortened,
     text_field,
     text_list,
 )
@@ -192,7 +193,7 @@ def _place(row: Row, endings: int) -> int:
     value = row.fields.get("label")
     if str(value) not in map(str, range(endings)) or isinstance(value, bool):
         raise UserError(
-            f"{row.place}: the label is {value!r}: it must be the place of an ending, "
+            f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an ending, "
             f"0 to {endings - 1}"
         )
     return int(value)
@@ -215,7 +216,7 @@ def extracts_from(rows: Table, *, labelled: bool = True) -> Iterator[Extract]:
         for place in selected:
             if type(place) is not int or not 0 <= place < len(sentences):
                 raise UserError(
-                    f"{row.place}: {place!r} is selected: it must be the place of a sentence, "
+                    f"{row.place}: {shortened(repr(place))} is selected: it must be the place of a sentence, "
                     f"0 to {len(sentences) - 1}"
                 )
         yield Extract(tuple(sentences), tuple(sorted(set(selected))))

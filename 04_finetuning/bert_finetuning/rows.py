@@ -26,6 +26,8 @@ class Row(NamedTuple):
         return int(self.place.rpartition(" ")[2])
 
 
+LONGEST = 60  # characters of a value in an error
+
 Table = Iterator[Row]
 Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
 
@@ -79,7 +81,7 @@ def table_rows(
         if header is None:
             header = [name.strip() for name in row]  # people write "text, label"
             if twice := [name for name in header if header.count(name) > 1]:
-                raise UserError(f"{place} names two columns {twice[0]!r}: rename one")
+                raise UserError(f"{place} names two columns {shown(twice[0])}: rename one")
             continue
         header = header or [str(column) for column in range(1, len(row) + 1)]
         if skip_short and len(row) < len(header):
@@ -87,7 +89,7 @@ def table_rows(
         if len(row) != len(header):
             raise UserError(
                 f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({', '.join(map(repr, header))}): repair the line"
+                f"({listed(header)}): repair the line"
             )
         yield Row(place, dict(zip(header, row, strict=True)))
 
@@ -154,7 +156,7 @@ def text_field(row: Row, name: str) -> str:
     if isinstance(value, str):
         return whole_characters(value)
     if name in row.fields:
-        raise UserError(f"{row.place}: {name!r} is {shown(value)}: it must be text")
+        raise UserError(f"{row.place}: {shown(name)} is {shown(value)}: it must be text")
     raise no_field(row, name)
 
 
@@ -164,7 +166,7 @@ def list_field(row: Row, name: str) -> list[Any]:
     if isinstance(value, list):
         return value
     if name in row.fields:
-        raise UserError(f"{row.place}: {name!r} is {shown(value)}: it must be a list")
+        raise UserError(f"{row.place}: {shown(name)} is {shown(value)}: it must be a list")
     raise no_field(row, name)
 
 
@@ -173,7 +175,9 @@ def text_list(row: Row, name: str) -> list[str]:
     values = list_field(row, name)
     for value in values:
         if not isinstance(value, str):
-            raise UserError(f"{row.place}: {name!r} holds {shown(value)}: all of it must be text")
+            raise UserError(
+                f"{row.place}: {shown(name)} holds {shown(value)}: all of it must be text"
+            )
     return [whole_characters(value) for value in values]
 
 
@@ -183,21 +187,30 @@ def whole_characters(text: str) -> str:
 
 
 def no_field(row: Row, *names: str) -> UserError:
-    wanted = " or ".join(map(repr, names))
+    wanted = " or ".join(map(shown, names))
     return UserError(
-        f"{row.place} has no {wanted}: its columns are {', '.join(map(repr, row.fields)) or 'none'}"
+        f"{row.place} has no {wanted}: its columns are {listed(list(row.fields)) or 'none'}"
     )
 
 
 def one_of(names: Sequence[str]) -> str:
     """What may stand there, in words; of many the first ten."""
-    return f"one of {', '.join(map(repr, names[:10]))}{', …' * (len(names) > 10)}"
+    return f"one of {listed(names)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in an error; of many the first ten."""
+    return f"{', '.join(map(shown, names[:10]))}{', …' * (len(names) > 10)}"
 
 
 def shown(value: Any) -> str:
     """A value of a row in an error, shortened."""
     text = json.dumps(value, default=str) if not isinstance(value, str) else repr(value)
-    return text if len(text) <= 40 else text[:40] + "…"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
 def first_named(row: Row, names: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from bert_finetuning.rows import (
     list_field,
     no_field,
     one_of,
+    shown,
     text_list,
 )
 from bert_finetuning.sources import at_least_one, is_file, open_rows
@@ -65,11 +66,13 @@ def _checked(
 ) -> TaggedSentence:
     for place, word, tag in sentence:
         if not tag.strip():
-            raise UserError(f"{place}: {word!r} has an empty tag: write one (O for no name)")
+            raise UserError(f"{place}: {shown(word)} has an empty tag: write one (O for no name)")
         if tags is None:
             spellings.check(tag, place)
         elif tag not in tags:
-            raise UserError(f"{place}: the tag of {word!r} is {tag!r}, not {one_of(tags)}")
+            raise UserError(
+                f"{place}: the tag of {shown(word)} is {shown(tag)}, not {one_of(tags)}"
+            )
     return TaggedSentence(
         tuple(word for _, word, _ in sentence), tuple(tag for *_, tag in sentence)
     )
@@ -128,7 +131,7 @@ def conllu_sentences(path: Path) -> Iterator[Sentence]:
             if re.fullmatch(r"\d+[-.]\d+", cells[0]):
                 continue
             if cells[3] == "_":
-                raise UserError(f"{place}: {cells[1]!r} has no part of speech (column 4)")
+                raise UserError(f"{place}: {shown(cells[1])} has no part of speech (column 4)")
             sentence.append(TaggedWord(place, cells[1], cells[3]))
         if sentence:
             yield sentence

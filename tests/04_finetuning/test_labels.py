@@ -113,7 +113,7 @@ def test_decimal_commas_are_an_error_that_shows_the_point(table):
     path = table(["0,5", "1,25", "3"])
     assert guess_format(path, USUAL) == "numbers"
     message = error_of(open_files, path, path)
-    assert "line 2: 'label' is '0,5': write numbers with a point, 0.5" in message
+    assert "line 2: 'label' is '0,5': write numbers with a point" in message
 
 
 def test_huge_numbers_are_an_error(table):

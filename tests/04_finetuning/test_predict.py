@@ -17,7 +17,8 @@ from bert_finetuning.kinds.numbers import Numbers
 from bert_finetuning.kinds.spans import Spans
 from bert_finetuning.kinds.tags import Tags, TagsPrediction
 from bert_finetuning.kinds.texts import Texts
-from bert_finetuning.new_text import Asked, from_arguments, from_source, split_words
+from bert_finetuning.new_rows import from_source
+from bert_finetuning.new_text import Asked, from_arguments, split_words
 from bert_finetuning.opening import TaskData, write_task
 from bert_finetuning.showing import Style, mark, sentence_around, shown_as_json, shown_as_text
 from bert_run.config import BertConfig

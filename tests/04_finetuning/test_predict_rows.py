@@ -186,6 +186,14 @@ def test_a_table_with_other_names_is_read_from_standard_input_by_its_columns(cal
     assert "its columns are" in call.error("--columns", "body", stdin=table)
 
 
+def test_a_table_with_unusual_names_is_refused_on_standard_input(call):
+    message = call.error(stdin=b"id,comment\n7,anna came\n")
+    assert "line 1 (id,comment) looks like the names of columns" in message
+    assert "--columns TEXT" in message
+    assert len(answers(call("--json", stdin=b"Well,yes\nanna came\n"))) == 2
+    assert len(answers(call("--json", stdin=b"Well, yes.\nanna, too.\n"))) == 2
+
+
 def test_a_single_column_with_its_name_is_refused_and_the_same_word_alone_is_answered(call):
     message = call.error(stdin=b"text\nanna\n")
     assert "standard input: line 1 is 'text', which names a column" in message

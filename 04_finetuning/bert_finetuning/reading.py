@@ -193,8 +193,8 @@ def _place(row: Row, endings: int) -> int:
     value = row.fields.get("label")
     if str(value) not in map(str, range(endings)) or isinstance(value, bool):
         raise UserError(
-            f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an ending, "
-            f"0 to {endings - 1}"
+            f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an "
+            f"ending, 0 to {endings - 1}"
         )
     return int(value)
 
@@ -216,7 +216,7 @@ def extracts_from(rows: Table, *, labelled: bool = True) -> Iterator[Extract]:
         for place in selected:
             if type(place) is not int or not 0 <= place < len(sentences):
                 raise UserError(
-                    f"{row.place}: {shortened(repr(place))} is selected: it must be the place of a sentence, "
-                    f"0 to {len(sentences) - 1}"
+                    f"{row.place}: {shortened(repr(place))} is selected: it must be the place of "
+                    f"a sentence, 0 to {len(sentences) - 1}"
                 )
         yield Extract(tuple(sentences), tuple(sorted(set(selected))))

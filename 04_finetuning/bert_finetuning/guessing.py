@@ -31,7 +31,12 @@ def guess_format(source: str | Path, columns: Columns) -> str:
         if bare_suffix(path) == ".json" and is_squad(path):
             return "questions"
         if bare_suffix(path) not in (".tsv", ".csv") and kind_of(path) != "json":
-            raise UserError(f"{path}: its name does not tell what it holds: give --format")
+            if path.is_dir():
+                raise UserError(f"{path}: a folder: name a file in it")
+            raise UserError(
+                f"{path}: its name does not tell what it holds: save a table as .csv, .tsv or "
+                ".jsonl; for text in columns give --format"
+            )
     sample = list(islice(open_rows(source, numbered=columns.numbered), SAMPLE))
     if not sample:
         raise UserError(f"{source}: there is no example in it")

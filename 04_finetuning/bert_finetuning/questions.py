@@ -17,11 +17,23 @@ def read_questions(source: str | Path, *, stream: bool = True) -> Iterator[Quest
     Every answer must stand in its context where it says: a model learns from these places.
     """
     path = Path(source).expanduser()
-    if is_file(source) and bare_suffix(path) not in (".jsonl", ".ndjson"):
+    if is_file(source) and not holds_rows(path):
         questions = squad_questions(path)
     else:
         questions = questions_from(open_rows(source, stream=stream))
     return at_least_one(_each_id_once(questions, source), source)
+
+
+def holds_rows(path: Path) -> bool:
+    """Whether a file has one question a line; by its name, or by its first line."""
+    if bare_suffix(path) in (".jsonl", ".ndjson"):
+        return True
+    _, first = next(lines_of(path), (1, ""))
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and "question" in row
 
 
 def squad_questions(path: Path) -> Iterator[Question]:

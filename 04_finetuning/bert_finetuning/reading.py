@@ -17,6 +17,7 @@ from bert_finetuning.rows import (
     first_named,
     list_field,
     no_field,
+    other_separator,
     shortened,
     text_field,
     text_list,
@@ -80,15 +81,8 @@ class Tally:
 
 def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
-    names = list(row.fields)
-    separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    advice = (
-        f"the columns look separated by {separator!r}: save the table as .csv, with commas, or as "
-        ".tsv, with tabs"
-        if separator
-        else f"name yours, --columns {'TEXT,LABEL' if labelled else 'TEXT'}"
-    )
-    return UserError(f"{no_field(row, name)}: {advice}")
+    advice = f"name yours, --columns {'TEXT,LABEL' if labelled else 'TEXT'}"
+    return UserError(f"{no_field(row, name)}: {other_separator(list(row.fields)) or advice}")
 
 
 def check_first_line(row: Row, columns: Columns) -> None:

@@ -89,7 +89,7 @@ def table_rows(
         if len(row) != len(header):
             raise UserError(
                 f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({listed(header)}): repair the line"
+                f"({listed(header)}): {other_separator(header) or 'repair the line'}"
             )
         yield Row(place, dict(zip(header, row, strict=True)))
 
@@ -190,6 +190,21 @@ def no_field(row: Row, *names: str) -> UserError:
     wanted = " or ".join(map(shown, names))
     return UserError(
         f"{row.place} has no {wanted}: its columns are {listed(list(row.fields)) or 'none'}"
+    )
+
+
+def other_separator(names: Sequence[str]) -> str | None:
+    """What to do about a table whose cells are not separated as its ending says; None if they are.
+
+    It shows in the line of names, which is a single cell then.
+    """
+    marks = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+    found = [mark for mark in marks if len(names) == 1 and mark in names[0]]
+    if not found:
+        return None
+    return (
+        f"its columns look separated by {marks[found[0]]}: a .csv needs commas between them, and a "
+        ".tsv tabs"
     )
 
 

@@ -193,4 +193,21 @@ def test_an_unknown_column_tells_how_to_name_ones_own(table):
     assert "name yours, --columns TEXT,LABEL" in error_of(open_files, path, path)
     assert len(open_files(path, path, columns=parse_columns(" comment, sentiment")).train) == 2
     path.write_text("text;label\ngood;pos\n")
-    assert "look separated by ';'" in error_of(open_files, path, path)
+    assert "look separated by semicolons: a .csv needs commas" in error_of(open_files, path, path)
+    path.write_text("text;label\ngood;1,5\n")
+    assert "line 2 has 2 columns" in error_of(open_files, path, path)
+    assert "look separated by semicolons" in error_of(open_files, path, path)
+
+
+def test_a_file_that_is_no_table_is_told_what_to_save_it_as(tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(b"PK")
+    assert "save a table as .csv, .tsv or .jsonl" in error_of(open_files, path, path)
+    assert "a folder: name a file in it" in error_of(open_files, tmp_path, tmp_path)
+
+
+def test_questions_may_stand_one_on_a_line_of_a_json_file(tmp_path):
+    path = tmp_path / "a.json"
+    row = '{"question": "who", "context": "b", "answers": {"text": ["b"], "answer_start": [0]}}'
+    path.write_text(row + "\n" + row + "\n")
+    assert len(open_files(path, path).train) == 2

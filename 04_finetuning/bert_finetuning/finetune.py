@@ -54,7 +54,7 @@ def finetune_on(ranks: Ranks, device: torch.device, settings: FinetuneSettings) 
     folder = RunFolder(settings.out)
     ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
     try:
-        ranks.after_first(lambda leads: leads and work.check_inputs())
+        ranks.after_first(lambda leads: work.check_inputs())
         if ranks.leads:
             work.introduce()
         outcome = work.run()
@@ -97,6 +97,7 @@ class Work:
         if not self.exam.readings:
             raise UserError(f"{data.name}: there is nothing to measure on")
         self.inputs = inputs_of(settings, data)
+        self.inputs_are_known = True  # those of the folder's run are these
 
     def read(self, examples: list) -> list[Reading]:
         return self.kind.read(examples, self.tokenizer, max_length=self.max_length)
@@ -116,7 +117,9 @@ class Work:
     def check_inputs(self) -> None:
         """Raise `UserError` if the folder's run started from other examples or weights."""
         if note := check_inputs(self.settings.out, self.inputs):
-            say(note)
+            self.inputs_are_known = False
+            if self.ranks.leads:
+                say(note)
 
     def combinations(self) -> dict[str, FinetuneSettings]:
         """The settings of each run of the grid by its name; without a grid there is one."""
@@ -155,7 +158,7 @@ class Work:
             folder=self.settings.out / chosen / f"seed-{best.seed}",
             grid=grid if self.settings.grid else {},
             chosen=chosen,
-            inputs=self.inputs,
+            inputs=self.inputs if self.inputs_are_known else {},
         )
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
@@ -174,7 +177,7 @@ class Work:
             exam=self.exam,
             precision=self.precision,
             device=self.device,
-            inputs=inputs,
+            inputs=inputs if self.inputs_are_known else None,
             describe=self.describe,
         )
         return run.run(folder.relative_to(settings.out).as_posix())

@@ -26,7 +26,7 @@ class Outcome:
     folder: Path  # that of the best seed's run
     grid: Grid
     chosen: str  # the combination of the grid that won, or ""
-    inputs: Inputs = field(default_factory=dict)  # fingerprints of the examples and the start
+    inputs: Inputs = field(default_factory=dict)  # as far as they are known
 
     @property
     def scores(self) -> list[float]:
@@ -48,13 +48,13 @@ class Outcome:
             name: {"median": median_of(results, self.metric), "seeds": [vars(r) for r in results]}
             for name, results in self.grid.items()
         }
+        inputs = {name: asdict(each) for name, each in self.inputs.items()}
         return {
             "task": self.task,
             "metric": self.metric,
             "start": self.start,
             "train_examples": self.examples[0],
             "dev_examples": self.examples[1],
-            "inputs": {name: asdict(each) for name, each in self.inputs.items()},
             "seeds": [vars(result) for result in self.results],
             "median": {n: statistics.median(r.best[n] for r in self.results) for n in names},
             "lowest": {n: min(r.best[n] for r in self.results) for n in names},
@@ -63,6 +63,7 @@ class Outcome:
             "best_seed": self.best.seed,
             "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
             "questions that may have no answer the threshold",
+            **({"inputs": inputs} if inputs else {}),
             **({"grid": grid, "chosen": self.chosen} if grid else {}),
             "settings": settings,
         }

@@ -73,7 +73,7 @@ class SeedResult:
     best: Record
     last: Record
     collapsed: bool  # to the last the same was said of every example
-    inputs: str | None = None  # their digest; None in results of an earlier version
+    inputs: str | None = None  # their digest; None: not known, as in runs of an earlier version
 
     @classmethod
     def read(cls, folder: Path, inputs: str) -> "SeedResult | None":
@@ -108,11 +108,11 @@ class SeedRun:
         exam: Exam,
         precision: torch.dtype,
         device: torch.device,
-        inputs: str,
+        inputs: str | None,
         describe: Callable[[Path, Kind], None],
     ) -> None:
-        """`inputs`: the digest of what the run started from, kept with its result. `describe` lays
-        beside a model's files what else its folder should hold."""
+        """`inputs`: the digest of what the run started from, kept with its result; None if nobody
+        knows. `describe` lays beside a model's files what else its folder should hold."""
         self.lesson, self.exam, self.precision = lesson, exam, precision
         self.tokenizer, self.describe, self.inputs = tokenizer, describe, inputs
         self.kind = exam.kind  # as it was decided at the last measurement

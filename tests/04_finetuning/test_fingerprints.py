@@ -132,6 +132,8 @@ def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(se
         capsys.readouterr().err
     )
     assert again.best.best == first.best.best
+    assert "inputs" not in json.loads((settings.out / "metrics.json").read_text("utf-8"))
+    assert finetune(replace(settings, seeds=2)).results[1].inputs is None, "nor of a new seed"
     assert Predictor.open(settings.out).predict([TextExample("good soup")]) == said
 
 

@@ -238,6 +238,11 @@ def check_alike(
         raise UserError(f"{train} has {shape(learnt[0])}, and {dev} has {shape(measured[0])}")
     for source, examples in ((train, learnt), (dev, measured)):
         for number, example in enumerate(examples, start=1):
+            if isinstance(example, Choice) and shape(example) != shape(examples[0]):
+                raise UserError(
+                    f"{source}: example {number:,} ({shortened(example.context)}) has "
+                    f"{shape(example)}, the first has {shape(examples[0])}: all need as many"
+                )
             if isinstance(example, Extract) and not example.selected:
                 shown = shortened(" ".join(example.sentences))
                 raise UserError(f"{source}: document {number:,} ({shown}) selects no sentence")

@@ -207,6 +207,12 @@ def test_train_and_dev_must_hold_the_same(tmp_path):
     two = write(tmp_path / "two.csv", "sent1,ending0,ending1,label\na,b,c,0\n")
     three = write(tmp_path / "three.csv", "sent1,ending0,ending1,ending2,label\na,b,c,d,0\n")
     assert "has 2 endings" in error_of(open_files, two, three)
+    both = write(tmp_path / "both.jsonl", lines(
+        {"context": "a", "endings": ["b", "c"], "label": 0},
+        {"context": "b", "endings": ["b", "c", "d"], "label": 0},
+    ))  # fmt: skip
+    message = error_of(open_files, both, both)
+    assert "both.jsonl: example 2 ('b') has 3 endings, the first has 2 endings" in message
     assert "choose texts, numbers" in error_of(open_files, two, two, format="poems")
 
 

@@ -27,7 +27,7 @@ from bert_run.errors import UserError
 
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "good"])
 fuzz = settings(
-    max_examples=250, deadline=None, derandomize=True, database=None,
+    max_examples=200, deadline=None, derandomize=True, database=None,
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 
@@ -38,6 +38,7 @@ ROWS = [
     {"words": ["a", "b"], "tags": ["B-PER", "O"]},
     {"question": "a", "context": "b c", "answers": {"text": ["c"], "answer_start": [2]}},
     {"context": "a", "endings": ["b", "c"], "label": 1},
+    {"context": "a", "endings": ["b", "c", "a"], "label": 1},
     {"sentences": ["a", "b"], "selected": [1]},
 ]
 SEEDS = {
@@ -134,6 +135,9 @@ def check_training(path: Path, format: str | None) -> None:
     except UserError as error:
         check_refusal(error, path.name)
         return
+    for example in data.train:
+        names = [*getattr(example, "tags", ()), getattr(example, "label", None)]
+        assert all(name.strip() for name in names if isinstance(name, str)), "an empty label"
     asked = FinetuneSettings(train=str(path), dev=str(path), checkpoint="none")
     assert all("\n" not in line for line in understood(data, asked))
     readings = data.kind.read(data.train, TOKENIZER, max_length=16)

@@ -126,33 +126,6 @@ def eps_mistakes(result_for, eps):
     }
 
 
-def test_a_vector_of_equal_numbers_becomes_the_bias(student):
-    _, weight, bias, dout = inputs((3, 5))
-    x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
-    checks.same(
-        student.layer_norm_forward(x, weight, bias),
-        np.tile(bias, (3, 1)),
-        of="the result for vectors of equal numbers",
-        mistakes={"the variance is 0: without eps that is 0 / 0": (
-            lambda out: bool(np.isnan(out).all())
-        )},
-    )  # fmt: skip
-    out = student.layer_norm_backward(dout, x, weight)
-    for mine, right, name in zip(checks.parts(out, *NAMES), backward(dout, x, weight), NAMES,
-                                 strict=True):  # fmt: skip
-        checks.same(mine, right, of=f"{name} for vectors of equal numbers")
-    # The example of the page: its second vector is one of equal numbers.
-    weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
-    for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):
-        checks.same(student.layer_norm_forward(np.array(x), weight, bias), np.array(right),
-                    of=f"the result for {x}", tolerance=1e-4)  # fmt: skip
-    given = np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, 6.0]), weight
-    parts = checks.parts(student.layer_norm_backward(*given), *NAMES)
-    example = [0.1763, -0.2204, 0.0441], [-0.9258, 0.0, 0.0], [1.0, 0.0, 0.0]
-    for mine, right, name in zip(parts, example, NAMES, strict=True):
-        checks.same(mine, np.array(right), of=f"{name} for [1, 2, 6]", tolerance=1e-4)
-
-
 NAMES = ("dx", "dweight", "dbias")
 
 
@@ -302,6 +275,33 @@ def test_the_backward_uses_its_eps(student):
             mistakes |= eps_mistakes(result, eps)
             checks.same(parts[i], expected[i], mistakes=mistakes,
                         of=f"{name} for numbers near {scale:g}, eps {eps:g}")  # fmt: skip
+
+
+def test_a_vector_of_equal_numbers_becomes_the_bias(student):
+    _, weight, bias, dout = inputs((3, 5))
+    x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
+    checks.same(
+        student.layer_norm_forward(x, weight, bias),
+        np.tile(bias, (3, 1)),
+        of="the result for vectors of equal numbers",
+        mistakes={"the variance is 0: without eps that is 0 / 0": (
+            lambda out: bool(np.isnan(out).all())
+        )},
+    )  # fmt: skip
+    out = student.layer_norm_backward(dout, x, weight)
+    for mine, right, name in zip(checks.parts(out, *NAMES), backward(dout, x, weight), NAMES,
+                                 strict=True):  # fmt: skip
+        checks.same(mine, right, of=f"{name} for vectors of equal numbers")
+    # The example of the page: its second vector is one of equal numbers.
+    weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
+    for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):
+        checks.same(student.layer_norm_forward(np.array(x), weight, bias), np.array(right),
+                    of=f"the result for {x}", tolerance=1e-4)  # fmt: skip
+    given = np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, 6.0]), weight
+    parts = checks.parts(student.layer_norm_backward(*given), *NAMES)
+    example = [0.1763, -0.2204, 0.0441], [-0.9258, 0.0, 0.0], [1.0, 0.0, 0.0]
+    for mine, right, name in zip(parts, example, NAMES, strict=True):
+        checks.same(mine, np.array(right), of=f"{name} for [1, 2, 6]", tolerance=1e-4)
 
 
 def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):

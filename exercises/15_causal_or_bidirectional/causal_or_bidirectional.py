@@ -29,10 +29,10 @@ def attention(
     value: Float[Tensor, "batch heads seq head_dim"],
     visible: Bool[Tensor, "batch seq seq"],
 ) -> tuple[Float[Tensor, "batch heads seq head_dim"], Float[Tensor, "batch heads seq seq"]]:
-    """softmax(Q Kᵀ / √head_dim) V over the visible keys, and the shares that the softmax gave.
+    """softmax(Q Kᵀ / √head_dim) V over the visible keys, and the weights that the softmax gave.
 
-    Every share of a hidden key is exactly 0, however large its score. A query that may look at
-    nothing has shares of 0 and a result of 0.
+    The weight of a hidden key is exactly 0, however large its score. A query that may look at
+    nothing has weights of 0 and a result of 0.
     """
     raise NotImplementedError("write attention")
 

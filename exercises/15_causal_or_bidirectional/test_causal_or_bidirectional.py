@@ -80,13 +80,35 @@ def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student
 
 
 def test_without_causal_it_is_bert(student):
-    attention_mask = torch.tensor(PADDED[0])
-    checks.same(
-        student.visible_keys(attention_mask),
-        expected_visible(attention_mask, False),
-        of="visible",
-        mistakes=mask_mistakes(attention_mask, False),
-    )
+    whole = torch.tensor(PADDED[0])
+    for attention_mask in (whole, whole[:, ::2], whole.T):
+        checks.same(
+            student.visible_keys(attention_mask),
+            expected_visible(attention_mask, False),
+            of="visible",
+            mistakes=mask_mistakes(attention_mask, False),
+        )
+
+
+def test_the_example_of_the_page(student):
+    attention_mask = torch.tensor([[1, 1, 1, 0]])
+    pictures = {"visible for BERT": ["XXXO"] * 4,
+                "visible for GPT": ["XOOO", "XXOO", "XXXO", "XXXO"]}  # fmt: skip
+    for (of, lines), causal in zip(pictures.items(), (False, True), strict=True):
+        visible = student.visible_keys(attention_mask, causal=causal)
+        checks.same(visible, table(lines), of=f"{of} in the example",
+                    mistakes=mask_mistakes(attention_mask, causal))  # fmt: skip
+        checks.same(student.picture(visible[0]), lines, of=f"the picture of {of} in the example")
+    but_next = table(["XOXO", "XXOO", "XXXO", "XXXO"])
+    for layers, lines in ((1, ["XOXO", "XXOO", "XXXO", "XXXX"]),
+                          (2, ["XXXO", "XXXO", "XXXO", "XXXX"])):  # fmt: skip
+        checks.same(student.reached(but_next, layers), table(lines),
+                    of=f"reached in the example after {layers} layers")  # fmt: skip
+
+
+def table(lines):
+    """The truth values of a picture, as a batch of one."""
+    return torch.tensor([[[letter == "X" for letter in line] for line in lines]])
 
 
 def test_the_picture_has_x_where_a_token_may_look(student):
@@ -142,7 +164,7 @@ def attention_mistakes(q, k, v, visible):
     root = math.sqrt(q.shape[-1])
     found = {
         "the mask is not used": of((raw / root).softmax(-1)),
-        "the mask is laid on after the softmax: the shares of a query no longer add up to 1": (
+        "the mask is laid on after the softmax: the weights of a query no longer add up to 1": (
             of((raw / root).softmax(-1) * mask)),
         "True and False are exchanged: True is where a token may look": (
             of((raw / root).masked_fill(mask, -math.inf).softmax(-1).nan_to_num())),
@@ -155,6 +177,9 @@ def attention_mistakes(q, k, v, visible):
         "the softmax runs over the queries, not over the keys": of(hidden(raw / root, dim=-2)),
         "hidden scores are set to 0: exp(0) is 1, not 0": of(hidden(raw / root, fill=0.0)),
     }  # fmt: skip
+    if q.shape[0] > 1:
+        first = (raw / root).masked_fill(~mask[:1], -math.inf).softmax(-1)
+        found["the visible of the first example is used for all"] = of(first)
     if q.shape[0] == q.shape[1]:  # only then does it fit
         crossed = of((raw / root).masked_fill(~visible, -math.inf).softmax(-1))
         found["visible has no axis for the heads: its example b was laid on every head b"] = crossed
@@ -166,40 +191,47 @@ def test_attention_takes_from_visible_keys_alone(student):
     for sizes in [(2, 3, 5, 4), (1, 1, 4, 2), (3, 2, 1, 5), (2, 2, 4, 3), (2, 4, 3, 8)]:
         inputs = case(*sizes)
         named = attention_mistakes(*inputs)
-        context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+        context, shares = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
-        checks.same(shares, right[1], of="the shares",
+        checks.same(shares, right[1], of="the weights",
                     mistakes={name: wrong[1] for name, wrong in named.items()})  # fmt: skip
-        checks.same(context, right[0], of="the context", mistakes={
-            "the context is that of another mask than the shares": lambda out: True})  # fmt: skip
+        checks.same(context, right[0], of="the context",
+                    mistakes={name: wrong[0] for name, wrong in named.items()})  # fmt: skip
 
 
 def test_a_query_that_sees_nothing_takes_nothing(student):
     q, k, v, visible = case(3, 2, 4, 3, seed=6)
     visible[0] = False  # all padding
     visible[1, 2] = False
-    context, shares = checks.parts(student.attention(q, k, v, visible), "context", "shares")
+    context, shares = checks.parts(student.attention(q, k, v, visible), "context", "weights")
     right = right_attention(q, k, v, visible)
     named = {
         "softmax of nothing but -inf is NaN": lambda out: bool(out.isnan().any()),
-        "a large negative number in place of -inf: where all scores have it, all shares are "
+        "a large negative number in place of -inf: where all scores have it, all weights are "
         "equal": lambda out: not torch.any(out[0] == 0).item(),
     }
-    checks.same(shares, right[1], of="the shares", mistakes=named)
-    checks.same(context, right[0], of="the context", mistakes=named)
+    checks.same(shares, right[1], of="the weights", mistakes=named)
+    checks.same(context, right[0], of="the context")
 
 
 def test_hidden_keys_stay_hidden_whatever_their_scores(student):
-    for scale in (1e6, 1e-6):
+    inputs = case(2, 3, 5, 4, seed=7)
+    weights = checks.parts(student.attention(*inputs), "context", "weights")[1]
+    checks.same(weights, right_attention(*inputs)[1], of="the weights", mistakes={
+        name: wrong[1] for name, wrong in attention_mistakes(*inputs).items()})  # fmt: skip
+    for scale in (1e6, 1e12, 1e-6):
         inputs = case(2, 3, 5, 4, scale=scale, seed=7)
-        context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+        context, shares = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
         named = {
-            "-10,000 or the like in place of -inf: a large score gets through": (
+            "a number like -10,000 is added or filled in, not -inf: a large score gets through": (
                 lambda out, hidden=~inputs[3][:, None]: bool(((out > 0) & hidden).any())),
-            "exp overflows: use torch's softmax": lambda out: bool(out.isnan().any()),
+            "hidden scores get through the softmax and are set to 0 after it: fill in -inf before "
+            "it": lambda out: bool((out.sum(-1) < 0.99).any()),
+            "exp overflows, or gives 0 for all keys that are seen: use torch's softmax": (
+                lambda out: bool(out.isnan().any())),
         }  # fmt: skip
-        checks.same(shares, right[1], of=f"the shares, scores times {scale:g}", mistakes=named)
+        checks.same(shares, right[1], of=f"the weights, scores times {scale:g}", mistakes=named)
         checks.same(context, right[0], of="the context")
 
 
@@ -216,18 +248,18 @@ def test_gradient_reaches_query_key_and_value(student):
     found = torch.autograd.grad(right_attention(*leaves, visible), leaves, upstream)
     out, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
     context, shares = right_attention(q, k, v, visible)
-    checks.same(out, (context, shares), of="context and shares")
+    checks.same(out, (context, shares), of="context and weights")
     for name, right in zip(wanted, found, strict=True):
         checks.same(
             gradients[name],
             right,
             of=f"the gradient of {name}",
             mistakes={
-                "the way back is cut: detach, no_grad or .data on the way": lambda out: out is None,
+                "the graph is cut: by detach, no_grad or .data": lambda out: out is None,
                 "NaN comes back from a query that sees nothing": (
                     lambda out: bool(out.isnan().any())
                 ),
-                "part of the way back is cut: detach, no_grad or .data?": lambda out: True,
+                "the graph is cut at one place, by detach, no_grad or .data": lambda out: True,
             },
         )
 
@@ -237,10 +269,12 @@ def test_words_travel_from_layer_to_layer(student):
     generator = torch.Generator().manual_seed(10)
     window = torch.ones(6, 6).tril(1).triu(-1).bool()[None]
     but_next = ~torch.ones(6, 6).triu(1).tril(1).bool()[None]
+    chain = torch.ones(12, 12).tril(-1).triu(-1).bool()[None]  # each looks at its left neighbor
     sparse = torch.rand(3, 7, 7, generator=generator) < 0.2
     causal = expected_visible(torch.tensor(PADDED[0]), True)
     both_sides = expected_visible(torch.ones(2, 8, dtype=torch.int64), False)
-    for visible in (window, but_next, sparse, causal, both_sides):
+    gaps = (torch.rand(2, 10, 10, generator=generator) < 0.2)[:, ::2, ::2]
+    for visible in (window, but_next, sparse, causal, both_sides, chain, gaps):
         for layers in (3, 0, 1, 2, 100):
             right = reach(visible, layers)
             eye = torch.eye(visible.shape[-1], dtype=torch.bool).expand_as(visible)
@@ -260,8 +294,8 @@ def test_words_travel_from_layer_to_layer(student):
                     "rows and columns are exchanged: the row is reached by the column": (
                         right.transpose(1, 2)
                     ),
-                    "the numbers of paths have outgrown their type: after each layer, ask only "
-                    "whether there is one": (
+                    "the numbers of paths leave the range of their type: after each layer, ask "
+                    "only whether there is one": (
                         lambda out, many=layers == 100: many and bool((out != right).any())  # noqa: B023
                     ),
                 },
@@ -286,9 +320,9 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
     for dtype in (torch.float32, torch.float64):
         q, k, v, visible = case(2, 2, 6, 8, dtype=dtype, seed=11)
         for inputs in ((q, k, v, visible), (q[..., ::2], k[..., ::2], v[..., ::2], visible)):
-            context, shares = checks.parts(student.attention(*inputs), "context", "shares")
+            context, shares = checks.parts(student.attention(*inputs), "context", "weights")
             right = right_attention(*inputs)
-            checks.same(shares, right[1], of="the shares")
+            checks.same(shares, right[1], of="the weights")
             checks.same(context, right[0], of="the context")
 
 

@@ -16,23 +16,20 @@ def visible_keys(
     padding. If `causal`, nobody looks to its right; every token may look at itself.
     """
     # begin solution
-    batch, seq = attention_mask.shape
+    _, seq = attention_mask.shape
     # The mask belongs to the keys: one row of it, the same for every query. Padded queries look
     # too; what they find is never read, and so they need no mask of their own.
-    visible = attention_mask.bool()[:, None, :].expand(batch, seq, seq)
-    if causal:
-        # tril keeps the diagonal, where a token looks at itself, and all that lies below it: keys
-        # whose number is at most the query's. `&`, for both conditions must hold.
-        triangle = torch.ones(seq, seq, dtype=torch.bool, device=attention_mask.device).tril()
-        visible = visible & triangle
-    return visible
+    visible = attention_mask.bool()[:, None, :].expand(-1, seq, -1)
+    # tril keeps the diagonal, where a token looks at itself, and all that lies below it: keys
+    # whose number is at most the query's. Above it everything becomes False, padding stays False.
+    return visible.tril() if causal else visible
     # end solution
 
 
 def picture(visible: Bool[Tensor, "seq seq"]) -> list[str]:
     """A string for each query: X for a key that it may look at, O for one that it may not."""
     # begin solution
-    return ["".join("X" if may else "O" for may in row) for row in visible.tolist()]
+    return ["".join("X" if may else "O" for may in row) for row in visible]
     # end solution
 
 
@@ -42,23 +39,22 @@ def attention(
     value: Float[Tensor, "batch heads seq head_dim"],
     visible: Bool[Tensor, "batch seq seq"],
 ) -> tuple[Float[Tensor, "batch heads seq head_dim"], Float[Tensor, "batch heads seq seq"]]:
-    """softmax(Q Kᵀ / √head_dim) V over the visible keys, and the shares that the softmax gave.
+    """softmax(Q Kᵀ / √head_dim) V over the visible keys, and the weights that the softmax gave.
 
-    Every share of a hidden key is exactly 0, however large its score. A query that may look at
-    nothing has shares of 0 and a result of 0.
+    The weight of a hidden key is exactly 0, however large its score. A query that may look at
+    nothing has weights of 0 and a result of 0.
     """
     # begin solution
     # An axis of heads, or the batch would be laid against the heads: where both have the same
     # length no error would tell.
     mask = visible[:, None]  # (batch, 1, seq, seq)
-    scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    # -inf, not -10,000: that is a number which a score can reach. And before the softmax, so that
-    # the visible shares add up to one.
-    shares = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    # A row of -inf alone has no largest score, and its softmax is NaN. Every other hidden share is
-    # 0 already.
-    shares = shares.masked_fill(~mask, 0.0)
-    return shares @ value, shares
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    # -inf, not -10,000, which a score can reach. And before the softmax, so that the weights of the
+    # visible keys add up to 1.
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    # The softmax of a row of nothing but -inf is NaN. All other hidden weights are 0 already.
+    weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
     # end solution
 
 
@@ -66,16 +62,16 @@ def reached(visible: Bool[Tensor, "batch seq seq"], layers: int) -> Bool[Tensor,
     """True where the input token of the column can change the state of the row's token after so
     many layers of attention under `visible`, each with its residual connection."""
     # begin solution
-    seq = visible.shape[-1]
-    # The residual connection: what a state held it keeps, whether or not it may look at itself.
-    step = visible | torch.eye(seq, dtype=torch.bool, device=visible.device)
-    found = torch.eye(seq, dtype=torch.bool, device=visible.device).expand(visible.shape)
+    _, seq, _ = visible.shape
+    # Before the first layer each token is reached by itself alone.
+    itself = found = torch.eye(seq).to(visible)  # of its type, on its device
     for _ in range(layers):
-        # i is reached by j if i looks at some k that was reached by j. The product counts such k;
-        # `> 0` at each layer asks only whether there is one, and keeps the counts small: those of
-        # all paths outgrow every integer within a few dozen layers.
-        found = (step.float() @ found.float()) > 0
-    return found
+        # i is reached by j if i looks at some k that was reached by j. Because of the residual
+        # connection i keeps what it had, as if it always looked at itself. The product counts such
+        # k; `> 0` at each layer asks only whether there is one, and keeps the counts small: the
+        # number of all paths is too large for any integer after a few dozen layers.
+        found = ((visible | itself).float() @ found.float()) > 0
+    return found.expand(visible.shape)
     # end solution
 
 
@@ -84,7 +80,7 @@ def reached(visible: Bool[Tensor, "batch seq seq"], layers: int) -> Bool[Tensor,
 # - the mask laid over the queries, too or instead: rows of padding then see nothing;
 # - triu for tril, or a triangle without its diagonal, whose first token sees nothing at all;
 # - `|` for `&`: a causal model that looks at padding;
-# - softmax first and the mask after it: the shares of the others no longer add up to one;
+# - softmax first and the mask after it: the weights of the others no longer add up to one;
 # - -10,000 added to the scores, as the released code does: a row that is all padding then takes the
 #   mean of the padding, and a score of 20,000 gets through;
 # - -inf *added* to the scores, and NaN replaced afterwards: the result is right, its gradient NaN;

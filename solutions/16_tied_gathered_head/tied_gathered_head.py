@@ -21,10 +21,9 @@ def gather_positions(
 ) -> Float[Tensor, "batch masks hidden"]:
     """The states at the given positions of each row, in their order."""
     # begin solution
-    # gather wants an index of as many axes as the states: the same position for every one of the
-    # hidden numbers. expand repeats it without copying.
-    index = positions[:, :, None].expand(-1, -1, states.shape[-1])
-    return states.gather(1, index)
+    # gather expects an index with as many axes as the states: the same position for every one of
+    # the hidden numbers. expand repeats it without copying.
+    return states.gather(1, positions[:, :, None].expand(-1, -1, states.shape[-1]))
     # end solution
 
 
@@ -81,9 +80,9 @@ def gradients_of_both_uses(
     matrix.
     """
     # begin solution
-    # Two leaves of the same values: autograd keeps their gradients apart. detach, so that neither
-    # is a part of the caller's graph.
-    read, named = (weights[WORDS].detach().clone().requires_grad_() for _ in range(2))
+    # Two leaves over the same numbers: autograd keeps their gradients apart. Each detach gives a
+    # tensor of its own, so that neither is a part of the caller's graph.
+    read, named = (weights[WORDS].detach().requires_grad_() for _ in range(2))
     states = F.embedding(input_ids, read)
     logits = word_logits(states, positions, {**weights, WORDS: named})
     reading, naming = torch.autograd.grad(logits, (read, named), dlogits)

@@ -1,44 +1,49 @@
 """Wrong answers to 15_causal_or_bidirectional, as edits of the solution, and their names."""
 
-KEYS = "visible = attention_mask.bool()[:, None, :].expand(batch, seq, seq)"
-TRIANGLE = "triangle = torch.ones(seq, seq, dtype=torch.bool, device=attention_mask.device).tril()"
-BOTH = "visible = visible & triangle"
-RETURN = "    return visible\n"
+KEYS = "visible = attention_mask.bool()[:, None, :].expand(-1, seq, -1)"
+RETURN = "return visible.tril() if causal else visible"
+TRIANGLE = "torch.ones(seq, seq, dtype=torch.bool).tril()"
 ROOT = "/ math.sqrt(query.shape[-1])"
-SOFTMAX = "shares = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)"
-ZERO = "shares = shares.masked_fill(~mask, 0.0)"
-CONTEXT = "return shares @ value, shares"
-LINE = '["".join("X" if may else "O" for may in row) for row in visible.tolist()]'
-STEP = "step = visible | torch.eye(seq, dtype=torch.bool, device=visible.device)"
-PRODUCT = "found = (step.float() @ found.float()) > 0"
+SOFTMAX = "weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)"
+ZERO = "weights = weights.masked_fill(~mask, 0.0)"
+CONTEXT = "return weights @ value, weights"
+LINE = '["".join("X" if may else "O" for may in row) for row in visible]'
+START = "itself = found = torch.eye(seq).to(visible)  # of its type, on its device"
+PRODUCT = "found = ((visible | itself).float() @ found.float()) > 0"
+FOUND = "return found.expand(visible.shape)"
 
 WRONG = {
     "queries hidden, not keys": ([(KEYS, KEYS.replace("[:, None, :]", "[:, :, None]"))],
                                  "laid over the queries"),
     "queries hidden too": (
         [(KEYS, KEYS + " & attention_mask.bool()[:, :, None]")], "queries that are padding"),
-    "True is hidden": ([(RETURN, "    return ~visible\n")], "True and False are exchanged"),
+    "True is hidden": ([(RETURN, "return ~(visible.tril() if causal else visible)")],
+                       "True and False are exchanged"),
     "padding in sight": (
-        [(KEYS, "visible = torch.ones(batch, seq, seq, dtype=torch.bool)")],
+        [(KEYS, "visible = torch.ones(len(attention_mask), seq, seq, dtype=torch.bool)")],
         "attention_mask is not used"),
-    "causal padding in sight": ([(BOTH, "visible = triangle.expand(batch, seq, seq)")],
-                                "attention_mask is not used"),
+    "causal padding in sight": (
+        [(RETURN, f"return {TRIANGLE}.expand(visible.shape) if causal else visible")],
+        "attention_mask is not used"),
     "the first example's mask": (
-        [(KEYS, "visible = attention_mask.bool()[:1, None, :].expand(batch, seq, seq)")],
+        [(KEYS, "keys = attention_mask.bool()[:1, None, :]\n"
+                "    visible = keys.expand(len(attention_mask), seq, -1)")],
         "the mask of the first example"),
-    "triu": ([(TRIANGLE, TRIANGLE.replace("tril", "triu"))], "upside down"),
-    "no diagonal": ([(TRIANGLE, TRIANGLE.replace("tril()", "tril(-1)"))],
+    "triu": ([(RETURN, RETURN.replace("tril", "triu"))], "upside down"),
+    "no diagonal": ([(RETURN, RETURN.replace("tril()", "tril(-1)"))],
                     "the diagonal is missing"),
-    "one too far": ([(TRIANGLE, TRIANGLE.replace("tril()", "tril(1)"))], "one token too far"),
-    "or for and": ([(BOTH, BOTH.replace("&", "|"))], "one of the two conditions"),
-    "always causal": ([("if causal:", "if True:")], "although causal is False"),
+    "one too far": ([(RETURN, RETURN.replace("tril()", "tril(1)"))], "one token too far"),
+    "or for and": ([(RETURN, f"return visible | {TRIANGLE} if causal else visible")],
+                   "one of the two conditions"),
+    "always causal": ([(RETURN, "return visible.tril()")], "although causal is False"),
     "causal by default": ([("causal: bool = False", "causal: bool = True")],
                           "although causal is False"),
-    "never causal": ([("if causal:", "if False:")], "causal is not used"),
-    "left for broadcasting": ([(KEYS, "visible = attention_mask.bool()[:, None, :]")],
+    "never causal": ([(RETURN, "return visible")], "causal is not used"),
+    "left for broadcasting": ([(RETURN, "return visible.tril() if causal else visible[:, :1]")],
                               "right for broadcasting"),
     "scores to be added": (
-        [(RETURN, "    return (1.0 - visible.float()) * -10000.0\n")], "truth values"),
+        [(RETURN, "visible = visible.tril() if causal else visible\n"
+                  "    return (1.0 - visible.float()) * -10000.0")], "truth values"),
     "X and O exchanged": ([(LINE, LINE.replace('"X" if may else "O"', '"O" if may else "X"'))],
                           "X and O are exchanged"),
     "picture turned": ([(LINE, LINE.replace("visible", "visible.T"))],
@@ -48,9 +53,9 @@ WRONG = {
     "head_dim without root": ([(ROOT, "/ query.shape[-1]")], "by head_dim, not by its root"),
     "root of hidden": ([(ROOT, "/ math.sqrt(query.shape[-1] * query.shape[1])")],
                        "the root of the whole hidden size"),
-    "mask not used": ([(SOFTMAX, "shares = scores.softmax(dim=-1)"), (ZERO, "pass")],
+    "mask not used": ([(SOFTMAX, "weights = scores.softmax(dim=-1)"), (ZERO, "pass")],
                       "the mask is not used"),
-    "mask after softmax": ([(SOFTMAX, "shares = scores.softmax(dim=-1)")], "after the softmax"),
+    "mask after softmax": ([(SOFTMAX, "weights = scores.softmax(dim=-1)")], "after the softmax"),
     "mask turned": ([("mask = visible[:, None]", "mask = visible.transpose(1, 2)[:, None]")],
                     "visible was turned"),
     "no axis for heads": (
@@ -62,38 +67,66 @@ WRONG = {
     "NaN rows": ([(ZERO, "pass")], "is NaN"),
     "NaN on the way back": (
         [(SOFTMAX, "added = torch.zeros_like(scores).masked_fill(~mask, -math.inf)\n"
-                   "    shares = (scores + added).softmax(dim=-1)")], "NaN comes back"),
+                   "    weights = (scores + added).softmax(dim=-1)")], "NaN comes back"),
     "-10,000": ([(SOFTMAX, SOFTMAX.replace("-math.inf", "-1e4")), (ZERO, "pass")],
-                "-10,000 or the like"),
+                "a number like -10,000"),
     "smallest number": (
         [(SOFTMAX, SOFTMAX.replace("-math.inf", "torch.finfo(scores.dtype).min")), (ZERO, "pass")],
         "a large negative number in place of -inf"),
     "exp by hand": (
-        [(SOFTMAX, "shares = scores.exp() * mask\n"
-                   "    shares = shares / shares.sum(-1, keepdim=True)")], "exp overflows"),
-    "shares detached": ([(CONTEXT, "return shares.detach() @ value, shares.detach()")],
-                        "the way back is cut"),
-    "context of detached shares": ([(CONTEXT, "return shares.detach() @ value, shares")],
-                                   "part of the way back is cut"),
-    "context alone": ([(CONTEXT, "return shares @ value")], "a tuple of 2 values"),
-    "always float32": ([(CONTEXT, "return (shares @ value).float(), shares.float()")],
+        [(SOFTMAX, "weights = scores.exp() * mask\n"
+                   "    weights = weights / weights.sum(-1, keepdim=True)")], "exp overflows, or"),
+    "shares detached": ([(CONTEXT, "return weights.detach() @ value, weights.detach()")],
+                        "the graph is cut: by detach"),
+    "context of detached shares": ([(CONTEXT, "return weights.detach() @ value, weights")],
+                                   "the graph is cut at one place"),
+    "context alone": ([(CONTEXT, "return weights @ value")], "a tuple of 2 values"),
+    "always float32": ([(CONTEXT, "return (weights @ value).float(), weights.float()")],
                        "the wrong type"),
     "scores in place": (
         [("scores = query @", "query /= math.sqrt(query.shape[-1])\n    scores = query @"),
          (ROOT, "")], "changed its input in place"),
-    "no residual": ([(STEP, "step = visible")], "the residual connection is left out"),
+    "no residual": ([(PRODUCT, PRODUCT.replace("(visible | itself)", "visible"))],
+                    "the residual connection is left out"),
     "layers not used": ([("for _ in range(layers):", "for _ in range(1):")],
                         "the number of layers is not used"),
     "a layer too many": ([("range(layers)", "range(layers + 1)")], "a layer too many"),
     "a layer too few": ([("range(layers)", "range(layers - 1)")], "a layer too few"),
-    "reached turned": ([(PRODUCT, "found = (step.float().transpose(1, 2) @ found.float()) > 0")],
+    "reached turned": ([(PRODUCT, PRODUCT.replace(".float() @", ".float().mT @"))],
                        "rows and columns are exchanged: the row is reached"),
     "paths overflow": (
-        [("for _ in range(layers):", "found, step = found.long(), step.long()\n"
-          "    for _ in range(layers):"),
-         (PRODUCT, "found = step @ found"), ("    return found\n", "    return found > 0\n")],
-        "outgrown their type"),
-    "step in place": (
-        [(STEP, "step = visible\n    step |= torch.eye(seq, dtype=torch.bool)")],
+        [(PRODUCT, "found = (visible | itself).long() @ found.long()"), (FOUND, f"{FOUND} > 0")],
+        "leave the range of their type"),
+    "visible in place": (
+        [(START, f"{START}\n    visible |= itself"), (PRODUCT, PRODUCT.replace(" | itself", ""))],
         "changed its input in place"),
+    "one layer less far than it is deep": (
+        [("range(layers)", "range(min(layers, 8))")], None),
+    "twice as far with each layer": (
+        [(PRODUCT, "step = visible | itself\n"
+                   "        found = ((step if _ == 0 else found).float() @ found.float()) > 0")],
+        None),
+    "averaged over the layers": (
+        [(PRODUCT, "found = (visible | itself).half() @ found.half()\n"
+                   "        found = found / found.sum(-1, keepdim=True) ** 2"),
+         (FOUND, f"{FOUND} > 0")], None),
+    "-1e9 added": (
+        [(SOFTMAX, "weights = (scores - 1e9 * ~mask).softmax(dim=-1)"), (ZERO, "pass")],
+        "a number like -10,000"),
+    "-1e9 added, 0 after the softmax": (
+        [(SOFTMAX, "weights = (scores - 1e9 * ~mask).softmax(dim=-1)")],
+        "hidden scores get through the softmax"),
+    "the largest score first, of hidden keys too": (
+        [(SOFTMAX, "weights = (scores - scores.amax(-1, keepdim=True)).exp() * mask\n"
+                   "    weights = weights / weights.sum(-1, keepdim=True)"), (ZERO, ZERO)], None),
+    "no batch of masks": ([("mask = visible[:, None]", "mask = visible[:1, None]")],
+                          "the visible of the first example is used for all"),
+    "values of hidden keys averaged": (
+        [(CONTEXT, "nobody = ~mask.any(-1, keepdim=True)\n"
+                   "    return torch.where(nobody, value.mean(-2, keepdim=True), weights @ value), "
+                   "weights")], None),
+    "padding never looks": (
+        [(KEYS, KEYS + "\n    visible = visible & attention_mask.bool()[:, :, None] | "
+                       "torch.eye(seq).bool()")], None),
+    "lower case": ([(LINE, LINE.replace("X", "x").replace("O", "o"))], None),
 }  # fmt: skip

@@ -1,14 +1,14 @@
 """Wrong answers to 16_tied_gathered_head, as edits of the solution, and their names."""
 
-INDEX = "index = positions[:, :, None].expand(-1, -1, states.shape[-1])"
-GATHERED = "return states.gather(1, index)"
+GATHERED = "return states.gather(1, positions[:, :, None].expand(-1, -1, states.shape[-1]))"
 GATHER = "x = gather_positions(states, positions)  # (batch, masks, hidden)"
 DENSE = 'x = F.linear(x, weights[f"{head}.dense.weight"], weights[f"{head}.dense.bias"])'
 GELU = 'x = F.gelu(x, approximate="none" if hidden_act == "gelu" else "tanh")'
 NORM = "x = F.layer_norm(x, scale.shape, scale, shift, eps)"
 DECODER = 'return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])'
 READ = "states = F.embedding(input_ids, weights[WORDS])"
-LEAVES = "read, named = (weights[WORDS].detach().clone().requires_grad_() for _ in range(2))"
+LEAVES = "read, named = (weights[WORDS].detach().requires_grad_() for _ in range(2))"
+READS = "states = F.embedding(input_ids, read)"
 APART = "reading, naming = torch.autograd.grad(logits, (read, named), dlogits)"
 BOTH = "return reading, naming"
 
@@ -23,14 +23,14 @@ WRONG = {
         [(GATHERED, "return states[:, positions[0]]")], "positions of the first row"),
     "positions in the whole batch": (
         [(GATHERED, "return states.flatten(0, 1)[positions]")], "not of the batch"),
-    "sorted": ([(INDEX, INDEX.replace("positions", "positions.sort(1).values", 1))],
+    "sorted": ([(GATHERED, GATHERED.replace("positions", "positions.sort(1).values", 1))],
                "the positions were sorted"),
     "a boolean mask": (
         [(GATHERED, "chosen = torch.zeros(states.shape[:2], dtype=torch.bool)\n"
                     "    chosen.scatter_(1, positions, True)\n"
                     "    return states[chosen].view(len(states), -1, states.shape[-1])")], None),
-    "gathered on the wrong axis": ([(GATHERED, "return states.gather(0, index % len(states))")],
-                                   None),
+    "gathered on the wrong axis": ([(GATHERED, GATHERED.replace("(1, pos", "(0, pos").replace(
+        "None]", "None].remainder(len(states))"))], None),
     "all positions": ([(GATHER, "x = states")], "scores of all positions"),
     "gathered at the end": (
         [(GATHER, "x = states"),
@@ -52,8 +52,8 @@ WRONG = {
                          "before the GELU"),
     "layer norm bare": ([(NORM, "x = F.layer_norm(x, scale.shape, eps=eps)")],
                         "its weight and bias are not used"),
-    "eps not used": ([(NORM, NORM.replace("eps", "1e-12"))], "eps is not used"),
-    "eps of torch": ([(NORM, NORM.replace(", eps", ""))], "eps is"),
+    "eps not used": ([(NORM, NORM.replace("eps", "1e-12"))], "eps is not used: 1e-12"),
+    "eps of torch": ([(NORM, NORM.replace(", eps", ""))], "eps is not used: torch's own 1e-5"),
     "eps outside": ([(NORM, by_hand("(x.std(-1, keepdim=True, correction=0) + eps)"))],
                     "outside the root"),
     "unbiased": ([(NORM, by_hand("(x.var(-1, keepdim=True) + eps).sqrt()"))], "unbiased"),
@@ -61,7 +61,7 @@ WRONG = {
     "log softmax": ([(DECODER, f"{DECODER}.log_softmax(-1)")], "logits are asked for"),
     "softmax": ([(DECODER, f"{DECODER}.softmax(-1)")], "logits are asked for"),
     "decoder is a copy": ([(DECODER, DECODER.replace("[WORDS]", "[WORDS].detach()"))],
-                          "the way back is cut"),
+                          "the graph is cut"),
     "decoder is a copy when it names": (
         [(READ, "words = weights[WORDS]\n    weights = {**weights, WORDS: words.detach()}\n"
                 "    states = F.embedding(input_ids, words)")],
@@ -70,11 +70,11 @@ WRONG = {
                            "reading is cut off"),
     "norm weights detached": (
         [(NORM, "x = F.layer_norm(x, scale.shape, scale.detach(), shift.detach(), eps)")],
-        "the way back is cut"),
-    "states detached": ([(GATHERED, "return states.detach().gather(1, index)")],
-                        "the way back is cut"),
+        "the graph is cut"),
+    "states detached": ([(GATHERED, GATHERED.replace("states.g", "states.detach().g"))],
+                        "the graph is cut"),
     "no gradients at all": ([("    head = \"cls", "    torch.set_grad_enabled(False)\n"
-                              "    head = \"cls")], "the way back is cut"),
+                              "    head = \"cls")], "the graph is cut"),
     "uses exchanged": ([(BOTH, "return naming, reading")], "are exchanged"),
     "one leaf": (
         [(LEAVES, "read = named = weights[WORDS].detach().clone().requires_grad_()")],
@@ -91,6 +91,28 @@ WRONG = {
                 "    for row, gradient in zip(input_ids.flatten(), dread.flatten(0, 1)):\n"
                 "        reading[row] = gradient.detach()\n    return reading, naming")],
         "learns once"),
+    "the first row is padding when it is read": (
+        [(READ, READ.replace("])", "], padding_idx=0)"))],
+        "row 0 of the word embeddings does not learn"),
+    "the first row is padding when both uses are told apart": (
+        [(READS, READS.replace("read)", "read, padding_idx=0)"))],
+        "row 0 of the word embeddings does not learn"),
+    "the last row is padding": (
+        [(READS, READS.replace("read)", "read, padding_idx=len(read) - 1)"))], None),
+    "sparse and averaged by frequency": (
+        [(READS, READS.replace("read)", "read, scale_grad_by_freq=True)"))], None),
+    "the vectors of the words are normalized": (
+        [(READ, READ.replace("])", "], max_norm=1.0)"))], None),
+    "norm of the states": (
+        [(GATHER, "states = F.layer_norm(states, states.shape[-1:])\n    " + GATHER)], None),
+    "scaled like attention": (
+        [(DECODER, DECODER.replace("return F.linear(x,", "return F.linear(x / x.shape[-1] ** 0.5,"))
+         ], None),
+    "another eps by default": ([("eps: float = 1e-12", "eps: float = 1e-6")], None),
+    "tanh by default": ([('hidden_act: str = "gelu"', 'hidden_act: str = "gelu_new"')],
+                        "the two forms of GELU are exchanged"),
+    "the first use alone": ([(BOTH, "return reading, torch.zeros_like(naming)")],
+                            "naming is left out"),
     "always float32": ([(DECODER, f"{DECODER}.float()")], "the wrong type"),
     "in place": ([(READ, READ + "\n    weights[WORDS] += 0.5")], "changed its input in place"),
 }  # fmt: skip

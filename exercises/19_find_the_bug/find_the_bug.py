@@ -120,8 +120,8 @@ def mask_tokens(
     """What the model sees, and the labels (section 3.1).
 
     Each token is selected with probability `rate`, unless its id is among `special_ids`. Of those
-    selected, 80% become `mask_id`, 10% one of `ordinary_ids`, 10% stay as they are. The label is
-    the id that stood there, -100 where nothing is selected.
+    selected, 80% become `mask_id`, 10% one of `ordinary_ids`, 10% stay as they are: each token's
+    draws are its own. The label is the id that stood there, -100 where nothing is selected.
     """
     selected = torch.rand(input_ids.shape, generator=generator) < rate
     labels = torch.where(selected, input_ids, -100)
@@ -137,9 +137,9 @@ def batches(start: int, stop: int, *, examples: int, batch_size: int, seed: int)
     """The numbers of the examples of steps start, start + 1, … stop - 1 of a run.
 
     A step reads `batch_size` of the `examples`. An epoch has `examples // batch_size` steps, none
-    of which reads an example that another has read; each epoch has an order of its own, drawn from
-    `seed`. A run that was interrupted at step 70 calls `batches(70, …)`, and reads what it would
-    have read.
+    of which reads an example that another has read. Each epoch has an order of its own, drawn from
+    `seed`; no epoch of another seed has the same. A run that was interrupted at step 70 calls
+    `batches(70, …)`, and reads what it would have read.
     """
     steps = examples // batch_size
     generator = torch.Generator().manual_seed(seed)

@@ -110,6 +110,11 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
                 "the mean is not taken off": scaled(x / (biased + eps).sqrt()),
             },
         )  # fmt: skip
+    ids, segments, weights = embedding_case(2, 5, 6, seed=4, scale=1e-6)  # variances near 1e-12
+    weights["word"][ids[0, 0]] = weights["position"][0] = weights["segment"][0] = 0
+    checks.same(student.embed(ids, 0 * segments, weights),
+                right_embed(ids, 0 * segments, weights, 1e-12),
+                of="the embeddings with the default eps")  # fmt: skip
     ids, segments, weights = embedding_case(2, 5, 6, seed=4)
     leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
     out = right_embed(ids, segments * 0, leaves, 1e-12)
@@ -119,7 +124,8 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
                                       upstream=upstream)  # fmt: skip
     for (name, found), expected in zip(gradients["weights"].items(), right, strict=True):
         checks.same(found, expected, of=f"the gradient of {name}", mistakes={
-            "the way back is cut: detach, no_grad or .data?": lambda out: out is None})  # fmt: skip
+            "no gradient arrives: detach, no_grad or .data cuts the graph": (
+                lambda out: out is None)})  # fmt: skip
     checks.leaves_no_trace(student.embed, ids, segments, weights)
 
 
@@ -188,7 +194,8 @@ def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
             },
         )
         checks.same(gradient, right_gradient, of="the gradient of the word logits", mistakes={
-            "the way back is cut: detach, item or no_grad?": lambda out: out is None})  # fmt: skip
+            "no gradient arrives: detach, item or no_grad cuts the graph": (
+                lambda out: out is None)})  # fmt: skip
 
 
 def test_both_classes_of_next_sentence_learn(student):
@@ -214,7 +221,8 @@ def test_both_classes_of_next_sentence_learn(student):
             },
         )
         checks.same(gradient, right_gradient, of="the gradient of the pair logits", mistakes={
-            "the way back is cut: detach, item or no_grad?": lambda out: out is None})  # fmt: skip
+            "no gradient arrives: detach, item or no_grad cuts the graph": (
+                lambda out: out is None)})  # fmt: skip
     checks.leaves_no_trace(student.pretraining_losses, *case)
 
 
@@ -319,7 +327,11 @@ def values_of(student, names):
     checks.that(not torch.equal(weights[DRAWN[0]], weights[DRAWN[1]]),
                 "two matrices hold the same numbers",
                 likely="the generator is seeded anew for each")  # fmt: skip
-    return torch.cat([weights[name].flatten() for name in names]).double() / 0.02
+    drawn = torch.cat([weights[name].flatten() for name in names])
+    checks.that(len(drawn.unique()) > 0.9 * len(drawn),
+                f"{len(drawn)} numbers are only {len(drawn.unique())} different ones",
+                likely="each number of a parameter is a draw of its own")  # fmt: skip
+    return drawn.double() / 0.02
 
 
 def follows_the_cut_normal(z, of):
@@ -400,7 +412,8 @@ def clipped(gradients, max_norm):
 def test_all_gradients_are_clipped_by_one_factor(student):
     for max_norm, scale, dtype in [(1.0, 1.0, torch.float64), (0.3, 5.0, torch.float64),
                                    (1.0, 1e-3, torch.float64), (1e9, 1.0, torch.float64),
-                                   (1.0, 1.0, torch.float32)]:  # fmt: skip
+                                   (1.0, 0.0, torch.float64), (1.0, 1.0, torch.float32)
+                                   ]:  # fmt: skip
         weights, gradients = update_case(3, dtype=dtype), update_case(4, scale, dtype=dtype)
         norms = {name: g.norm() for name, g in gradients.items()}
         norm = torch.stack(list(norms.values())).norm()
@@ -478,13 +491,15 @@ MASK, SPECIALS = 103, torch.tensor([0, 100, 101, 102, 103])
 ORDINARY = torch.tensor([i for i in range(2000) if i not in SPECIALS.tolist()])
 
 
-def masked(student, *, rate, rows=900, seed=7, specials=SPECIALS):
-    """Rows of [CLS] 120 words [SEP] 120 words [SEP] 40 of padding; ids, shown, labels."""
+def masked(student, *, rows=900, seed=7, specials=SPECIALS, ordinary=ORDINARY, **rate):
+    """Rows of [CLS] 120 words [SEP] 120 words [SEP] 40 of padding; ids, shown, labels. If
+    `ordinary` is not all there are, none of them stands in the rows."""
     generator = torch.Generator().manual_seed(5)
-    ids = ORDINARY[torch.randint(len(ORDINARY), (rows, 283), generator=generator)]
+    known = ORDINARY if ordinary is ORDINARY else ORDINARY[~torch.isin(ORDINARY, ordinary)]
+    ids = known[torch.randint(len(known), (rows, 283), generator=generator)]
     ids[:, 0], ids[:, 121], ids[:, 242], ids[:, 243:] = 101, 102, 102, 0
     out = student.mask_tokens(ids, TorchRng(seed), mask_id=MASK, special_ids=specials,
-                              ordinary_ids=ORDINARY, rate=rate)  # fmt: skip
+                              ordinary_ids=ordinary, **rate)  # fmt: skip
     shown, labels = checks.parts(out, "shown", "labels")
     checks.same(torch.zeros_like(shown), 0 * ids, of="the ids (their shape and type)")
     selected = labels != -100
@@ -535,21 +550,77 @@ def test_80_percent_are_masked_10_random_10_unchanged(student):
         "nothing is random or unchanged but by a tenth": (0.9, 0.05, 0.05),
         "the unchanged are missing, [MASK] has their share": (0.9, 0.1, 0.0),
     }  # fmt: skip
-    likely = min(named, key=lambda name: sum((c / total - share) ** 2 for c, share in
-                                             zip(counts, named[name], strict=True)))  # fmt: skip
+    fits = [name for name, shares in named.items() if all(
+        abs(count / total - p) < 0.006 for count, p in zip(counts, shares, strict=True)
+        )]  # fmt: skip
     fates = [("[MASK]", 0.8), ("random", 0.1), ("unchanged", 0.1)]
-    for (name, wanted), count, wrong in zip(fates, counts, named[likely], strict=True):
-        checks.share(count, total, wanted, of=f"the share of the selected that are {name}",
-                     mistakes={likely: wrong})  # fmt: skip
+    for i, (name, wanted) in enumerate(fates):
+        checks.share(counts[i], total, wanted, of=f"the share of the selected that are {name}",
+                     mistakes={likely: named[likely][i] for likely in fits[:1]})  # fmt: skip
     words = shown[selected & ~hidden & ~kept]
-    checks.that(bool(torch.isin(words, ORDINARY).all()), "a random word is not of ordinary_ids",
-                likely="places in ordinary_ids are taken for ids")  # fmt: skip
+    is_word = torch.isin(words, ORDINARY)
+    checks.that(bool(is_word.all()), f"{int((~is_word).sum())} of {len(words)} random words are "
+                "not of ordinary_ids", likely="places in ordinary_ids are taken for ids"
+                if int(words.max()) < len(ORDINARY) else "special_ids are drawn as random words"
+                if bool(torch.isin(words[~is_word], SPECIALS).all()) else "")  # fmt: skip
     checks.that(len(words.unique()) > 1500 and int(words.max()) > 1900,
                 f"{len(words)} random words are only {len(words.unique())} different ones",
                 likely="one random word is drawn for all, or from a part of ordinary_ids"
                 )  # fmt: skip
+    ids, _, labels = masked(student, rows=300)
+    words = ~torch.isin(ids, SPECIALS)
+    checks.share(int((labels[words] != -100).sum()), int(words.sum()), 0.15,
+                 of="the share of the words that are selected at the default rate")  # fmt: skip
+    each_token_has_draws_of_its_own(student)
     checks.leaves_no_trace(student.mask_tokens, ids[:3], TorchRng(7), mask_id=MASK,
                            special_ids=SPECIALS, ordinary_ids=ORDINARY)  # fmt: skip
+
+
+def spread(counts, tries, p):
+    """The variance of counts beside that of independent draws: 1, within 0.3, for 900 rows."""
+    return float(((counts - tries * p) ** 2).sum() / (tries * p * (1 - p)).sum())
+
+
+def each_token_has_draws_of_its_own(student):
+    few = ORDINARY[::200]  # ten words, none of which stands in the text
+    ids, shown, labels = masked(student, rate=0.4, ordinary=few)
+    words = ~torch.isin(ids, SPECIALS)
+    selected = words & (labels != -100)
+    hidden = selected & (shown == MASK)
+    middle = torch.zeros_like(words)
+    middle[:, :121] = True
+    top = torch.arange(len(ids))[:, None] < len(ids) // 2
+    for part, name in [(top, "the first half of the rows"), (~top, "the second half of the rows"),
+                       (middle, "the first half of a row"), (~middle, "the second half of a row"),
+                       ]:  # fmt: skip
+        here = words & part
+        checks.share(int((selected & here).sum()), int(here.sum()), 0.4,
+                     of=f"the share of the words that are selected in {name}")  # fmt: skip
+        checks.share(int((hidden & here).sum()), int((selected & here).sum()), 0.8,
+                     of=f"the share of the selected that are [MASK] in {name}",
+                     mistakes={"the fates go by order, not by draws": 1.0})  # fmt: skip
+    for of, found, expected, likely in [
+        ("the number of selected words in a row", spread(selected.sum(1), words.sum(1), 0.4), 1,
+         "a fixed number of words is selected in each row: each has a draw of its own"),
+        ("the number of [MASK]s among a row's selected", spread(
+            hidden.sum(1), selected.sum(1), 0.8), 1,
+         "a fixed share of the selected becomes [MASK] in each row: each has a draw of its own"),
+    ]:  # fmt: skip
+        checks.that(abs(found - expected) < 0.3, f"{of}: expected the variance of independent "
+                    f"draws, got {found:.2f} times that", likely=likely if found < 0.1 else (
+                        "one draw decides for many tokens of a row" if found > 5 else "")
+                    )  # fmt: skip
+    row, column = torch.nonzero(selected & torch.isin(shown, few), as_tuple=True)
+    drawn = shown[row, column]
+    for word in few.tolist():
+        checks.share(int((drawn == word).sum()), len(drawn), 0.1,
+                     of=f"how often word {word} of 10 ordinary_ids is the random one",
+                     mistakes={f"word {word}, one of the ends of ordinary_ids, is never drawn": 0.0}
+                     if word in (few[0], few[-1]) else {})  # fmt: skip
+    pairs = row[1:] == row[:-1]
+    checks.share(int((drawn[1:] == drawn[:-1])[pairs].sum()), int(pairs.sum()), 0.1,
+                 of="how often two random words of a row that follow each other are the same",
+                 mistakes={"one random word is drawn for each row": 1.0})  # fmt: skip
 
 
 # --- 7. batches ---
@@ -596,10 +667,44 @@ def test_a_resumed_run_reads_what_it_would_have_read(student):
                         )
                     ),
                     "the order is drawn anew from the step, or from a generator that has not "
-                    "drawn what a run from step 0 has": lambda out: True,
+                    "drawn what a run from step 0 has": (
+                        lambda out, size=size, n=stop - start: [len(b) for b in out] == [size] * n
+                    ),
                 },
             )
+    run = student.batches(0, 5, examples=6, batch_size=3, seed=1)  # the example of the page
+    checks.same([sorted(run[0] + run[1]), sorted(run[2] + run[3])], [list(range(6))] * 2,
+                of="the examples of two epochs")  # fmt: skip
+    checks.same(student.batches(3, 5, examples=6, batch_size=3, seed=1), run[3:],
+                of="batches(3, 5, examples=6, batch_size=3, seed=1)")  # fmt: skip
+    no_epoch_has_the_order_of_another(student)
     checks.leaves_no_trace(student.batches, 4, 9, examples=10, batch_size=3, seed=1)
+
+
+def no_epoch_has_the_order_of_another(student):
+    """One step an epoch. Of 16 examples there are 2e13 orders: two are hardly ever the same."""
+
+    def orders(start, stop, seed):
+        return student.batches(start, stop, examples=16, batch_size=16, seed=seed)
+
+    found = {}
+    for seed, start, stop in [*((seed, 0, 30) for seed in range(6)), (0, 100, 101), (0, 1000, 1001),
+                              (0, 2000, 2001), (0, 5000, 5001)]:  # fmt: skip
+        read = orders(start, stop, seed)
+        sizes = [len(batch) for batch in read] if type(read) is list else read
+        checks.same(sizes, [16] * (stop - start), of="the sizes of the batches")
+        for epoch, order in enumerate(read, start):
+            a, b = found.setdefault(tuple(order), (seed, epoch))
+            if (a, b) == (seed, epoch):
+                continue
+            factor = abs(epoch - b) // max(1, abs(seed - a))
+            is_so = a != seed and all(
+                orders(n + factor, n + factor + 1, 0) == orders(n, n + 1, 1) for n in (3, 8)
+            )
+            checks.fail(
+                f"epoch {epoch} of seed {seed} has the order of epoch {b} of seed {a}",
+                likely=f"the generator's seed is the same number for both, as in {factor} * seed + "
+                "epoch: multiply the seed by a larger number" if is_so else "")  # fmt: skip
 
 
 # --- 8. collate ---

@@ -22,8 +22,8 @@ def embed(
     and `norm.bias` (hidden,). The variance divides by hidden; `eps` is added to the variance.
     """
     # begin solution
-    words, segments = weights["word"][input_ids], weights["segment"][token_type_ids]
-    x = words + weights["position"][: input_ids.shape[1]] + segments
+    words = weights["word"][input_ids]
+    x = words + weights["position"][: input_ids.shape[1]] + weights["segment"][token_type_ids]
     # Tensor.std and Tensor.var divide by n - 1 unless told otherwise: at hidden = 768 all outputs
     # shrink by 0.07%, and a checkpoint of others is never met exactly. eps belongs into the root:
     # outside it is compared with the deviation, not with its square.
@@ -75,10 +75,10 @@ def accumulated_gradient(
     label of -100 does not count. A part may have no label that counts; the whole batch has one.
     """
     # begin solution
-    weight = weight.detach().clone().requires_grad_()  # the caller's collects nothing
+    weight = torch.nn.Parameter(weight)  # with a .grad of its own
     # Counted before anything is read: a part with two labels has a share of two in the whole. A
     # mean of means gives it the same share as one with twenty.
-    count = sum(int((labels != -100).sum()) for _, labels in micro_batches)
+    count = sum((labels != -100).sum() for _, labels in micro_batches)
     for x, labels in micro_batches:
         loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count
         loss.backward()  # adds to weight.grad
@@ -182,21 +182,18 @@ def mask_tokens(
     """What the model sees, and the labels (section 3.1).
 
     Each token is selected with probability `rate`, unless its id is among `special_ids`. Of those
-    selected, 80% become `mask_id`, 10% one of `ordinary_ids`, 10% stay as they are. The label is
-    the id that stood there, -100 where nothing is selected.
+    selected, 80% become `mask_id`, 10% one of `ordinary_ids`, 10% stay as they are: each token's
+    draws are its own. The label is the id that stood there, -100 where nothing is selected.
     """
     # begin solution
-    # Padding is special too: long rows of it would swallow most of the masks.
-    is_special = torch.isin(input_ids, special_ids)
-    selected = (torch.rand(input_ids.shape, generator=generator) < rate) & ~is_special
-    labels = torch.where(selected, input_ids, -100)
+    chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)
+    # Padding is special too: long rows of it would take most of the masks.
+    selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)
+    words = ordinary_ids[torch.randint(len(ordinary_ids), input_ids.shape, generator=generator)]
     # One draw decides a token's fate. With two, one token in a hundred is chosen for both, and what
     # comes last wins: 81% [MASK], 9% random, 10% unchanged.
-    fate = torch.rand(input_ids.shape, generator=generator)
-    place = torch.randint(len(ordinary_ids), input_ids.shape, generator=generator)
-    shown = torch.where(selected & (fate < 0.8), mask_id, input_ids)
-    is_random = selected & (fate >= 0.8) & (fate < 0.9)
-    return torch.where(is_random, ordinary_ids[place], shown), labels
+    shown = torch.where(fate < 0.8, mask_id, torch.where(fate < 0.9, words, input_ids))
+    return torch.where(selected, shown, input_ids), torch.where(selected, input_ids, -100)
     # instead
     # selected = torch.rand(input_ids.shape, generator=generator) < rate
     # labels = torch.where(selected, input_ids, -100)
@@ -213,9 +210,9 @@ def batches(start: int, stop: int, *, examples: int, batch_size: int, seed: int)
     """The numbers of the examples of steps start, start + 1, … stop - 1 of a run.
 
     A step reads `batch_size` of the `examples`. An epoch has `examples // batch_size` steps, none
-    of which reads an example that another has read; each epoch has an order of its own, drawn from
-    `seed`. A run that was interrupted at step 70 calls `batches(70, …)`, and reads what it would
-    have read.
+    of which reads an example that another has read. Each epoch has an order of its own, drawn from
+    `seed`; no epoch of another seed has the same. A run that was interrupted at step 70 calls
+    `batches(70, …)`, and reads what it would have read.
     """
     # begin solution
     steps = examples // batch_size  # of an epoch
@@ -225,8 +222,8 @@ def batches(start: int, stop: int, *, examples: int, batch_size: int, seed: int)
         # Two numbers make the seed: seed + epoch alone would give run 8 the orders of run 7.
         epoch, place = divmod(step, steps)
         generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)
-        order = torch.randperm(examples, generator=generator)
-        found.append(order[place * batch_size : (place + 1) * batch_size].tolist())
+        order = torch.randperm(examples, generator=generator).split(batch_size)
+        found.append(order[place].tolist())
     return found
     # instead
     # steps = examples // batch_size
@@ -249,20 +246,21 @@ def collate(pairs: list[dict], *, cls_id: int, sep_id: int, pad_id: int) -> dict
     where B is the next sentence, 1 where it is a random one. All are int64.
     """
     # begin solution
-    rows, masks, segments = [], [], []
+    rows = []
     longest = max(len(pair["a"]) + len(pair["b"]) + 3 for pair in pairs)
     for pair in pairs:
         first, second = [cls_id, *pair["a"], sep_id], [*pair["b"], sep_id]
         padding = longest - len(first) - len(second)
-        rows.append(first + second + [pad_id] * padding)
         # What a collator leaves out, the model fills with its defaults: every token is real, and
         # all of them belong to A. Nothing complains.
-        masks.append([1] * (longest - padding) + [0] * padding)
-        segments.append([0] * len(first) + [1] * len(second) + [0] * padding)
+        mask = [1] * (longest - padding) + [0] * padding
+        segments = [0] * len(first) + [1] * len(second) + [0] * padding
+        rows.append([first + second + [pad_id] * padding, segments, mask])
+    input_ids, token_type_ids, attention_mask = torch.tensor(rows).unbind(1)
     return {
-        "input_ids": torch.tensor(rows),
-        "token_type_ids": torch.tensor(segments),
-        "attention_mask": torch.tensor(masks),
+        "input_ids": input_ids,
+        "token_type_ids": token_type_ids,
+        "attention_mask": attention_mask,
         # True is 1, and 1 means "random": a model trained on int(is_next) works among its own, and
         # says the opposite of every released one.
         "next_sentence_labels": torch.tensor([int(not pair["is_next"]) for pair in pairs]),

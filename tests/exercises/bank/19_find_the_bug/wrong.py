@@ -3,14 +3,14 @@
 Edits begin at the margin, where the solution's lines stand and those handed out do not.
 """
 
-SEGMENTS = '\n    words, segments = weights["word"][input_ids], weights["segment"][token_type_ids]'
+SEGMENTS = 'weights["position"][: input_ids.shape[1]] + weights["segment"][token_type_ids]'
 VARIANCE = "variance = x.var(-1, correction=0, keepdim=True)"
 NORM = "\n    x = (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + eps)"
 EACH = ("\n    each = F.cross_entropy(word_logits.flatten(0, 1), word_ids.flatten(), "
         'reduction="none")')  # fmt: skip
 WORDS = "\n    words = (each * word_weights.flatten()).sum() / word_weights.sum()"
 PAIRS = "\n    return words, F.cross_entropy(pair_logits, pair_labels)"
-COUNT = "count = sum(int((labels != -100).sum()) for _, labels in micro_batches)"
+COUNT = "count = sum((labels != -100).sum() for _, labels in micro_batches)"
 PART = 'loss = F.cross_entropy(F.linear(x, weight), labels, reduction="sum") / count'
 DRAW = """torch.nn.init.trunc_normal_(
                 torch.empty(shape), std=0.02, a=-0.04, b=0.04, generator=generator
@@ -18,14 +18,16 @@ DRAW = """torch.nn.init.trunc_normal_(
 CLIP = "\n    factor = max_norm / torch.clamp(norm, min=max_norm)"
 DECAYED = 'is_decayed = not name.endswith("bias") and "LayerNorm" not in name'
 STEP = "updated[name] = weight - learning_rate * (factor * gradients[name] + decay * weight)"
-SELECTED = "selected = (torch.rand(input_ids.shape, generator=generator) < rate) & ~is_special"
-RANDOM = "\n    is_random = selected & (fate >= 0.8) & (fate < 0.9)"
-SHOWN = "\n    shown = torch.where(selected & (fate < 0.8), mask_id, input_ids)"
-MASKED = "\n    return torch.where(is_random, ordinary_ids[place], shown), labels"
+SELECTED = "selected = (chosen < rate) & ~torch.isin(input_ids, special_ids)"
+SHOWN = "\n    shown = torch.where(fate < 0.8, mask_id, torch.where(fate < 0.9, words, input_ids))"
+DRAWN = (
+    "words = ordinary_ids[torch.randint(len(ordinary_ids), input_ids.shape, generator=generator)]"
+)
 EPOCH = "\n        epoch, place = divmod(step, steps)"
 SEED = "generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)"
-MASKS = "masks.append([1] * (longest - padding) + [0] * padding)"
-SEGMENT_IDS = "segments.append([0] * len(first) + [1] * len(second) + [0] * padding)"
+ORDER = "order = torch.randperm(examples, generator=generator).split(batch_size)"
+MASKS = "mask = [1] * (longest - padding) + [0] * padding"
+SEGMENT_IDS = "segments = [0] * len(first) + [1] * len(second) + [0] * padding"
 LABELS = 'torch.tensor([int(not pair["is_next"]) for pair in pairs])'
 
 
@@ -53,6 +55,8 @@ WRONG = {
     "eps outside the root": (
         [(NORM, "\n    x = (x - x.mean(-1, keepdim=True)) / (torch.sqrt(variance) + eps)")],
         "eps stands outside the root"),
+    "another default of eps": (
+        [("eps: float = 1e-12,", "eps: float = 1e-5,")], None),
     "unbiased variance": ([(VARIANCE, "variance = x.var(-1, keepdim=True)")], "by n - 1"),
     "eps of F.layer_norm": (
         [(NORM, "\n    x = F.layer_norm(x, x.shape[-1:])")], "F.layer_norm takes 1e-5"),
@@ -83,7 +87,7 @@ WRONG = {
         [(EACH, EACH.replace('reduction="none"', 'reduction="none", ignore_index=0'))],
         "slots that ask for id 0 are left out"),
     "words detached": (words("(each * word_weights.flatten()).sum().detach() / word_weights.sum()"),
-                       "the way back is cut"),
+                       "cuts the graph"),
     "IsNext without gradient": (
         [(PAIRS, PAIRS.replace("pair_labels)", "pair_labels, ignore_index=0)"))],
         "ignore_index=0 leaves out IsNext"),
@@ -135,6 +139,9 @@ WRONG = {
     "global generator": (
         drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02, a=-0.04, b=0.04)"),
         "does not come from generator"),
+    "one row repeated": (
+        drawn("torch.nn.init.trunc_normal_(torch.empty(shape[-1:]), std=0.02, a=-0.04, b=0.04, "
+              "generator=generator).expand(shape).clone()"), "is a draw of its own"),
     "seeded anew": (
         drawn("torch.nn.init.trunc_normal_(torch.empty(shape), std=0.02, a=-0.04, b=0.04, "
               "generator=torch.Generator().manual_seed(0))"), "seeded anew for each"),
@@ -144,6 +151,8 @@ WRONG = {
                 "norm, min=max_norm)\n        " + STEP)], "by its own norm"),
     "never clipped": ([(CLIP, "\n    factor = 1.0")], "nothing is clipped"),
     "always scaled": ([(CLIP, "\n    factor = max_norm / norm")], "scaled up to it"),
+    "0 / 0 where all gradients are 0": (
+        [(CLIP, "\n    factor = max_norm / norm * min(1.0, norm / max_norm)")], None),
     "norms added up": (
         [("norm = torch.sqrt(sum(g.square().sum() for g in gradients.values()))",
           "norm = sum(g.norm() for g in gradients.values())")], "the norms are added up"),
@@ -174,35 +183,60 @@ WRONG = {
         [(STEP, "weight -= learning_rate * (factor * gradients[name] + decay * weight)\n"
                 "        updated[name] = weight")], "changed its input in place"),
     # 6. mask_tokens
-    "specials selected": ([(SELECTED, SELECTED.replace(" & ~is_special", ""))],
+    "specials selected": ([(SELECTED, "selected = chosen < rate")],
                           "special tokens are candidates"),
     "padding selected": (
         [("torch.isin(input_ids, special_ids)", "torch.isin(input_ids, special_ids[1:])")],
         "special tokens are candidates: padding"),
     "special ids written in": (
-        [("torch.isin(input_ids, special_ids)", "(input_ids == 0) | ((input_ids >= 100) & "
-          "(input_ids <= 103))")], "special_ids is not used"),
+        [("~torch.isin(input_ids, special_ids)", "~((input_ids == 0) | ((input_ids >= 100) & "
+          "(input_ids <= 103)))")], "special_ids is not used"),
     "81/9/10": (
-        [(SHOWN, SHOWN.replace(" & (fate < 0.8)", "")),
-         (RANDOM, "\n    is_random = selected & (fate < 0.1)"),
-         (MASKED, "\n    kept = torch.rand(input_ids.shape, generator=generator) < 0.1\n"
-          "    shown = torch.where(is_random, ordinary_ids[place], shown)\n"
-          "    return torch.where(kept, input_ids, shown), labels")], "and unchanged wins"),
+        [(SHOWN, "\n    kept = torch.rand(input_ids.shape, generator=generator) < 0.1"
+          "\n    shown = torch.where(fate < 0.1, words, mask_id)"
+          "\n    shown = torch.where(kept, input_ids, shown)")], "and unchanged wins"),
     "81/10/9": (
         [(SHOWN, "\n    kept = torch.rand(input_ids.shape, generator=generator) < 0.1"
-          "\n    shown = torch.where(selected & ~kept, mask_id, input_ids)"),
-         (RANDOM, "\n    is_random = selected & (fate < 0.1)")], "and random wins"),
+          "\n    shown = torch.where(kept, input_ids, mask_id)"
+          "\n    shown = torch.where(fate < 0.1, words, shown)")], "and random wins"),
     "80/2/18": (
-        [(RANDOM, "\n    is_random = selected & (fate >= 0.8) & (torch.rand(input_ids.shape, "
-          "generator=generator) < 0.1)")], "10% of what is left"),
+        [(SHOWN, SHOWN.replace("fate < 0.9", "torch.rand(input_ids.shape, generator=generator) < "
+                               "0.1"))], "10% of what is left"),
     "random over [MASK]": (
-        [(RANDOM, "\n    is_random = selected & (torch.rand(input_ids.shape, "
-          "generator=generator) < 0.1)")], "random is drawn over [MASK]"),
-    "nothing unchanged": ([(RANDOM, "\n    is_random = selected & (fate >= 0.8)")],
+        [(SHOWN, "\n    shown = torch.where(fate < 0.8, mask_id, input_ids)"
+          "\n    over = torch.rand(input_ids.shape, generator=generator) < 0.1"
+          "\n    shown = torch.where(over, words, shown)")], "random is drawn over [MASK]"),
+    "nothing unchanged": ([(SHOWN, SHOWN.replace("fate < 0.9", "fate < 2"))],
                           "nothing is left unchanged"),
     "rate written in": ([(SELECTED, SELECTED.replace("rate", "0.15"))], "the rate argument"),
-    "places for ids": ([(MASKED, MASKED.replace("ordinary_ids[place]", "place"))],
-                       "a random word is not of ordinary_ids"),
+    "another default of rate": ([("rate: float = 0.15", "rate: float = 0.2")], None),
+    "places for ids": ([(DRAWN, DRAWN.replace("ordinary_ids[", "(", 1).replace(
+        "generator)]", "generator))"))], "places in ordinary_ids are taken for ids"),
+    "random among all ids": ([(DRAWN, "words = torch.randint(int(ordinary_ids.max()) + 1, "
+                                      "input_ids.shape, generator=generator)")],
+                             "special_ids are drawn as random words"),
+    "as many in each row": (
+        [(SELECTED, "chosen = chosen.masked_fill(torch.isin(input_ids, special_ids), 2)\n"
+          "    n = (chosen < 2).sum(1, keepdim=True)\n"
+          "    selected = chosen.argsort(1).argsort(1) < (rate * n).round()")],
+        "a fixed number of words is selected in each row"),
+    "as many [MASK]s in each row": (
+        [(SHOWN, "\n    place = fate.masked_fill(~selected, 2).argsort(1).argsort(1)"
+          "\n    fate = place / selected.sum(1, keepdim=True)" + SHOWN)],
+        "a fixed share of the selected"),
+    "one fate for a row": ([(SHOWN, "\n    fate = fate[:, :1].expand_as(input_ids)" + SHOWN)],
+                           None),
+    "fates in order": (
+        [(SHOWN, "\n    fate = (selected.flatten().cumsum(0) / selected.sum()).view_as(chosen)"
+          + SHOWN)], "the fates go by order"),
+    "fates by columns": (
+        [(SHOWN, "\n    fate = fate.sort(1).values" + SHOWN)], None),
+    "one random word for a row": (
+        [(SHOWN, "\n    words = words[:, :1].expand_as(input_ids)" + SHOWN)], None),
+    "last word never drawn": (
+        [(DRAWN, DRAWN.replace("len(ordinary_ids)", "len(ordinary_ids) - 1"))], "is never drawn"),
+    "first word never drawn": (
+        [(DRAWN, DRAWN.replace("randint(len(", "randint(1, len("))], "is never drawn"),
     # 7. batches
     "restarted order": (
         [(EPOCH, "\n        epoch, place = divmod(step - start, steps)")],
@@ -220,32 +254,33 @@ WRONG = {
     "an order for every step": (
         [(SEED, SEED.replace("+ epoch", "+ step"))], "an example is read twice"),
     "global generator of batches": (
-        [("order = torch.randperm(examples, generator=generator)\n        found",
-          "order = torch.randperm(examples)\n        found")], "read twice in an epoch"),
+        [(ORDER, ORDER.replace(", generator=generator", ""))], "read twice in an epoch"),
     "seed not used": ([(SEED, SEED.replace("1_000_003 * seed + ", ""))], "seed is not used"),
+    "seed + epoch": ([(SEED, SEED.replace("1_000_003 * ", ""))], "as in 1 * seed + epoch"),
+    "1000 * seed + epoch": ([(SEED, SEED.replace("1_000_003", "1000"))],
+                            "as in 1000 * seed + epoch"),
     "every example first": (
-        [("order = torch.randperm(examples, generator=generator)\n        found",
-          "order = torch.arange(examples)\n        found")],
+        [(ORDER, "order = torch.arange(examples).split(batch_size)")],
         "the order does not depend on the epoch"),
     # 8. collate
-    "mask dropped": ([(MASKS, "masks.append([1] * longest)")], "the mask is dropped"),
-    "mask by id 0": ([(MASKS, "masks.append([int(i != 0) for i in rows[-1]])")],
+    "mask dropped": ([(MASKS, "mask = [1] * longest")], "the mask is dropped"),
+    "mask by id 0": ([(MASKS, "mask = [int(i != 0) for i in first + second + [pad_id] * padding]")],
                      "the padding is found by id 0"),
-    "mask turned about": ([(MASKS, "masks.append([0] * (longest - padding) + [1] * padding)")],
+    "mask turned about": ([(MASKS, "mask = [0] * (longest - padding) + [1] * padding")],
                           "the mask is turned about"),
-    "truth values": ([('torch.tensor(masks)', "torch.tensor(masks).bool()")],
+    "truth values": ([('": attention_mask,', '": attention_mask.bool(),')],
                      "made of truth values"),
-    "segments dropped": ([(SEGMENT_IDS, "segments.append([0] * longest)")],
+    "segments dropped": ([(SEGMENT_IDS, "segments = [0] * longest")],
                          "the segment ids are dropped"),
     "segment 1 on padding": (
-        [(SEGMENT_IDS, "segments.append([0] * len(first) + [1] * (longest - len(first)))")],
+        [(SEGMENT_IDS, "segments = [0] * len(first) + [1] * (longest - len(first))")],
         "padding has segment 1"),
     "[SEP] of A in B": (
-        [(SEGMENT_IDS, "segments.append([0] * (len(first) - 1) + [1] * (len(second) + 1) "
-          "+ [0] * padding)")], "the [SEP] of A belongs to A"),
+        [(SEGMENT_IDS, "segments = [0] * (len(first) - 1) + [1] * (len(second) + 1) "
+          "+ [0] * padding")], "the [SEP] of A belongs to A"),
     "last [SEP] in A": (
-        [(SEGMENT_IDS, "segments.append([0] * len(first) + [1] * (len(second) - 1) "
-          "+ [0] * (padding + 1))")], "the last [SEP] belongs to B"),
+        [(SEGMENT_IDS, "segments = [0] * len(first) + [1] * (len(second) - 1) "
+          "+ [0] * (padding + 1)")], "the last [SEP] belongs to B"),
     "polarity of the labels": (
         [(LABELS, LABELS.replace("not ", ""))], "0 is IsNext, so int(is_next)"),
     "labels as truth values": (

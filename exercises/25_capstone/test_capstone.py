@@ -1,4 +1,5 @@
-"""The capstone: each function alone in a model that is otherwise the reference's, then all of them.
+"""The capstone: the checks of the earlier exercises, each function alone in a model that is
+otherwise the reference's, then all of them.
 
 Alone: a few training steps of three models, their losses, the gradients of the first, the weights
 after the last. A mistake is named by putting a function that makes it in the same place.
@@ -12,8 +13,12 @@ import pytest
 
 from autograder import checks
 from autograder.capstone import formed
-from autograder.capstone_mistakes import MISTAKES, attend
+from autograder.capstone_mistakes import MISTAKES
+from autograder.capstone_parts import attend, layer, layer_back
 from autograder.codec import Rng
+from autograder.points import checks_of, find
+from autograder.runner import load_test
+from autograder.student import Trace
 from bert_numpy.side_by_side import (
     FUNCTIONS,
     Recipe,
@@ -29,6 +34,83 @@ from bert_run.config import BertConfig
 from bert_run.parameters import parameter_shapes
 
 IGNORED = -100
+
+# --- What the earlier exercises ask for, by their own checks ---
+
+
+class StartAdam:
+    """`start_adam` of exercise 11, which the capstone does not ask for: the reference's."""
+
+    name = "start_adam"
+
+    def __call__(self, weights):
+        return {kind: {name: np.zeros_like(w) for name, w in weights.items()} for kind in "mv"}
+
+    def trace(self, weights, **_):
+        return Trace(self(weights), ((weights,), {}), [])
+
+
+class WithStartAdam:
+    """A student who has `start_adam` too."""
+
+    start_adam = StartAdam()
+
+    def __init__(self, student):
+        self.student = student
+
+    def __getattr__(self, name):
+        return getattr(self.student, name)
+
+
+tests_of = cache(load_test)
+
+
+def checks_that_fit(exercise):
+    """The checks of an earlier exercise that call nothing but what the capstone asks for."""
+    functions = {*FUNCTIONS, "start_adam"}
+    return [check for check in checks_of(exercise) if functions.issuperset(check.functions)]
+
+
+def passes(student, name):
+    exercise = find(name)
+    for check in checks_that_fit(exercise):
+        getattr(tests_of(exercise), check.id)(WithStartAdam(student))
+
+
+@pytest.mark.weight(3)
+def test_your_layer_norm_passes_the_checks_of_exercise_4(student):
+    passes(student, "04_layer_norm")
+
+
+@pytest.mark.weight(3)
+def test_your_gelu_passes_the_checks_of_exercise_5(student):
+    passes(student, "05_gelu")
+
+
+@pytest.mark.weight(3)
+def test_your_attention_passes_the_checks_of_exercise_6(student):
+    passes(student, "06_attention")
+
+
+@pytest.mark.weight(1)
+def test_your_lookup_backward_passes_the_checks_of_exercise_8(student):
+    passes(student, "08_embeddings")
+
+
+@pytest.mark.weight(3)
+def test_your_masked_cross_entropy_passes_the_checks_of_exercise_9(student):
+    passes(student, "09_masked_cross_entropy")
+
+
+@pytest.mark.weight(3)
+def test_your_mask_tokens_passes_the_checks_of_exercise_10(student):
+    passes(student, "10_mlm_masking")
+
+
+@pytest.mark.weight(3)
+def test_your_optimizer_passes_the_checks_of_exercise_11(student):
+    passes(student, "11_bert_adam")
+
 
 # --- One function alone ---
 
@@ -69,24 +151,25 @@ def weights_of(recipe):
 
 
 def examples(recipe, seq, step):
-    """Padding, words that come twice, label 0, slots that are not used."""
+    """Padding, words that come twice, label 0, slots that are not used or count in part."""
     rng = np.random.default_rng([5, step])
     size, slots = recipe.batch_size, 4
     lengths = rng.integers(seq // 2 + 1, seq + 1, size=(size, 1))
     is_token = np.arange(seq) < lengths
     ids = rng.integers(0, recipe.config.vocab_size, (size, seq))
     ids[:, 2] = ids[:, 1]
-    used = rng.random((size, slots)) < 0.6
-    used[:, 0] = True
+    weight = rng.choice([0.0, 0.0, 0.25, 1.0], (size, slots))
+    weight[:, 0] = 0.5 if size == 1 else 1.0
+    weight[:, 1:] *= size > 1  # of a single example only a half is asked for: less than 1 in all
     words = rng.integers(1, recipe.config.vocab_size, (size, slots))
     words[:, 0] = 0
     return {
         "input_ids": ids * is_token,
         "token_type_ids": (np.arange(seq) > seq // 3) & is_token,
         "attention_mask": is_token.astype(np.int64),
-        "masked_lm_positions": rng.integers(0, lengths, (size, slots)) * used,
+        "masked_lm_positions": rng.integers(0, lengths, (size, slots)) * (weight > 0),
         "masked_lm_ids": words,
-        "masked_lm_weights": used.astype(recipe.dtype),
+        "masked_lm_weights": weight.astype(recipe.dtype),
         "next_sentence_labels": rng.integers(0, 2, size),
     }
 
@@ -129,32 +212,26 @@ def gives(setting, name, wrong, tolerance):
     return lambda out: not checks.difference(out, few_steps(setting, {name: wrong}), "", tolerance)
 
 
-@pytest.mark.weight(2)
 def test_your_layer_norm_forward_alone(student):
     alone(student.layer_norm_forward)
 
 
-@pytest.mark.weight(2)
 def test_your_layer_norm_backward_alone(student):
     alone(student.layer_norm_backward)
 
 
-@pytest.mark.weight(2)
 def test_your_gelu_forward_alone(student):
     alone(student.gelu_forward)
 
 
-@pytest.mark.weight(2)
 def test_your_gelu_backward_alone(student):
     alone(student.gelu_backward)
 
 
-@pytest.mark.weight(2)
 def test_your_attention_forward_alone(student):
     alone(student.attention_forward)
 
 
-@pytest.mark.weight(2)
 def test_your_attention_backward_alone(student):
     alone(student.attention_backward)
 
@@ -169,79 +246,189 @@ def test_your_layer_backward_alone(student):
     alone(student.layer_backward)
 
 
-@pytest.mark.weight(2)
 def test_your_lookup_backward_alone(student):
     alone(student.lookup_backward)
 
 
-@pytest.mark.weight(2)
 def test_your_masked_cross_entropy_forward_alone(student):
     alone(student.masked_cross_entropy_forward)
 
 
-@pytest.mark.weight(2)
 def test_your_masked_cross_entropy_backward_alone(student):
     alone(student.masked_cross_entropy_backward)
 
 
-@pytest.mark.weight(2)
 def test_your_learning_rate_alone(student):
     alone(student.learning_rate)
 
 
-@pytest.mark.weight(2)
 def test_your_clip_gradients_alone(student):
     alone(student.clip_gradients)
 
 
-@pytest.mark.weight(2)
 def test_your_adam_step_alone(student):
     alone(student.adam_step)
 
+
+@pytest.mark.weight(2)
+def test_your_adam_step_decays_by_name_alone(student):
+    # The example of page 11, with the weight as a vector and as a matrix.
+    for shape in ((1,), (2, 3)):
+        for name, first in (("dense.weight", 1.681792), ("dense.bias", 1.683792),
+                            ("LayerNorm.weight", 1.683792), ("x.LayerNorm.bias", 1.683792),
+                            ("embeddings.weight", 1.681792)):  # fmt: skip
+            weights, gradients = {name: np.full(shape, 2.0)}, {name: np.full(shape, 0.5)}
+            out = student.adam_step(weights, gradients, StartAdam()(weights), learning_rate=0.1)
+            found = checks.parts(out, "the weights", "the state")[0]
+            checks.same(
+                found, {name: np.full(shape, first)}, tolerance=1e-6,
+                of=f"a weight of 2 and shape {shape} after a step",
+                mistakes={"the decay goes by the number of axes, not by the name": {
+                    name: np.full(shape, 1.681792 if len(shape) > 1 else 1.683792)}},
+            )  # fmt: skip
+
+
+# --- Masks: what no single token shows ---
 
 VOCAB, MASK, SPECIALS = 1000, 4, [0, 1, 2, 3, 4]
 
 
 @pytest.mark.weight(2)
-def test_your_mask_tokens_alone(student):
-    ids = np.random.default_rng(5).integers(5, VOCAB, (500, 204))
-    ids[:, 0], ids[:, 100], ids[:, 199], ids[:, 200:] = 2, 3, 3, 0
+def test_your_mask_tokens_draws_for_each_token_by_itself(student):
+    # A right answer fails less than once in ten million times: over 600 rows a variance is within
+    # 40% of what it should be.
+    ids, rate = np.random.default_rng(5).integers(5, VOCAB, (600, 120)), 0.2
     shown, labels = formed(student.mask_tokens)(
-        ids, Rng(7), mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS, rate=0.15
+        ids, Rng(7), mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS, rate=rate
     )
-    chosen, special = labels != IGNORED, np.isin(ids, SPECIALS)
-    checks.that(not (chosen & special).any(), "special tokens or padding have a label",
-                likely="special_ids are not left out")  # fmt: skip
-    checks.same(labels, np.where(chosen, ids, IGNORED), of="the labels", mistakes={
-        "the labels were taken after the tokens were replaced": np.where(chosen, shown, IGNORED),
-        })  # fmt: skip
+    chosen = labels != IGNORED
+    counts, masks = chosen.sum(1), (chosen & (shown == MASK)).sum(1)
+    spread = float(np.mean((counts - rate * 120) ** 2) / (120 * rate * (1 - rate)))
+    checks.that(0.6 < spread < 1.4, f"the numbers of tokens selected in the rows vary {spread:.2f} "
+                "times as much as if each token were drawn by itself",
+                likely="a fixed count of tokens in each row" if spread < 0.1 else "")  # fmt: skip
+    pairs = chosen[:, ::2] & chosen[:, 1::2]
+    checks.share(int(pairs.sum()), pairs.size, rate * rate,
+                 of="pairs of neighbors that are both selected")  # fmt: skip
+    spread = float(np.mean((masks - 0.8 * counts) ** 2) / (0.16 * counts.mean()))
+    checks.that(0.6 < spread < 1.4, f"the numbers of [MASK] in the rows vary {spread:.2f} times as "
+                "much as if each selected token were drawn by itself",
+                likely="what becomes of a token goes by its place or by its row, not by a draw for "
+                       "each token" if spread > 3 else "")  # fmt: skip
+    is_word = chosen & (shown != MASK) & (shown != ids)
+    words = [row[at] for row, at in zip(shown, is_word, strict=True)]
+    same = sum(int((row[1:] == row[:-1]).sum()) for row in words)
+    checks.that(same < 0.05 * is_word.sum(), f"{same} of {int(is_word.sum())} random words are the "
+                "word before in the same row", likely="one random word for a whole row: each token "
+                "needs a draw of its own")  # fmt: skip
+
+
+# --- Layers: any input ---
+
+SIZES = [(2, 3, 6, 2, 5), (1, 1, 4, 4, 7), (3, 5, 8, 1, 3), (2, 4, 6, 3, 6), (4, 2, 4, 2, 4)]
+DEFAULTS = {"eps": 1e-12, "approximation": "none"}
+RIGHT = {"layer_forward": layer, "layer_backward": layer_back}
+
+
+def layer_case(batch, seq, hidden, heads, wide, *, scale=1.0, dtype=np.float64):
+    """x, a mask with padding anywhere, weights, and the number of heads. Where `scale` is tiny, so
+    is all that enters the first norm."""
+    rng = np.random.default_rng([9, batch, seq, hidden])
+    config = small(1, hidden, heads, wide, 9)
+    own = {n.removeprefix("bert.encoder.layer.0."): rng.normal(size=s)
+           for n, s in parameter_shapes(config).items() if "layer.0." in n}  # fmt: skip
+    for name in own:
+        if name.startswith("attention") and name.endswith(".bias") and "LayerNorm" not in name:
+            own[name] *= scale
+    mask = rng.integers(0, 2, (batch, seq))
+    mask[:, -1] = 1
+    x = (scale * rng.normal(size=(batch, seq, hidden))).astype(dtype)
+    return x, mask, {n: w.astype(dtype) for n, w in own.items()}, heads
+
+
+def same_layer(function, *given, of, heads, tokens=None, tolerance=1e-9, **how):
+    """Call a function of a layer directly; `tokens` are the places that count, all without it."""
+    name = function.name
+
+    def place(out):
+        return out if tokens is None else out[tokens]
+
+    def told(function):
+        return place(function(*given, heads=heads, **{**DEFAULTS, **how}))
+
     checks.same(
-        np.where(chosen, ids, shown),
-        ids,
-        of="the tokens without a label",
-        mistakes={
-            "tokens are replaced by another draw than the one that labels them": lambda out: True
-        },
-    )
-    checks.share(int(chosen.sum()), int((~special).sum()), 0.15, of="the share that is selected",
-                 mistakes={"only what becomes [MASK] has a label": 0.12,
-                           "what stays as it is has no label": 0.135})  # fmt: skip
-    masked, kept = chosen & (shown == MASK), chosen & (shown == ids)
-    total, counts = int(chosen.sum()), (int(masked.sum()), int(kept.sum()))
-    named = {"every selected token becomes [MASK]": (1.0, 0.0), "nothing is kept": (0.8, 0.0),
-             "nothing is random": (0.8, 0.2), "random is drawn over [MASK]": (0.72, 0.18),
-             "random and kept are drawn independently": (0.8, 0.18)}  # fmt: skip
-    likely = min(named, key=lambda n: abs(counts[0] / total - named[n][0])
-                 + abs(counts[1] / total - named[n][1]))  # fmt: skip
-    for i, (what, share) in enumerate((("[MASK]", 0.8), ("kept", 0.1))):
-        checks.share(counts[i], total, share, of=f"of the selected, those that are {what}",
-                     mistakes={likely: named[likely][i]})  # fmt: skip
-    words = shown[chosen & ~masked & ~kept]
-    checks.that(not np.isin(words, SPECIALS).any(), "a random word is a special token",
-                likely="random words are drawn from all ids")  # fmt: skip
-    checks.share(int((words >= 0.9 * VOCAB).sum()), len(words), 100 / (VOCAB - 5),
-                 of="the share of random words in the last tenth of the vocabulary",
-                 mistakes={"the end of the vocabulary is never drawn": 0.0})  # fmt: skip
+        place(formed(function)(*given, heads=heads, **how)), told(RIGHT[name]), of=of,
+        mistakes={called: lambda out, wrong=wrong: not checks.difference(
+            out, told(wrong), "", tolerance) for called, wrong in MISTAKES[name].items()},
+        tolerance=tolerance,
+    )  # fmt: skip
+
+
+SETTINGS_OF_A_LAYER = ({}, {"eps": 0.1}, {"approximation": "tanh"},
+                       {"eps": 1e-3, "approximation": "tanh"})  # fmt: skip
+
+
+def example():
+    """The layer of the page."""
+    config = small(1, 4, 2, 3, 9)
+    own = {n.removeprefix("bert.encoder.layer.0."): 0.1 * np.ones(s) + 0.4 * np.eye(*s)
+           if len(s) > 1 else np.ones(s) * n.endswith("LayerNorm.weight")
+           for n, s in parameter_shapes(config).items() if "layer.0." in n}  # fmt: skip
+    return np.array([[[1.0, 2, 3, 4], [2, 0, 1, 0]]]), own
+
+
+@pytest.mark.weight(3)
+def test_your_layer_forward_on_any_input(student):
+    x, own = example()
+    for mask, right in ([1, 1], [[-1.3360, -0.4797, 0.4975, 1.3182],
+                                 [1.4290, -1.1414, 0.4101, -0.6978]]), (
+                       [1, 0], [[-1.3518, -0.4512, 0.4870, 1.3160],
+                                [1.4150, -1.1563, 0.4306, -0.6893]]):  # fmt: skip
+        out = formed(student.layer_forward)(x, np.array([mask]), own, heads=2)
+        checks.same(out, np.array([right]), of=f"the example of the page, mask {mask}",
+                    tolerance=1e-4)  # fmt: skip
+    for sizes in SIZES:
+        for scale in (1.0, 1e-6):
+            x, mask, own, heads = layer_case(*sizes, scale=scale)
+            for how in SETTINGS_OF_A_LAYER:
+                for given in (mask, np.ones_like(mask)):
+                    same_layer(student.layer_forward, x, given, own, heads=heads, **how,
+                               of=f"the layer, for numbers near {scale:g}, {how or 'defaults'}",
+                               tolerance=1e-6 if scale < 1 else 1e-9)  # fmt: skip
+    x, mask, own, heads = layer_case(3, 5, 8, 2, 3)
+    loud = np.where(mask[:, :, None] == 0, 1e5 * x, x)
+    same_layer(student.layer_forward, loud, mask, own, heads=heads, tokens=mask == 1,
+               of="the tokens of a layer whose padding holds large numbers")  # fmt: skip
+    mask[1] = 0
+    same_layer(student.layer_forward, x, mask, own, heads=heads, tokens=mask == 1,
+               of="the tokens of a layer where one example is all padding")  # fmt: skip
+    out = student.layer_forward(x, mask, own, heads=heads)
+    checks.that(bool(np.isfinite(out).all()), "an example that is all padding is not finite")
+    wide = np.repeat(x, 2, axis=2)
+    same_layer(student.layer_forward, wide[:, :, ::2], mask[:, ::1], own, heads=heads,
+               tokens=mask == 1, of="the layer for an array with gaps in memory")  # fmt: skip
+
+
+@pytest.mark.weight(3)
+def test_your_layer_backward_on_any_input(student):
+    x, own = example()
+    dout = np.zeros_like(x)
+    dout[0, 0, 0] = 1
+    dx, found = formed(student.layer_backward)(dout, x, np.array([[1, 1]]), own, heads=2)
+    checks.same(dx, np.array([[[0.2594, -0.3798, -0.0795, 0.1624],
+                               [0.0124, 0.0052, 0.0028, 0.0028]]]),
+                of="dx of the example of the page", tolerance=1e-4)  # fmt: skip
+    checks.same(found["attention.self.value.bias"], np.array([0.0947, -0.1265, -0.0258, 0.0576]),
+                of="a gradient of the example of the page", tolerance=1e-4)  # fmt: skip
+    for sizes in SIZES:
+        for scale in (1.0, 1e-6):
+            x, mask, own, heads = layer_case(*sizes, scale=scale)
+            dout = np.random.default_rng(10).normal(size=x.shape)
+            for how in SETTINGS_OF_A_LAYER:
+                for given in (mask, np.ones_like(mask)):
+                    same_layer(student.layer_backward, dout, x, given, own, heads=heads, **how,
+                               of=f"the gradients, for numbers near {scale:g}, {how or 'defaults'}",
+                               tolerance=1e-6 if scale < 1 else 1e-9)  # fmt: skip
 
 
 # --- All together ---

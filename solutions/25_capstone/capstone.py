@@ -52,9 +52,7 @@ def layer_backward(
     kept = run(x, attention_mask, weights, heads, eps, approximation)
     grads = {}
     # From here on the lines of `run`, the last one first.
-    scale = weights["output.LayerNorm.weight"]
-    dsum, *found = layer_norm_backward(dout, kept["second sum"], scale, eps)
-    grads["output.LayerNorm.weight"], grads["output.LayerNorm.bias"] = found
+    dsum = norm_backward(dout, kept["second sum"], weights, "output.LayerNorm", eps, grads)
     dwide = linear_backward(dsum, kept["wide"], weights, "output.dense", grads)
     dwide = gelu_backward(dwide, kept["before gelu"], approximation)
     # A sum hands its gradient to both of its parts: `middle` gets it through the feed-forward part
@@ -62,16 +60,16 @@ def layer_backward(
     # which the gradient reaches the lowest layers at all.
     dmiddle = dsum + linear_backward(dwide, kept["middle"], weights, "intermediate.dense", grads)
 
-    scale = weights["attention.output.LayerNorm.weight"]
-    dsum, *found = layer_norm_backward(dmiddle, kept["first sum"], scale, eps)
-    grads["attention.output.LayerNorm.weight"], grads["attention.output.LayerNorm.bias"] = found
+    name = "attention.output.LayerNorm"
+    dsum = norm_backward(dmiddle, kept["first sum"], weights, name, eps, grads)
     dcontext = linear_backward(dsum, kept["context"], weights, "attention.output.dense", grads)
     # Merging only moves numbers about, so its backward is splitting, and the other way about.
     dprojected = attention_backward(split(dcontext, heads), *kept["projected"], kept["shares"])
     # x was used four times: as query, key, value and residual. Its gradient is a sum of four.
-    dx = dsum
-    for role, d in zip(ROLES, dprojected, strict=True):
-        dx = dx + linear_backward(merge(d), x, weights, f"attention.self.{role}", grads)
+    dx = dsum + sum(
+        linear_backward(merge(dprojected[i]), x, weights, f"attention.self.{role}", grads)
+        for i, role in enumerate(ROLES)
+    )
     return dx, grads
     # end solution
 
@@ -102,13 +100,21 @@ def normed(x, weights, name, eps):
     return layer_norm_forward(x, weights[f"{name}.weight"], weights[f"{name}.bias"], eps)
 
 
+def norm_backward(dout, x, weights, name, eps, grads):
+    """The gradient for x; those of weight and bias go into `grads`."""
+    dx, grads[f"{name}.weight"], grads[f"{name}.bias"] = layer_norm_backward(
+        dout, x, weights[f"{name}.weight"], eps
+    )
+    return dx
+
+
 def linear(x, weights, name):
     return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]  # the rows are the outputs
 
 
 def linear_backward(dout, x, weights, name, grads):
     """The gradient for x; those of weight and bias go into `grads`."""
-    rows, drows = x.reshape(-1, x.shape[-1]), dout.reshape(-1, dout.shape[-1])
+    rows, drows = np.concatenate(x), np.concatenate(dout)  # (batch · seq, …)
     # (out, in), as the weight is: every vector of the batch adds dout ⊗ x. The transpose fits as
     # well where a matrix is square, and is wrong there.
     grads[f"{name}.weight"] = drows.T @ rows

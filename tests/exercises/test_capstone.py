@@ -8,7 +8,8 @@ import pytest
 
 from autograder.capstone import FORMS
 from autograder.capstone_mistakes import MISTAKES
-from autograder.points import find
+from autograder.checks import CheckFailed
+from autograder.points import checks_of, find
 from autograder.runner import PASSED, grade, load_test
 
 CAPSTONE = find("25_capstone")
@@ -51,6 +52,31 @@ def test_every_function_has_a_form_and_mistakes_that_a_few_steps_show(course):
     for name, mistakes in MISTAKES.items():
         unseen = [called for called, wrong in mistakes.items() if course.agrees(name, wrong)]
         assert not unseen, f"{name}: {unseen}"
+
+
+def test_the_checks_of_the_earlier_exercises_are_asked_for_every_function(course):
+    asked = set()
+    for name in EARLIER:
+        fit, every = course.checks_that_fit(find(name)), checks_of(find(name))
+        asked |= {function for check in fit for function in check.functions}
+        assert fit == list(every) or name == "08_embeddings", f"{name}: a check does not fit"
+    assert asked - {"start_adam"} == set(course.FUNCTIONS) - {"layer_forward", "layer_backward"}
+
+
+def test_a_check_of_an_earlier_exercise_fails_the_capstone(course):
+    class Student:
+        def lookup_backward(self, dout, ids, entries):
+            return 0 * right(dout, ids, entries)
+
+    right = course.MISTAKES["lookup_backward"]["dtable[ids] += dout keeps one gradient of a word "
+                                               "that comes twice"]  # fmt: skip
+    with pytest.raises(CheckFailed, match="numbers differ"):
+        course.passes(Student(), "08_embeddings")
+
+
+def test_what_the_layer_is_compared_with_is_what_the_chapter_computes(course):
+    for name, function in course.RIGHT.items():
+        assert course.agrees(name, function), name
 
 
 def test_within_the_block_alone_the_model_calls_other_functions(course):

@@ -20,7 +20,7 @@ def _one(x, mask, w, heads, eps, approximation):
     for head in range(heads):
         part = slice(head * size, (head + 1) * size)
         scores = q[:, part] @ k[:, part].T / math.sqrt(size)
-        scores[:, mask == 0] = -np.inf
+        scores[:, mask == 0] = np.finfo(scores.dtype).min  # -inf would make NaN of all padding
         e = np.exp(scores - scores.max(-1, keepdims=True))
         shares.append(e / e.sum(-1, keepdims=True))
         context[:, part] = shares[-1] @ v[:, part]
@@ -83,7 +83,8 @@ def masked_cross_entropy_forward(logits, labels, weights):
     if not weights.any():
         return 0.0
     total = 0.0
-    for scores, label, weight in zip(logits, labels, weights, strict=True):
+    rows = logits.reshape(-1, logits.shape[-1])
+    for scores, label, weight in zip(rows, labels.flat, weights.flat, strict=True):
         largest = float(scores.max())
         spread = math.log(float(np.exp(scores - largest).sum()))
         total += float(weight) * (spread + largest - float(scores[label]))

@@ -1,5 +1,5 @@
 """Other formulas for the same: variance by the mean of squares taken twice, GELU by a sigmoid, the
-optimiser with a count beside its moments, masks with a fixed number in each row."""
+optimiser with a count beside its moments, masks by a count that is drawn for each row."""
 
 import math
 
@@ -44,8 +44,9 @@ def gelu_backward(dout, x, approximation="none"):
 
 def masked_cross_entropy_backward(dloss, logits, labels, weights):
     out = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
-    out[np.arange(len(labels)), labels] -= 1
-    out *= (dloss * weights / max(weights.sum(), 1e-30)).astype(out.dtype)[:, None]
+    for slot in np.ndindex(labels.shape):
+        out[(*slot, labels[slot])] -= 1
+    out *= (dloss * weights / max(weights.sum(), 1e-30)).astype(out.dtype)[..., None]
     return out
 
 
@@ -54,7 +55,7 @@ def mask_tokens(input_ids, rng, *, mask_id, vocab_size, special_ids, rate=0.15):
     ordinary = np.array([i for i in range(vocab_size) if i not in set(special_ids)])
     for row, ids in enumerate(input_ids):
         places = np.flatnonzero(~np.isin(ids, special_ids))
-        count = math.floor(rate * len(places) + rng.random())  # rounded so that the mean stays
+        count = rng.binomial(len(places), rate)  # as many as coins for each would select
         for place in rng.permutation(places)[:count]:
             labels[row, place], fate = ids[place], rng.integers(10)
             if fate < 8:

@@ -11,7 +11,7 @@ SPLIT = "return x.reshape(batch, seq, heads, hidden // heads).transpose(0, 2, 1,
 DMIDDLE = (
     'dmiddle = dsum + linear_backward(dwide, kept["middle"], weights, "intermediate.dense", grads)'
 )
-DX = "    dx = dsum\n"
+DX = "dx = dsum + sum("
 DGELU = '    dwide = gelu_backward(dwide, kept["before gelu"], approximation)\n'
 DWEIGHT = 'grads[f"{name}.weight"] = drows.T @ rows'
 DBIAS = 'grads[f"{name}.bias"] = drows.sum(axis=0)'
@@ -26,7 +26,7 @@ LOSS = "return float((surprise * weights).sum() / total) if total > 0 else 0.0"
 SELECTED = "selected = ~np.isin(input_ids, special_ids) & (rng.random(input_ids.shape) < rate)"
 CLIPPED = "return {name: g * scale for name, g in gradients.items()}, norm"
 DECAYED = 'if not name.endswith("bias") and "LayerNorm" not in name:'
-UNSEEN = "special tokens or padding have a label"
+UNSEEN = "special_ids are not left out"
 
 WRONG = {
     "no residuals": (
@@ -65,12 +65,13 @@ WRONG = {
     "always erf": (
         [(CALL, CALL.replace("approximation", '"none"'))], "approximation is not used"),
     "no first residual on the way back": (
-        [(DX, "    dx = 0 * dsum\n")], "around the attention is missing on the way back"),
+        [(DX, "dx = sum(")], "around the attention is missing on the way back"),
     "no second residual on the way back": (
         [(DMIDDLE, DMIDDLE.replace("dsum + ", ""))],
         "around the feed-forward part is missing on the way back"),
     "x from the value alone": (
-        [("dx = dx + linear_backward(", 'dx = dx + (role == "value") * linear_backward(')],
+        [("linear_backward(merge(dprojected[i])",
+          '(role == "value") * linear_backward(merge(dprojected[i])')],
         "no gradient from query and key"),
     "weight gradients transposed": (
         [(DWEIGHT, f"grad = drows.T @ rows\n    {DWEIGHT.split(' = ')[0]} = "
@@ -126,4 +127,99 @@ WRONG = {
           'm[name] = state["m"][name]\n        m[name] *= beta1\n'
           '        m[name] += (1 - beta1) * g')],
         "changed its input in place"),
+    "rate written in": (
+        [(SELECTED, SELECTED.replace("< rate", "< 0.15"))], "it is always 0.15"),
+    "weight_decay written in": (
+        [("update = update + weight_decay * w", "update = update + 0.01 * w")],
+        "weight_decay is not used: 0.01 is written in"),
+    "eps written in": (
+        [("(np.sqrt(v[name]) + eps)", "(np.sqrt(v[name]) + 1e-6)")],
+        "eps is not used: 1e-06 is written in"),
+    "beta1 written in": (
+        [('m[name] = beta1 * state["m"][name] + (1 - beta1) * g',
+          'm[name] = 0.9 * state["m"][name] + 0.1 * g')], "beta1 is not used: 0.9 is written in"),
+    "decay by axes": ([(DECAYED, "if w.ndim >= 2:")], "goes by the number of axes"),
+    "weights as a mask": (
+        [("total = weights.sum()\n    return float(",
+          "weights = (weights > 0).astype(weights.dtype)\n    total = weights.sum()\n    "
+          "return float(")], "weights are only asked whether they are 0"),
+    "at least one": (
+        [(LOSS, "return float((surprise * weights).sum() / max(total, 1.0))")],
+        "the sum of the weights is never less than 1"),
+    "at least one on the way back": (
+        [("scale = weights * (dloss / total) if total > 0 else np.zeros_like(weights)",
+          "scale = weights * (dloss / max(total, 1.0))")],
+        "the sum of the weights is never less than 1"),
+    "NaN without weights": (
+        [(LOSS, "return float((surprise * weights).sum() / total)")], "0 / 0: without weights"),
+    "exp overflows": (
+        [("surprise = np.log(np.exp(shifted).sum(axis=-1)) - right",
+          "surprise = np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis("
+          "logits, labels[..., None], axis=-1)[..., 0]")], "exp overflows"),
+    "exp overflows in attention": (
+        [("shares = np.exp(scores - scores.max(axis=-1, keepdims=True))",
+          "shares = np.exp(scores)")],
+        "exp overflows"),
+    "10,000 off padding": (
+        [("scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)",
+          "scores = scores - 1e4 * (1 - attention_mask[:, None, None, :]).astype(scores.dtype)")],
+        "10,000 is not enough"),
+    "naive variance": (
+        [(VARIANCE, "variance = (x * x).mean(-1, keepdims=True) - x.mean(-1, keepdims=True) ** 2")],
+        "loses its digits"),
+    "a fixed count of masks": (
+        [("    return shown.astype(", "    rows = [rng.permutation(np.flatnonzero(~np.isin(row, "
+          "special_ids))) for row in input_ids]\n    selected = np.zeros_like(selected)\n"
+          "    for i, places in enumerate(rows):\n"
+          "        selected[i, places[: round(rate * len(places))]] = True\n"
+          "    shown = np.where(selected & (fate < 0.8), mask_id, input_ids)\n"
+          "    shown = np.where(selected & (fate >= 0.8) & (fate < 0.9), word, shown)\n"
+          "    return shown.astype(")], "a fixed count of tokens in each row"),
+    "fates in order": (
+        [("fate = rng.random(input_ids.shape)  #", "fate = (np.cumsum(selected).reshape("
+          "selected.shape) - 0.5) / max(1, selected.sum())  #")],
+        "goes by its place or by its row"),
+    "one fate for a row": (
+        [("fate = rng.random(input_ids.shape)  #",
+          "fate = rng.random((len(input_ids), 1)) + 0 * input_ids  #")],
+        "goes by its place or by its row"),
+    "one random word for a row": (
+        [("size=input_ids.shape)\n    shown",
+          "size=(len(input_ids), 1)) + 0 * input_ids\n    shown")],
+        "one random word for a whole row"),
+    "neighbors selected together": (
+        [(SELECTED, SELECTED.replace("rng.random(input_ids.shape)",
+                                     "np.repeat(rng.random(input_ids.shape), 2, axis=1)"
+                                     "[:, : input_ids.shape[1]]"))], None),
+    "eps of the first norm alone": (
+        [(OUT, OUT.replace("eps)", "1e-12)"))], "eps is used in one of the two norms alone"),
+    "eps of the second norm alone": (
+        [(MIDDLE, MIDDLE.replace("eps)", "1e-12)"))], "eps is used in one of the two norms alone"),
+    "10,000 off padding in a layer of its own": (
+        [("context, shares = attention_forward(*projected, attention_mask)",
+          "q, k, v = projected\n    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])\n"
+          "    scores = scores - 1e4 * (1 - attention_mask[:, None, None, :]).astype(x.dtype)\n"
+          "    shares = np.exp(scores - scores.max(-1, keepdims=True))\n"
+          "    shares = shares / shares.sum(-1, keepdims=True)\n    context = shares @ v")],
+        "10,000 off the scores of padding is not enough"),
+    "what is kept from the last forward": (
+        [("    kept = run(x, attention_mask, weights, heads, eps, approximation)\n",
+          "    kept = LAST.get('kept') or run(x, attention_mask, weights, heads, eps, "
+          "approximation)\n"),
+         ('ROLES = ("query", "key", "value")', 'LAST = {}\nROLES = ("query", "key", "value")'),
+         (CALL, "LAST['kept'] = run(x, attention_mask, weights, heads, eps, approximation)\n"
+                "    return LAST['kept']['out']")], None),
+    "eps of the layer by default": (
+        [("x: States, attention_mask: Mask, weights: Arrays, *, heads: int, eps: float = 1e-12,\n"
+          "    approximation: str = \"none\",\n) -> States:",
+          "x: States, attention_mask: Mask, weights: Arrays, *, heads: int, eps: float = 1e-5,\n"
+          "    approximation: str = \"none\",\n) -> States:")], None),
+    "tanh by default": (
+        [("eps: float = 1e-12,\n    approximation: str = \"none\",\n) -> States:",
+          "eps: float = 1e-12,\n    approximation: str = \"tanh\",\n) -> States:")], None),
+    "the mean of the gradients of both ways": (
+        [(DMIDDLE, DMIDDLE.replace("dsum + ", "0.5 * dsum + 0.5 * "))], None),
+    "no gradient for the query's bias": (
+        [("    return dx, grads\n", "    grads['attention.self.query.bias'] *= 0\n"
+          "    return dx, grads\n")], None),
 }  # fmt: skip

@@ -18,7 +18,6 @@ from bert_run.records import shown
 from bert_run.weights import load_weights, missing_heads, weight_files
 
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
-MOST_LAYERS = 1_000  # a config.json from elsewhere may say anything
 EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
 
 
@@ -61,10 +60,6 @@ def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") 
 def read_model(folder: Path, *, decoders: bool = False) -> tuple[BertConfig, Weights]:
     """The config and the weights of a BERT folder, checked against each other."""
     config = BertConfig.load(folder, decoders=decoders)
-    if config.num_hidden_layers > MOST_LAYERS:
-        raise UserError(
-            f"{folder}: config.json says {config.num_hidden_layers} layers: no BERT is as deep"
-        )
     for path in weight_files(folder):
         if not os.access(path, os.R_OK):  # the library would say that there is no such file
             raise UserError(f"{path} cannot be read: check its permissions")

@@ -530,8 +530,9 @@ BAD = {
         "is damaged"),
     "another model": (lambda f: edit_config(f, model_type="gpt2"), "holds a 'gpt2' checkpoint"),
     "a decoder": (lambda f: edit_config(f, is_decoder=True), "only BERT encoders"),
-    "absurd depth": (lambda f: edit_config(f, num_hidden_layers=10**9), "no BERT is as deep"),
-    "absurd width": (lambda f: edit_config(f, hidden_size=10**9), "has shape"),
+    "absurd depth": (lambda f: edit_config(f, num_hidden_layers=10**9), "num_hidden_layers is 10"),
+    "absurd width": (lambda f: edit_config(f, hidden_size=10**9), "hidden_size is 10"),
+    "another width": (lambda f: edit_config(f, hidden_size=96), "has shape"),
     "an index that leads away": (
         lambda folder: ((folder / FILE).rename(folder.parent / FILE), (
             folder / "model.safetensors.index.json").write_text(

@@ -82,19 +82,11 @@ def csv_row(format: str, asked: Asked, prediction: Any) -> dict[str, Any]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
     given = dict(asked.row)
     if not given and prediction is not None:
-        given = given_texts(asked)
+        given = asked.given
     answer = dict(zip(ANSWERS[format], cells(format, asked, prediction), strict=True))
     row: dict[str, Any] = {} if asked.line is None else {free("line", given): asked.line}
     row |= {name: as_cell(value) for name, value in given.items()}
     return row | {free(name, given): as_cell(value) for name, value in answer.items()}
-
-
-def given_texts(asked: Asked) -> dict[str, Any]:
-    """The columns of an example that was no row of a table."""
-    example = asked.example
-    names = [name for name in ("id", "text", "pair", "question", "context")
-             if getattr(example, name, None) is not None]  # fmt: skip
-    return {name: getattr(example, name) for name in names} or {"text": asked.text}
 
 
 def free(name: str, taken: Mapping[str, Any]) -> str:

@@ -36,6 +36,13 @@ class Asked:
     read: tuple[str, ...] = ()  # those of them that the example was made of
 
     @property
+    def given(self) -> dict[str, str]:
+        """The texts of the example, by the names that an answer has for them."""
+        names = [name for name in ("id", "text", "pair", "question", "context")
+                 if getattr(self.example, name, None) is not None]  # fmt: skip
+        return {name: getattr(self.example, name) for name in names} or {"text": self.text}
+
+    @property
     def others(self) -> dict[str, Any]:
         """The columns that were passed over."""
         return {name: value for name, value in self.row.items() if name not in self.read}

@@ -51,8 +51,7 @@ def shown_as_json(kind: Kind, asked: Asked, prediction: Any) -> dict[str, Any]:
     line = {} if asked.line is None else {"line": asked.line}
     row = {"row": asked.others} if asked.others else {}
     if prediction is None:
-        read = {name: asked.row[name] for name in asked.read if name in asked.row}
-        return {**line, **(read or {"text": asked.text}), "empty": True, **row}
+        return {**line, **asked.given, "empty": True, **row}
     shown = kind.shown(asked.example, prediction)
     if asked.places:
         shown = {"text": asked.text, **shown, "places": [list(place) for place in asked.places]}

@@ -140,7 +140,9 @@ def test_a_line_without_text_has_an_empty_answer_in_every_format(format, call):
     line = lines.get(format, "Anna came. She left.")
     found = answers(call("--json", stdin=f"{line}\n\n{line}\n".encode(), format=format))
     assert [each["line"] for each in found] == [1, 2, 3]
-    assert found[1] == {"line": 2, "text": "", "empty": True}
+    assert (found[1].pop("line"), found[1].pop("empty")) == (2, True)
+    assert found[1].keys() <= {"text", "id", "question", "context"}
+    assert set(found[1].values()) == {""}
     assert "empty" not in found[2] and len(found[2]) > 2
 
 
@@ -181,6 +183,8 @@ def test_a_table_with_other_names_is_read_from_standard_input_by_its_columns(cal
     table = b"comment,stars\nanna came,5\n"
     found = answers(call("--json", "--columns", "comment", stdin=table))
     assert [each["text"] for each in found] == ["anna came"] and found[0]["row"] == {"stars": "5"}
+    (empty,) = answers(call("--json", "--columns", "comment", stdin=b"comment,stars\n,5\n"))
+    assert empty == {"line": 2, "text": "", "empty": True, "row": {"stars": "5"}}
     found = answers(call("--json", "--columns", "1", stdin=b"anna came,5\n"))
     assert [each["text"] for each in found] == ["anna came"]
     assert "its columns are" in call.error("--columns", "body", stdin=table)

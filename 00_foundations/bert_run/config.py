@@ -93,7 +93,6 @@ class BertConfig:
         path = Path(folder) / "config.json"
         if not path.exists():
             raise UserError(f"{folder} holds no config.json: it is not a checkpoint folder")
-        types = {field.name: field.type for field in fields(cls)}
         content = read_record(path, way_out="copy the checkpoint again")
         model_type = content.get("model_type", "bert")
         if model_type != "bert":
@@ -107,9 +106,13 @@ class BertConfig:
                 f"{folder} uses {shown(positions)} positions: only BERT's own absolute positions "
                 "can be opened"
             )
-        if problem := wrong_field(content, {}, types):
+        names = [field.name for field in fields(cls)]  # numbers are checked when it is made
+        if problem := wrong_field(content, {}, {"hidden_act": str, "is_decoder": bool}):
             raise UserError(f"{path}: {problem}: it is not the config of a BERT model")
-        return cls(**{name: value for name, value in content.items() if name in types})
+        try:
+            return cls(**{name: value for name, value in content.items() if name in names})
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
 
 
 def preset(layers: int, hidden: int) -> BertConfig:

@@ -17,6 +17,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hi
 from tyro.constructors import PrimitiveConstructorSpec
 
 from bert_run.errors import UserError
+from bert_run.records import shown
 
 
 class Range(PrimitiveConstructorSpec):
@@ -132,12 +133,6 @@ def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> No
 def check_fields(settings: Any) -> None:
     """The same for a dataclass whose fields are no options, a config.json's say."""
     check_numbers(settings, called=str)
-
-
-def shown(value: Any) -> str:
-    """A value in a message, shortened if it is endless."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 @cache

@@ -13,7 +13,7 @@ from bert_run.errors import UserError
 
 NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
          bool: "true or false"}  # fmt: skip
-LONGEST_SHOWN = 200  # characters of a value in a message
+LONGEST_SHOWN = 60  # characters of a value in a message
 
 
 def read_record(

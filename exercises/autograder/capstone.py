@@ -18,7 +18,8 @@ from autograder import checks
 from autograder.codec import Rng
 from autograder.points import find
 from autograder.runner import load_test
-from autograder.student import LocalTransport, Student, StudentError
+from autograder.student import Student, StudentError
+from autograder.transports import LocalTransport
 from autograder.worker import load
 from bert_run.errors import UserError
 from bert_run.metrics import MetricsLog, Record

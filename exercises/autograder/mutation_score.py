@@ -20,7 +20,8 @@ from autograder.bank import BANK, chosen_exercises, publish_table, table
 from autograder.mutation import Mutant, mutants
 from autograder.points import Check, Exercise, checks_of
 from autograder.runner import PASSED, judge, load_test, run
-from autograder.student import LocalTransport, Student
+from autograder.student import Student
+from autograder.transports import LocalTransport
 from bert_run.errors import UserError
 from bert_run.progress import progress_bar
 

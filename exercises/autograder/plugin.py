@@ -20,11 +20,11 @@ from autograder.report import (
     write_report,
 )
 from autograder.runner import PASSED, TO_DO, Outcome, judge, obstacle, run
-from autograder.student import (
+from autograder.student import Student
+from autograder.transports import (
     ChildTransport,
     ForkTransport,
     LocalTransport,
-    Student,
     Transport,
     can_fork,
     child_command,

@@ -22,15 +22,8 @@ import numpy as np
 from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.points import Check, Exercise, checks_of
-from autograder.student import (
-    CallLog,
-    ChildTransport,
-    LocalTransport,
-    Student,
-    StudentError,
-    Transport,
-    child_command,
-)
+from autograder.student import CallLog, Student, StudentError
+from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}

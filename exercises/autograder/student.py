@@ -1,29 +1,17 @@
 """The student's functions, as a test calls them.
 
 `student.softmax_forward(x, axis=1)` sends `x` and `axis` to the student's code and gives back what
-it returned. Whether that code runs in this process (a debugger works) or alone in another one, the
-same bytes are sent and read: see `codec.py`.
+it returned. Where that code runs is a matter of the transport: see `transports.py`.
 """
 
-import contextlib
-import io
-import os
-import pdb
-import signal
-import subprocess
-import sys
-import threading
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from autograder.codec import BadMessage, Rng, TorchRng, is_tensor, pack, unpack
-from autograder.worker import Worker, describe, read_message, write_message
-
-CALL_SECONDS = 60.0  # the longest that one call of another process may take
+from autograder.codec import BadMessage, Rng, TorchRng, is_tensor
+from autograder.transports import LocalError, StudentError, Transport
 
 # What an error of Python's, NumPy's or torch's most often means.
 LIKELY = {
@@ -38,15 +26,6 @@ LIKELY = {
 }
 
 
-class StudentError(Exception):
-    """The student's code raised, or gave nothing that can be compared; the message says it all."""
-
-    def __init__(self, message: str, *, function: str = "", to_do: bool = False) -> None:
-        super().__init__(message)
-        self.function = function
-        self.to_do = to_do
-
-
 @dataclass(frozen=True)
 class Trace:
     """A call, and what it left behind."""
@@ -54,14 +33,6 @@ class Trace:
     value: Any
     inputs: tuple[tuple, dict]  # the arguments as they are after the call
     changed: list[str]  # global settings that are not as they were
-
-
-class Transport(Protocol):
-    """Carries one call to the student's code, and brings its answer."""
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass
@@ -175,183 +146,6 @@ class Function:
             raise error_message(told, self.name, student)
         student._log.note(answer["value"], student._last_call)
         return answer
-
-
-class LocalTransport:
-    """The student's code in this process: a debugger stops in it, `print` is seen."""
-
-    def __init__(self, path: Path) -> None:
-        self.worker = Worker(path)
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        received = unpack(pack(request), make=True)
-        try:
-            answer = pack(self.worker.call(received))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit and pytest.skip() too are answers
-            told = describe(error, self.worker.path)
-            raise LocalError(told).with_traceback(error.__traceback__) from None
-        return unpack(answer)
-
-    def close(self) -> None:
-        """Nothing to end."""
-
-
-class LocalError(Exception):
-    """Carries the traceback of what the student's code raised to whoever asked."""
-
-
-class ChildTransport:
-    """The student's code in a process of its own, which is ended when a call takes too long.
-
-    `command` starts a `worker.py` for the file: a plain child here; the sandbox gives another one.
-    """
-
-    def __init__(self, command: list[str], *, seconds: float = CALL_SECONDS, **popen) -> None:
-        self.command, self.seconds, self.popen = command, seconds, popen
-        self.process: subprocess.Popen | Fork | None = None
-
-    def start(self) -> "subprocess.Popen | Fork":
-        return subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, start_new_session=True,
-                                **self.popen)  # fmt: skip
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        if self.process is None or self.process.poll() is not None:
-            self.process = self.start()
-        late = threading.Event()
-        clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
-        clock.start()
-        message = b""
-        try:
-            write_message(self.process.stdin, pack(request))
-            message = read_message(self.process.stdout)
-        except OSError:
-            pass  # it ended while we wrote: below it is told as such
-        except BadMessage:
-            self.close()
-            raise
-        finally:
-            clock.cancel()
-        if message:
-            return unpack(message)
-        status = self.close()
-        name = request["function"]
-        if late.is_set():
-            raise StudentError(f"{name} timed out: it was ended after {self.seconds:g} seconds",
-                               function=name)  # fmt: skip
-        raise StudentError(f"{name} ended the whole program (exit status {status}): does it call "
-                           "exit, or take all the memory?", function=name)  # fmt: skip
-
-    def _kill(self) -> None:
-        process = self.process
-        if process is None:
-            return
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-
-    def close(self) -> int | None:
-        """End the process and all that it started in its session; its exit status, if it had one
-        of its own."""
-        process, self.process = self.process, None
-        if process is None:
-            return None
-        deadline = time.monotonic() + 0.2
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        while process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        self.process = process
-        self._kill()
-        self.process = None
-        return process.wait()
-
-
-class ForkTransport(ChildTransport):
-    """The student's code in a fork of this process: what it prints is seen, what it imports is
-    already loaded, and whatever it ends, patches or leaves behind is not ours."""
-
-    def __init__(self, path: Path, *, seconds: float = CALL_SECONDS) -> None:
-        super().__init__([], seconds=seconds)
-        self.path = path
-
-    def start(self) -> "Fork":
-        return Fork(self.path)
-
-
-def can_fork() -> bool:
-    """Windows cannot, and libraries of macOS do not survive it."""
-    return sys.platform == "linux"
-
-
-def use_one_thread() -> None:
-    """A fork made after torch has computed in several threads waits for them for ever."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    if torch := sys.modules.get("torch"):
-        torch.set_num_threads(1)
-
-
-class Fork:
-    """A forked worker, with as much of the interface of `Popen` as is needed."""
-
-    def __init__(self, path: Path) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        (read, ask), (answer, write) = os.pipe(), os.pipe()
-        self.returncode: int | None = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                os.close(ask)
-                os.close(answer)
-                os.setsid()
-                serve_fork(path, read, write)
-            finally:  # nothing of this process's own is to run here
-                os._exit(0)
-        os.close(read)
-        os.close(write)
-        self.stdin, self.stdout = os.fdopen(ask, "wb"), os.fdopen(answer, "rb")
-
-    def poll(self) -> int | None:
-        return self._wait(os.WNOHANG)
-
-    def wait(self) -> int | None:
-        return self._wait(0)
-
-    def _wait(self, flags: int) -> int | None:
-        if self.returncode is None:
-            process, status = os.waitpid(self.pid, flags)
-            if process:
-                self.returncode = os.waitstatus_to_exitcode(status)
-        return self.returncode
-
-
-def serve_fork(path: Path, questions: int, answers: int) -> None:
-    """Answer calls in a forked process until no more come."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = io.StringIO()
-    sys.breakpointhook = pdb.set_trace = refuse_breakpoint
-    requests, replies, worker = os.fdopen(questions, "rb"), os.fdopen(answers, "wb"), Worker(path)
-    while message := read_message(requests):
-        reply = worker.answer(message)
-        with contextlib.suppress(BaseException):  # the student may have closed or replaced them
-            sys.stdout.flush()
-            sys.stderr.flush()
-        write_message(replies, reply)
-
-
-def refuse_breakpoint(*args, **kwargs) -> None:
-    raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
-
-
-def child_command(path: Path) -> list[str]:
-    """A worker without a sandbox: it sees what this process sees."""
-    return [sys.executable, "-I", "-m", "autograder.worker", str(path)]
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:

@@ -9,13 +9,8 @@ import torch
 from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng
-from autograder.student import (
-    ChildTransport,
-    LocalTransport,
-    Student,
-    StudentError,
-    child_command,
-)
+from autograder.student import Student, StudentError
+from autograder.transports import ChildTransport, LocalTransport, child_command
 
 FILE = """
 import os, random, sys, time

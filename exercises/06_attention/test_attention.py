@@ -314,7 +314,7 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
         wrong = mistakes if dtype == np.float32 else {}
         for part in (np.s_[...], np.s_[..., ::2], np.s_[:, :, ::-1, 1::3]):
             given = query[part], key[part], value[part]
-            for given_mask in (None, mask, mask.astype(np.int32), mask.astype(np.uint8)):
+            for given_mask in (None, mask, mask.astype(np.int32), mask.astype(np.int8)):
                 check(student.attention_forward(*given, given_mask),
                       reference(*given, given_mask), wrong)  # fmt: skip
             shares = reference(*given, mask)[1]

@@ -27,7 +27,7 @@ def masked_cross_entropy_forward(
     # The weights alone say which slots count, not the label (0 is a word, and 0 is "the second
     # sentence follows") and not the slot's position. Averaging first and multiplying then would be
     # too late: the mean already contains the slots that do not count.
-    return (surprise * weights).sum() / total
+    return float((surprise * weights).sum() / total)
     # end solution
 
 

@@ -1,6 +1,6 @@
 """Wrong answers to 09_masked_cross_entropy, as edits of the solution, and the words of each."""
 
-RETURN = "return (surprise * weights).sum() / total"
+RETURN = "return float((surprise * weights).sum() / total)"
 MAX = "shifted = logits - logits.max(axis=-1, keepdims=True)"
 SURPRISE = "surprise = np.log(np.exp(shifted).sum(axis=-1)) - right"
 RIGHT = "right = np.where(is_label, shifted, 0).sum(axis=-1)"
@@ -83,7 +83,7 @@ WRONG = {
     "labels counted from 1": (
         [(RIGHT, "is_label = np.roll(is_label, -1, axis=-1)\n    " + RIGHT)], None),
     "sign": (
-        [(RETURN, RETURN.replace("return ", "return -"))], "the sign is wrong: the loss is minus"),
+        [(RETURN, RETURN.replace("float(", "-float("))], "the sign is wrong: the loss is minus"),
     "bits": ([(SURPRISE, f"{SURPRISE}\n    surprise = surprise / np.log(2)")], "base 2"),
     "no softmax": (
         [(SURPRISE, "surprise = -np.where(is_label, logits, 0).sum(axis=-1)")],

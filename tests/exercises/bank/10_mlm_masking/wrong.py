@@ -19,7 +19,7 @@ WRONG = {
         "special_ids are not left out: padding"),
     "special ids written in": (
         [(CANDIDATE, "candidate = ~np.isin(input_ids, [0, 100, 101, 102, 103])")],
-        "special_ids is not used"),
+        "the special tokens are written into the function"),
     "rate ignored": (
         [(SELECTED, SELECTED.replace("rate", "0.15"))], "the rate argument is ignored"),
     "20 percent": ([(SELECTED, SELECTED.replace("rate", "rate + 0.05"))], None),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -17,10 +17,10 @@ def load_encoder(folder: Path) -> tuple[dict, Weights]:
     """The `config.json` of a folder as a dict, and the encoder's weights of its
     `model.safetensors` as float64 tensors under today's names.
 
-    Today's names begin with `embeddings.`, `encoder.` or `pooler.`. A file of BertForPreTraining
-    has `bert.` before them, and the heads under `cls.`, which are left out. Old files call the
-    scale and shift of a layer norm `gamma` and `beta`. Buffers such as `embeddings.position_ids`
-    are no weights. A file may be without the pooler.
+    Today's names begin with `embeddings.`, `encoder.` or `pooler.`. A file of BertForPreTraining or
+    of a fine-tuned model has `bert.` before them; its heads (`cls.`, `classifier.`, `qa_outputs.`)
+    are left out. Old files call the scale and the shift of a layer norm `gamma` and `beta`. Buffers
+    such as `embeddings.position_ids` are no weights. A file may have no pooler.
     """
     raise NotImplementedError("write load_encoder")
 

@@ -1,5 +1,6 @@
 """A whole encoder: every kind of file opens, every state agrees to 1e-10 in float64."""
 
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from safetensors.torch import save
 
 from autograder import checks
-from autograder.codec import Folder
+from autograder.codec import Folder, is_tensor
 from bert_lowlevel import model
 from bert_run.config import BertConfig
 from bert_run.parameters import parameter_shapes
@@ -51,9 +52,15 @@ def encoder_of(weights):
             if name.startswith("bert.")}  # fmt: skip
 
 
+def fields_of(config):
+    """What is in a config.json, some of it of no use to an encoder, one word of it beyond ASCII."""
+    return {"model_type": "bert", **vars(config), "architectures": ["BertForPreTraining"],
+            "id2label": {"0": "schön"}, "torch_dtype": None}  # fmt: skip
+
+
 def folder(config, tensors):
-    fields = {"model_type": "bert", **vars(config), "architectures": ["BertForPreTraining"]}
-    return Folder({"config.json": json.dumps(fields).encode(), "model.safetensors": save(tensors)})
+    text = json.dumps(fields_of(config), ensure_ascii=False)
+    return Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
 
 
 def batch(config, rows, seq, *, seed=4):
@@ -182,8 +189,8 @@ def load_mistakes(expected):
         "pooler.": any_name(lambda name: name.startswith("bert.")),
         "gamma and beta are still there: they are the weight and the bias of a layer norm": (
             any_name(lambda name: name.endswith(("gamma", "beta")))),
-        "the heads are among them: cls. is no part of the encoder": any_name(
-            lambda name: name.startswith("cls.")),
+        "a head is among them: cls., classifier. and qa_outputs. are no part of the encoder": (
+            any_name(lambda name: name.startswith(("cls.", "classifier.", "qa_outputs.")))),
         "a buffer is among them: position_ids is no weight": any_name(
             lambda name: "position_ids" in name),
         "a pooler was made up: the file has none": lambda out: (
@@ -205,6 +212,11 @@ def files(config):
            .replace("LayerNorm.bias", "LayerNorm.beta"): w for name, w in full.items()}  # fmt: skip
     no_pooler = {name: w for name, w in bare.items() if "pooler" not in name}
     positions = torch.arange(config.max_position_embeddings)[None]
+    encoder = {name: w for name, w in full.items() if name.startswith("bert.")}
+    heads = {f"{name}.weight": torch.ones(2, config.hidden_size)
+             for name in ("classifier", "qa_outputs")}  # fmt: skip
+    types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32])
+    mixed = {name: w.to(dtype) for (name, w), dtype in zip(full.items(), types, strict=False)}
     return {
         "saved from BertForPreTraining": (full, encoder_of(full)),
         "saved from BertModel": (bare, encoder_of(full)),
@@ -213,6 +225,8 @@ def files(config):
             {"embeddings.position_ids": positions, **no_pooler},
             {name: w for name, w in encoder_of(full).items() if "pooler" not in name},
         ),
+        "saved from a fine-tuned model": ({**heads, **encoder}, encoder_of(full)),
+        "saved in float16, bfloat16 and float32": (mixed, encoder_of(mixed)),
         "saved in bfloat16": (
             {name: w.bfloat16() for name, w in full.items()},
             {name: w.bfloat16().double() for name, w in encoder_of(full).items()},
@@ -226,9 +240,7 @@ def test_every_kind_of_file_gives_the_same_names(student):
         for kind, (tensors, expected) in files(config).items():
             out = student.load_encoder(folder(config, tensors))
             fields, weights = checks.parts(out, "the config", "the weights")
-            checks.that(type(fields) is dict, "the config: expected a dict, as json.loads gives it")
-            checks.same({name: fields.get(name) for name in vars(config)}, vars(config),
-                        of="the config")  # fmt: skip
+            checks.same(fields, fields_of(config), of="the config, as json.loads gives it")
             checks.same(weights, expected, of=f"the weights of a file {kind}",
                         mistakes=load_mistakes(expected))  # fmt: skip
 
@@ -251,11 +263,26 @@ def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
         expected = reference(config, weights, inputs)
         out = student.encode(as_config(config), weights, **inputs)
         check_encoding(out, expected, config, weights, inputs, of=f" ({config.hidden_act})")
+    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    shallow = WIDE.with_changes(num_hidden_layers=2)  # than the weights are
+    states, _ = checks.parts(
+        student.encode(as_config(shallow), weights, **inputs), "the states", "the pooled vector"
+    )
+    checks.same(states, reference(WIDE, weights, inputs).hidden_states[:3],
+                of="the states, with num_hidden_layers=2 and weights of 3 layers",
+                mistakes={"the layers are counted in the weights: num_hidden_layers says how many":
+                          lambda out: len(out) == 4})  # fmt: skip
+
+
+def test_without_an_eps_in_the_config_it_is_1e_12(student):
     fields = as_config(WIDE)
     del fields["layer_norm_eps"]
     weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
-    out = student.encode(fields, weights, **inputs)
-    check_encoding(out, reference(WIDE, weights, inputs), WIDE, weights, inputs)
+    no_variance = {name: 0 * w if name.startswith("embeddings.") and "Norm" not in name else w
+                   for name, w in weights.items()}  # fmt: skip
+    for given, of in ((weights, ""), (no_variance, ", where all embeddings are 0")):
+        out = student.encode(fields, given, **inputs)
+        check_encoding(out, reference(WIDE, given, inputs), WIDE, given, inputs, of=of)
 
 
 @pytest.mark.weight(2)
@@ -279,11 +306,13 @@ def test_a_folder_is_opened_and_computes_what_transformers_computes(student):
 
 @pytest.mark.weight(2)
 def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
-    weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
+    inputs = batch(WIDE, 3, 7)
     inputs["attention_mask"][2] = 0
-    expected = reference(WIDE, weights, inputs)
     mask = inputs["attention_mask"].bool()
-    for ids in (inputs["input_ids"], torch.where(mask, inputs["input_ids"], 49)):
+    others = torch.where(mask, inputs["input_ids"], 49)
+    weights = encoder_of(stored(WIDE))
+    expected = reference(WIDE, weights, inputs)
+    for ids in (inputs["input_ids"], others):
         out = student.encode(as_config(WIDE), weights, **inputs | {"input_ids": ids})
         states, _ = checks.parts(out, "the states", "the pooled vector")
         checks.that(type(states) is list and len(states) == 4, "the states: expected a list of 4")
@@ -304,6 +333,34 @@ def test_without_a_pooler_there_is_no_pooled_vector(student):
     weights = {name: w for name, w in weights.items() if not name.startswith("pooler.")}
     out = student.encode(as_config(WIDE), weights, **inputs)
     checks.same(out, (expected, None), of="the states, and None")
+
+
+def test_the_example_of_the_page(student):
+    config = BertConfig(vocab_size=1000, hidden_size=128, num_hidden_layers=1,
+                        num_attention_heads=2, intermediate_size=512)  # fmt: skip
+    tensors = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+        "LayerNorm.bias", "LayerNorm.beta"): torch.full(shape, 0.5, dtype=torch.float16)
+        for name, shape in parameter_shapes(config).items()}  # fmt: skip
+    fields, weights = checks.parts(
+        student.load_encoder(folder(config, tensors)), "the config", "the weights"
+    )
+    shapes = {"embeddings.word_embeddings.weight": (1000, 128),
+              "embeddings.LayerNorm.weight": (128,)}  # fmt: skip
+    for name, shape in shapes.items():
+        checks.same(weights.get(name) if type(weights) is dict else weights,
+                    torch.full(shape, 0.5, dtype=torch.float64), of=f"{name} of the example"
+                    )  # fmt: skip
+    checks.that("cls.predictions.bias" not in weights, "cls.predictions.bias is in the weights",
+                likely="a head is among them: cls. is no part of the encoder")  # fmt: skip
+    states, _ = checks.parts(
+        student.encode(fields, weights, **batch(config, 1, 7)), "the states", "the pooled vector"
+    )
+    checks.that(type(states) is list and len(states) == 2,
+                "the states of the example: expected a list of 2")  # fmt: skip
+    for number, state in enumerate(states):
+        zeros = torch.zeros(1, 7, 128, dtype=torch.float64)
+        checks.same(torch.zeros_like(state) if is_tensor(state) else state, zeros,
+                    of=f"states[{number}] of the example (its shape and type)")  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

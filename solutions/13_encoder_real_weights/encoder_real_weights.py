@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -17,23 +17,24 @@ def load_encoder(folder: Path) -> tuple[dict, Weights]:
     """The `config.json` of a folder as a dict, and the encoder's weights of its
     `model.safetensors` as float64 tensors under today's names.
 
-    Today's names begin with `embeddings.`, `encoder.` or `pooler.`. A file of BertForPreTraining
-    has `bert.` before them, and the heads under `cls.`, which are left out. Old files call the
-    scale and shift of a layer norm `gamma` and `beta`. Buffers such as `embeddings.position_ids`
-    are no weights. A file may be without the pooler.
+    Today's names begin with `embeddings.`, `encoder.` or `pooler.`. A file of BertForPreTraining or
+    of a fine-tuned model has `bert.` before them; its heads (`cls.`, `classifier.`, `qa_outputs.`)
+    are left out. Old files call the scale and the shift of a layer norm `gamma` and `beta`. Buffers
+    such as `embeddings.position_ids` are no weights. A file may have no pooler.
     """
     # begin solution
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = json.loads((folder / "config.json").read_bytes())
     weights = {}
     for name, tensor in load_file(folder / "model.safetensors").items():
-        # The prefix alone: `replace("bert.", "")` would also eat a "bert." that stands elsewhere.
-        name = name.removeprefix("bert.")
-        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
-            if name.endswith(old):
-                name = name.removesuffix(old) + new
-        if name.startswith(("embeddings.", "encoder.", "pooler.")) and tensor.is_floating_point():
-            # float64, so that two programs which compute the same agree to 1e-10 and a mistake of
-            # 1e-5 stands out. In float32 both would hide in rounding.
+        name = (
+            name.removeprefix("bert.")
+            .replace("LayerNorm.gamma", "LayerNorm.weight")
+            .replace("LayerNorm.beta", "LayerNorm.bias")
+        )
+        is_of_encoder = name.split(".")[0] in {"embeddings", "encoder", "pooler"}
+        if is_of_encoder and tensor.is_floating_point():
+            # float64, so that two programs which compute the same agree to 1e-10, and a mistake of
+            # 1e-5 is visible. In float32 both would be lost in rounding.
             weights[name] = tensor.double()
     return config, weights
     # end solution
@@ -53,37 +54,23 @@ def encode(
     absent) and `hidden_act` ("gelu" with erf; "gelu_new" and "gelu_pytorch_tanh" with tanh).
     """
     # begin solution
-    # Both stand in the file, and neither is seen in a tensor's shape: a hidden size of 768 may be
+    # Both are in the file, and neither can be seen in a tensor's shape: a hidden size of 768 may be
     # 12 heads or 6, and the model runs with each.
     heads, eps = config["num_attention_heads"], config.get("layer_norm_eps", 1e-12)
-    gelu = "none" if config["hidden_act"] == "gelu" else "tanh"
-
-    words = F.embedding(input_ids, weights["embeddings.word_embeddings.weight"])
-    positions = weights["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
-    segments = F.embedding(token_type_ids, weights["embeddings.token_type_embeddings.weight"])
-    states = [norm(words + positions + segments, weights, "embeddings.LayerNorm", eps)]
-
+    approximate = "none" if config["hidden_act"] == "gelu" else "tanh"
     visible = attention_mask.bool()[:, None, None, :]  # for every head and query the same keys
+
+    states = [embedded(weights, input_ids, token_type_ids, eps)]
     for number in range(config["num_hidden_layers"]):
         name, x = f"encoder.layer.{number}", states[-1]
-        query, key, value = (
-            dense(x, weights, f"{name}.attention.self.{role}")
-            .unflatten(-1, (heads, -1))
-            .transpose(1, 2)
-            for role in ("query", "key", "value")
-        )
-        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-        shares = scores.masked_fill(~visible, torch.finfo(scores.dtype).min).softmax(dim=-1)
-        context = dense(
-            (shares @ value).transpose(1, 2).flatten(2), weights, f"{name}.attention.output.dense"
-        )
-        x = norm(x + context, weights, f"{name}.attention.output.LayerNorm", eps)
-        wide = F.gelu(dense(x, weights, f"{name}.intermediate.dense"), approximate=gelu)
+        gathered = attention(x, visible, weights, f"{name}.attention", heads)
+        x = norm(x + gathered, weights, f"{name}.attention.output.LayerNorm", eps)
+        wide = F.gelu(dense(x, weights, f"{name}.intermediate.dense"), approximate=approximate)
         worked = dense(wide, weights, f"{name}.output.dense")
         states.append(norm(x + worked, weights, f"{name}.output.LayerNorm", eps))
 
-    # No norm after the last layer: its own was the last (post-LN). The pooler reads [CLS], the
-    # first token, and no mean.
+    # There is no norm after the last layer: its own was the last (post-LN). The pooler reads [CLS],
+    # the first token, not a mean.
     if "pooler.dense.weight" not in weights:
         return states, None
     return states, dense(states[-1][:, 0], weights, "pooler.dense").tanh()
@@ -91,6 +78,39 @@ def encode(
 
 
 # begin solution
+def embedded(
+    weights: Weights,
+    input_ids: Int[Tensor, "batch seq"],
+    token_type_ids: Int[Tensor, "batch seq"],
+    eps: float,
+) -> Float[Tensor, "batch seq hidden"]:
+    """The sum of the vectors of the word, the position and the segment, normalized."""
+    words = weights["embeddings.word_embeddings.weight"][input_ids]
+    positions = weights["embeddings.position_embeddings.weight"][: input_ids.shape[1]]
+    segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]
+    return norm(words + positions + segments, weights, "embeddings.LayerNorm", eps)
+
+
+def attention(
+    x: Float[Tensor, "batch seq hidden"],
+    visible: Bool[Tensor, "batch 1 1 seq"],
+    weights: Weights,
+    name: str,
+    heads: int,
+) -> Float[Tensor, "batch seq hidden"]:
+    """What each token gathers from all visible ones, in several heads."""
+    query, key, value = (
+        # (batch, seq, hidden) → (batch, heads, seq, head_dim)
+        dense(x, weights, f"{name}.self.{role}").unflatten(-1, (heads, -1)).permute(0, 2, 1, 3)
+        for role in ("query", "key", "value")
+    )
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    # The lowest finite number, not -inf: a row that is all padding would become NaN.
+    weighting = scores.masked_fill(~visible, torch.finfo(scores.dtype).min).softmax(dim=-1)
+    merged = (weighting @ value).permute(0, 2, 1, 3).flatten(2)
+    return dense(merged, weights, f"{name}.output.dense")
+
+
 def dense(
     x: Float[Tensor, "*batch in"], weights: Weights, name: str
 ) -> Float[Tensor, "*batch out"]:

@@ -1,34 +1,36 @@
 """Wrong answers to 13_encoder_real_weights, as edits of the solution, and the words of each."""
 
-PREFIX = 'name = name.removeprefix("bert.")'
-OLD = '((".gamma", ".weight"), (".beta", ".bias"))'
-KEPT = 'if name.startswith(("embeddings.", "encoder.", "pooler.")) and tensor.is_floating_point():'
+PREFIX = 'name.removeprefix("bert.")'
+GAMMA = '            .replace("LayerNorm.gamma", "LayerNorm.weight")\n'
+BETA = '            .replace("LayerNorm.beta", "LayerNorm.bias")\n'
+OF_ENCODER = 'is_of_encoder = name.split(".")[0] in {"embeddings", "encoder", "pooler"}'
+KEPT = "if is_of_encoder and tensor.is_floating_point():"
 DOUBLE = "weights[name] = tensor.double()"
 CONFIG = 'heads, eps = config["num_attention_heads"], config.get("layer_norm_eps", 1e-12)'
-GELU = 'gelu = "none" if config["hidden_act"] == "gelu" else "tanh"'
-EMBEDDED = 'states = [norm(words + positions + segments, weights, "embeddings.LayerNorm", eps)]'
-SEGMENTS = "F.embedding(token_type_ids, "
+GELU = 'approximate = "none" if config["hidden_act"] == "gelu" else "tanh"'
+SEGMENTS = 'segments = weights["embeddings.token_type_embeddings.weight"][token_type_ids]'
+EMBEDDED = 'return norm(words + positions + segments, weights, "embeddings.LayerNorm", eps)'
 VISIBLE = "visible = attention_mask.bool()[:, None, None, :]"
 LAYERS = 'for number in range(config["num_hidden_layers"]):'
-NAME = 'name, x = f"encoder.layer.{number}", states[-1]'
-FILL = "torch.finfo(scores.dtype).min"
+FILLED = "scores.masked_fill(~visible, torch.finfo(scores.dtype).min)"
 SCALE = "/ math.sqrt(query.shape[-1])"
-LAST = 'states.append(norm(x + worked, weights, f"{name}.output.LayerNorm", eps))'
 NO_POOLER = 'if "pooler.dense.weight" not in weights:\n        return states, None\n'
 POOLED = 'return states, dense(states[-1][:, 0], weights, "pooler.dense").tanh()'
 LINEAR = 'return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])'
 
 WRONG = {
-    "the prefix stays": ([(PREFIX, "pass"), (KEPT, 'if "cls." not in name and '
-                           "tensor.is_floating_point():")], "the prefix bert. is still there"),
+    "the prefix stays": (
+        [(PREFIX, "name"), (OF_ENCODER, 'is_of_encoder = "cls." not in name')],
+        "the prefix bert. is still there"),
     "names with the prefix alone": (
-        [(PREFIX, 'name = name.removeprefix("bert.") if name.startswith("bert.") else "?"')],
+        [(PREFIX, '(name.removeprefix("bert.") if name.startswith("bert.") else "?")')],
         "nothing was found"),
-    "gamma and beta stay": ([(OLD, "()")], "gamma and beta are still there"),
+    "gamma and beta stay": ([(GAMMA, ""), (BETA, "")], "gamma and beta are still there"),
     "gamma and beta exchanged": (
-        [(OLD, '((".gamma", ".bias"), (".beta", ".weight"))')], "gamma and beta are exchanged"),
+        [(GAMMA, GAMMA.replace("weight", "bias")), (BETA, BETA.replace("bias", "weight"))],
+        "gamma and beta are exchanged"),
     "the heads are kept": (
-        [(KEPT, "if tensor.is_floating_point():")], "the heads are among them"),
+        [(OF_ENCODER, "is_of_encoder = True")], "a head is among them"),
     "position_ids are kept": (
         [(KEPT, KEPT.replace(" and tensor.is_floating_point()", ""))],
         "a buffer is among them"),
@@ -62,21 +64,23 @@ WRONG = {
     "eps must be there": (
         [(CONFIG, CONFIG.replace('.get("layer_norm_eps", 1e-12)', '["layer_norm_eps"]'))],
         "raised KeyError"),
-    "always erf": ([(GELU, 'gelu = "none"')], "hidden_act is not used"),
-    "always tanh": ([(GELU, 'gelu = "tanh"')], "hidden_act is not used"),
+    "always erf": ([(GELU, 'approximate = "none"')], "hidden_act is not used"),
+    "always tanh": ([(GELU, 'approximate = "tanh"')], "hidden_act is not used"),
     "tanh for gelu_new alone": (
-        [(GELU, 'gelu = "tanh" if config["hidden_act"] == "gelu_new" else "none"')],
+        [(GELU, 'approximate = "tanh" if config["hidden_act"] == "gelu_new" else "none"')],
         "hidden_act is not used"),
-    "no segments": ([(EMBEDDED, EMBEDDED.replace(" + segments", ""))], "the segments are left out"),
-    "segment always 0": ([(SEGMENTS, SEGMENTS.replace("token_type_ids", "0 * token_type_ids"))],
+    "no segments": ([(EMBEDDED, EMBEDDED.replace(" + segments", ""))],
+                    "the segments are left out"),
+    "segment always 0": ([(SEGMENTS, SEGMENTS.replace("[token_type_ids]", "[0 * token_type_ids]"))],
                          "every token gets segment 0"),
     "no positions": ([(EMBEDDED, EMBEDDED.replace("positions + ", ""))],
                      "the positions are left out"),
-    "no norm of the embeddings": ([(EMBEDDED, "states = [words + positions + segments]")],
+    "no norm of the embeddings": ([(EMBEDDED, "return words + positions + segments")],
                                   "the layer norm of the embeddings is missing"),
     "mask not used": ([(VISIBLE, "visible = torch.ones_like(attention_mask).bool()"
                         "[:, None, None, :]")], "attention_mask is not used"),
-    "-inf": ([(FILL, "-math.inf")], "a softmax of nothing but -inf is NaN"),
+    "-inf": ([(FILLED, "scores.masked_fill(~visible, -math.inf)")],
+             "a softmax of nothing but -inf is NaN"),
     "no scale": ([(SCALE, "/ 1.0")], "the scores are not divided"),
     "a last norm, as in GPT": (
         [(NO_POOLER, "states[-1] = F.layer_norm(states[-1], states[-1].shape[-1:], eps=eps)\n    "
@@ -95,6 +99,25 @@ WRONG = {
     "no dense in the pooler": ([(POOLED, "return states, states[-1][:, 0].tanh()")],
                                "[CLS] goes through no dense layer"),
     "a pooler must be there": ([(NO_POOLER, "")], "raised KeyError"),
+    "heads of the fine-tuned kept": (
+        [(OF_ENCODER, 'is_of_encoder = not name.startswith("cls.")')], "a head is among them"),
+    "-10 added at padding": ([(FILLED, "(scores - 10.0 * ~visible)")], None),
+    "layers counted in the weights": (
+        [(LAYERS, 'for number in range(sum("output.LayerNorm.weight" in name for name in weights) '
+                  "// 2):")],
+        "the layers are counted in the weights"),
+    "layers counted one too few": (
+        [(LAYERS, 'for number in range(config["num_hidden_layers"] - 1):')], None),
+    "eps of 0 if it is absent": ([(CONFIG, CONFIG.replace("1e-12", "0.0"))], None),
+    "eps of torch if it is absent": (
+        [(CONFIG, CONFIG.replace("1e-12", "1e-5"))], "F.layer_norm takes 1e-5"),
+    "half the config": (
+        [("    return config, weights\n", '    keys = ("num_hidden_layers", "num_attention_heads", '
+          '"hidden_act", "layer_norm_eps")\n'
+          "    return {key: config[key] for key in keys}, weights\n")], "the keys differ"),
+    "half numbers stay": (
+        [(DOUBLE, "weights[name] = tensor if tensor.dtype == torch.float16 else tensor.double()")],
+        "the numbers are not float64"),
     "weights as TensorFlow has them": (
         [(LINEAR, LINEAR.replace('.weight"]', '.weight"].mT'))], "raised RuntimeError"),
 }  # fmt: skip

@@ -188,7 +188,10 @@ def test_no_two_passes_or_seeds_share_an_order(student):
 
     def order_of(seed, number):
         rows = student.batch_indices(number, seed=seed, examples=16, batch_size=16)
-        return tuple(rows.tolist()) if isinstance(rows, torch.Tensor) else rows
+        order = rows.tolist() if isinstance(rows, torch.Tensor) and rows.ndim == 1 else []
+        checks.that(sorted(order) == list(range(16)), f"step {number}, one batch of all 16 "
+                    f"examples: expected each of them once, got {rows}")  # fmt: skip
+        return tuple(order)
 
     wanted = [(seed, number) for seed in range(6) for number in range(51)]
     wanted += [(0, number) for number in (100, 200, 500, 1000, 2000, 5000, 10_000)]

@@ -62,22 +62,23 @@ def common_name(name: str) -> str:
     A name to which no line of the table applies stays as it is.
     """
     # begin solution
-    # TensorFlow's path. The number of a layer is part of a word there.
-    name = re.sub(r"/layer_(\d+)/", r"/layer.\1/", name).replace("/", ".")
-    # Wrappers stand in front, and only there. Not lstrip("module."): that takes any of these
-    # letters away, and of "module.embeddings" leaves "beddings".
-    while name.startswith(("module.", "_orig_mod.")):
-        name = name.split(".", 1)[1]
-    if name.startswith(("embeddings.", "encoder.", "pooler.")):
-        name = f"bert.{name}"  # a BertModel, saved by itself
-    owner, _, last = name.rpartition(".")
-    if owner.endswith("LayerNorm"):
-        last = {"gamma": "weight", "beta": "bias"}.get(last, last)
-    last = {"kernel": "weight", "output_weights": "weight", "output_bias": "bias"}.get(last, last)
-    name = f"{owner}.{last}" if owner else last
-    if name.endswith("_embeddings"):
-        name += ".weight"
-    return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name
+    # The lines of the table, one after another. ^ and $ look at the beginning and the end alone:
+    # name.replace("beta", "bias") would change words in the middle, and name.lstrip("module.")
+    # takes any of these letters away: of "module.embeddings" it leaves "beddings".
+    for pattern, course in {
+        r"/layer_(\d+)(?=/)": r"/layer.\1",  # TensorFlow's path
+        "/": ".",
+        r"^((module|_orig_mod)\.)+": "",  # wrappers
+        r"^(embeddings|encoder|pooler)\.": r"bert.\1.",  # a BertModel, saved by itself
+        r"\.LayerNorm\.gamma$": ".LayerNorm.weight",
+        r"\.LayerNorm\.beta$": ".LayerNorm.bias",
+        r"\.(kernel|output_weights)$": ".weight",
+        r"\.output_bias$": ".bias",
+        r"_embeddings$": "_embeddings.weight",
+        r"^cls\.predictions\.decoder\.bias$": "cls.predictions.bias",
+    }.items():
+        name = re.sub(pattern, course, name)
+    return name
     # end solution
 
 
@@ -98,15 +99,16 @@ def read_checkpoint(
     found: Weights = {}
     origin: dict[str, str] = {}  # which name of the checkpoint a name of ours comes from
     for name, array in arrays.items():
-        if name.endswith(("position_ids", "adam_m", "adam_v", "global_step")):
+        if re.search("(position_ids|adam_m|adam_v|global_step)$", name):
             continue  # counters and an optimiser's moments: no weights
         ours = common_name(name)
         if name.endswith("/kernel"):
             array = array.T  # (in, out) there. Most are square: no shape would tell
         if ".Wqkv." in ours:
-            parts = np.split(array, 3)  # rows: all of the query's, then the key's, the value's
-            roles = zip(("query", "key", "value"), parts, strict=True)
-            split = {ours.replace("Wqkv", role): part for role, part in roles}
+            # Rows: all of the query's, then the key's, then the value's.
+            parts = np.split(array, 3)
+            roles = enumerate(("query", "key", "value"))
+            split = {ours.replace("Wqkv", role): parts[i] for i, role in roles}
         else:
             split = {ours: array}
         found |= split
@@ -116,11 +118,11 @@ def read_checkpoint(
     if decoder in found and np.array_equal(found.get(words, found[decoder]), found[decoder]):
         found.setdefault(words, found[decoder])
         del found[decoder]
-    missing = [name for name in shapes if name not in found]
+    missing = [n for n in shapes if n not in found]
     unexpected = [origin[name] for name in found if name not in shapes]
     wrong_shape = [n for n, shape in shapes.items() if n in found and found[n].shape != shape]
     weights = {n: found[n] for n in shapes if n in found and n not in wrong_shape}
-    return weights, missing, list(dict.fromkeys(unexpected)), wrong_shape
+    return weights, missing, list(dict.fromkeys(unexpected)), wrong_shape  # a Wqkv once, not thrice
     # end solution
 
 

@@ -29,16 +29,19 @@ def read_checkpoint(arrays, config):
             if ours == "cls.predictions.decoder.weight":
                 decoder = name
             elif ours not in shapes:
-                unexpected.append(name)
+                unexpected += [] if name in unexpected else [name]
             elif piece.shape != shapes[ours]:
                 wrong_shape.add(ours)
             else:
                 weights[ours] = piece
     words = "bert.embeddings.word_embeddings.weight"
     if decoder is not None:
-        if words not in weights and words not in wrong_shape:
+        written = [array for name, array in arrays.items() if common_name(name) == words]
+        if not written and arrays[decoder].shape == shapes[words]:
             weights[words] = arrays[decoder]
-        elif words in weights and not np.array_equal(weights[words], arrays[decoder]):
+        elif not written:
+            wrong_shape.add(words)
+        elif not np.array_equal(written[-1], arrays[decoder]):
             unexpected.append(decoder)
     unexpected.sort(key=list(arrays).index)
     missing = [name for name in shapes if name not in weights and name not in wrong_shape]

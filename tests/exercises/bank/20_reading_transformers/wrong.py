@@ -2,24 +2,27 @@
 
 LINEAR = 'shapes[f"{name}.weight"] = (out_size, in_size)'
 TABLE = 'shapes[f"bert.embeddings.{table}_embeddings.weight"] = (config[size], hidden)'
-SLASHES = r'name = re.sub(r"/layer_(\d+)/", r"/layer.\1/", name).replace("/", ".")'
-WRAPPED = 'while name.startswith(("module.", "_orig_mod.")):'
-UNWRAP = 'name = name.split(".", 1)[1]'
-BARE = 'if name.startswith(("embeddings.", "encoder.", "pooler.")):'
-NORM = 'if owner.endswith("LayerNorm"):'
-GREEK = '{"gamma": "weight", "beta": "bias"}'
-LAST = '"output_weights": "weight", "output_bias": "bias"'
-TABLES = 'if name.endswith("_embeddings"):'
-ALIAS = 'return "cls.predictions.bias" if name == "cls.predictions.decoder.bias" else name'
-SKIP = 'if name.endswith(("position_ids", "adam_m", "adam_v", "global_step")):'
+SLASHES = '        r"/layer_(\\d+)(?=/)": r"/layer.\\1",  # TensorFlow\'s path\n        "/": ".",\n'
+LAYER = r'r"/layer_(\d+)(?=/)"'
+WRAPPED = r'r"^((module|_orig_mod)\.)+": ""'
+BARE = r'r"^(embeddings|encoder|pooler)\.": r"bert.\1."'
+GAMMA, BETA = r'r"\.LayerNorm\.gamma$"', r'r"\.LayerNorm\.beta$"'
+KERNELS = r'r"\.(kernel|output_weights)$"'
+BIASES = r'        r"\.output_bias$": ".bias",'
+TABLES = 'r"_embeddings$": "_embeddings.weight"'
+ALIAS = r'        r"^cls\.predictions\.decoder\.bias$": "cls.predictions.bias",'
+RENAMED = "        name = re.sub(pattern, course, name)\n    return name\n"
+SKIP = 'if re.search("(position_ids|adam_m|adam_v|global_step)$", name):'
 KERNEL = 'if name.endswith("/kernel"):'
 SPLIT = "parts = np.split(array, 3)"
 FUSED = 'if ".Wqkv." in ours:'
 TIED = "np.array_equal(found.get(words, found[decoder]), found[decoder])"
+ROLES = 'enumerate(("query", "key", "value"))'
 DEFAULT = "found.setdefault(words, found[decoder])"
-MISSING = "missing = [name for name in shapes if name not in found]"
+MISSING = "missing = [n for n in shapes if n not in found]"
 UNEXPECTED = "unexpected = [origin[name] for name in found if name not in shapes]"
 WRONG_SHAPE = "if n in found and found[n].shape != shape]"
+ONCE = "list(dict.fromkeys(unexpected))"
 WEIGHTS = "weights = {n: found[n] for n in shapes if n in found and n not in wrong_shape}"
 COUNT = "return sum(math.prod(shape) for shape in parameter_shapes(config).values())"
 
@@ -47,38 +50,50 @@ WRONG = {
         [(COUNT, COUNT.replace(".values())", ".items() if name.startswith('bert'))").replace(
             "for shape", "for name, shape"))], "the heads are not counted"),
     "lstrip": (
-        [(UNWRAP, 'name = name.lstrip("module.") if name[0] == "m" else name.split(".", 1)[1]')],
-        "lstrip takes letters"),
-    "one wrapper alone": ([(WRAPPED, WRAPPED.replace("while", "if"))], "however many"),
-    "wrappers left": ([(WRAPPED, "while False:")], "the prefixes of wrappers go"),
-    "compiled models not known": ([(WRAPPED, WRAPPED.replace(', "_orig_mod."', ",").replace(
-        "((", "((").replace(".\",)", ".\",)"))], "the prefixes of wrappers go"),
-    "module. anywhere": ([(WRAPPED, 'name = name.replace("module.", "")\n    ' + WRAPPED)],
-                         "words inside a name"),
-    "no bert. put before": ([(BARE, "if False:")], "names without bert. get it"),
+        [(WRAPPED, r'r"^(_orig_mod\.|[module.])+": ""')], "lstrip takes letters"),
+    "one wrapper alone": ([(WRAPPED, WRAPPED.replace(")+", ")"))], "however many"),
+    "wrappers left": ([(WRAPPED, 'r"^$": ""')], "the prefixes of wrappers go"),
+    "compiled models not known": ([(WRAPPED, WRAPPED.replace("|_orig_mod", ""))],
+                                  "the prefixes of wrappers go"),
+    "module. anywhere": ([(WRAPPED, WRAPPED.replace("^", ""))], "words inside a name"),
+    "no bert. before a name with slashes": (
+        [(BARE, r'r"^(embeddings|encoder|pooler)\.(?!.*\.dense\.kernel$)": r"bert.\1."')],
+        "several lines of the table"),
+    "no bert. put before": ([(BARE, 'r"^$": ""')], "names without bert. get it"),
     "bert. put anywhere": (
-        [(BARE, 'if "encoder" in name and not name.startswith("bert.") or name.startswith('
-                '("embeddings.", "pooler.")):')], "names without bert. get it"),
-    "gamma left": ([(NORM, "if False:")], "gamma is the weight"),
-    "gamma and beta exchanged": ([(GREEK, '{"gamma": "bias", "beta": "weight"}')],
+        [(BARE, r'r"^(?!bert\.)(.*)(embeddings|encoder|pooler)\.": r"bert.\1\2."')],
+        "names without bert. get it"),
+    "gamma left": ([(GAMMA, r'r"^$"')], "gamma is the weight"),
+    "gamma and beta exchanged": ([(GAMMA + ': ".LayerNorm.weight', GAMMA + ': ".LayerNorm.bias'),
+                                  (BETA + ': ".LayerNorm.bias', BETA + ': ".LayerNorm.weight')],
                                  "gamma is the weight"),
-    "gamma anywhere": ([(NORM, "if True:")], "words inside a name"),
-    "beta replaced anywhere": (
-        [(NORM, 'name = name.replace("gamma", "weight").replace("beta", "bias")\n'
-                '    owner, _, last = name.rpartition(".")\n    ' + NORM)], "words inside a name"),
-    "layer_ anywhere": ([(SLASHES, 'name = name.replace("layer_", "layer.").replace("/", ".")')],
+    "gamma anywhere": ([(GAMMA + ': ".LayerNorm.', 'r"gamma": "'),
+                        (BETA + ': ".LayerNorm.', 'r"beta": "')], "words inside a name"),
+    "beta of any owner": ([(BETA + ': ".LayerNorm.', r'r"\bbeta$": "')], "words inside a name"),
+    "a norm of another name": ([(GAMMA + ': ".LayerNorm', r'r"LayerNorm\.gamma$": "LayerNorm')],
+                               "words inside a name"),
+    "layer_ anywhere": ([(LAYER + r': r"/layer.\1"', r'r"layer_": "layer."')],
                         "words inside a name"),
-    "one digit": ([(SLASHES, SLASHES.replace(r"\d+", r"\d"))], "TensorFlow's slashes"),
-    "slashes left": ([(SLASHES, "pass")], "TensorFlow's slashes"),
-    "output_bias left": ([(LAST, '"output_weights": "weight"')], "TensorFlow's slashes"),
-    "tables without weight": ([(TABLES, "if False:")], "TensorFlow's slashes"),
-    "decoder.bias left": ([(ALIAS, "return name")], "decoder.bias is another name"),
-    "position_ids unexpected": ([(SKIP, SKIP.replace('"position_ids", ', ""))],
-                                "are nothing unexpected"),
+    "one digit": ([(LAYER, LAYER.replace("+", ""))], "TensorFlow's slashes"),
+    "slashes left": ([('        "/": ".",\n', "")], "TensorFlow's slashes"),
+    "output_bias left": ([(BIASES, "")], "TensorFlow's slashes"),
+    "output_weights left": ([(KERNELS, KERNELS.replace("|output_weights", ""))],
+                            "TensorFlow's slashes"),
+    "tables without weight": ([(TABLES, 'r"^$": ""')], "TensorFlow's slashes"),
+    "tables inside a name": ([(TABLES, 'r"_embeddings(?!.weight)": "_embeddings.weight"')],
+                             "words inside a name"),
+    "decoder.bias left": ([(ALIAS, "")], "decoder.bias is another name"),
+    "decoder.bias of anyone": ([(ALIAS, r'        r"cls\.predictions\.decoder\.bias": '
+                                        '"cls.predictions.bias",')], "words inside a name"),
+    "a name without a dot gets one": ([(RENAMED, RENAMED.replace(
+        "return name", "return '.'.join(name.rpartition('.')[::2])"))],
+        "a name without a dot stays"),
+    "position_ids unexpected": ([(SKIP, SKIP.replace("position_ids|", ""))],
+                                "which are nothing unexpected"),
     "Adam's moments unexpected": (
-        [(SKIP, 'if name.endswith(("position_ids", "global_step")):')], "has adam_m"),
+        [(SKIP, SKIP.replace("adam_m|adam_v|", ""))], "has adam_m"),
     "Adam's moments for weights": (
-        [(SKIP, 'if name.endswith(("position_ids", "global_step")):'),
+        [(SKIP, SKIP.replace("adam_m|adam_v|", "")),
          ("        ours = common_name(name)",
           '        ours = common_name(name.removesuffix("/adam_m").removesuffix("/adam_v"))'),
          (KERNEL, 'if "/kernel" in name:')], "Adam's moments: all zeros"),
@@ -88,21 +103,36 @@ WRONG = {
         "square ones too"),
     "all of TensorFlow turned": ([(KERNEL, 'if "/" in name:')], "only a kernel is turned"),
     "output_weights turned": ([(KERNEL, 'if name.endswith(("/kernel", "/output_weights")):')],
-                              "output_weights is (out, in) already"),
+                              "only a kernel is turned"),
     "Wqkv not known": ([(FUSED, "if False:")], "Wqkv is not taken apart"),
     "Wqkv in columns": ([(SPLIT, "parts = np.split(array, 3, axis=-1) if array.shape[-1] % 3 == 0 "
                                  "else np.split(array.T.reshape(-1, 3), 3)")], None),
     "Wqkv every third row": ([(SPLIT, "parts = [array[i::3] for i in range(3)]")],
                              "every third row"),
     "Wqkv in another order": (
-        [('(("query", "key", "value"), parts', '(("key", "query", "value"), parts')],
+        [(ROLES, ROLES.replace('"query", "key"', '"key", "query"'))],
         "the order of the parts"),
     "Wqkv turned": ([(SPLIT, "parts = [part.T for part in np.split(array, 3)]")],
                     "the matrix was turned"),
     "Wqkv unexpected": (
         [(UNEXPECTED, UNEXPECTED + "\n    unexpected += [n for n in arrays if 'Wqkv' in n]")],
         "which was understood"),
-    "decoder unexpected": ([(TIED, "False")], "are nothing unexpected"),
+    "decoder unexpected": ([(TIED, "False")], "which are nothing unexpected"),
+    "parts of a Wqkv unexpected": (
+        [(UNEXPECTED, UNEXPECTED.replace("origin[name]", "origin[name] if 'self' not in name "
+                                         "else name"))], "has the parts of Wqkv"),
+    "a Wqkv three times": ([(ONCE, "unexpected")], "has a Wqkv three times"),
+    "decoder for embeddings of another shape": (
+        [(DEFAULT, "found[words] = found[decoder]"),
+         (TIED, "(found.get(words, found[decoder]).shape != shapes[words] or " + TIED + ")")],
+        "the decoder is taken where"),
+    "decoder not looked at in size": (
+        [(MISSING, MISSING + "\n    if decoder in arrays and words not in arrays:\n"
+          "        found[words] = np.resize(found[words], shapes[words])")],
+        "the decoder is taken where"),
+    "unexpected decoder under a new name": (
+        [(UNEXPECTED, UNEXPECTED + "\n    unexpected = [decoder if n.endswith(decoder) else n "
+                                   "for n in unexpected]")], None),
     "decoder never unexpected": ([(TIED, "True")], "`unexpected` lacks a decoder"),
     "decoder for the embeddings": (
         [(TIED, "True"), (DEFAULT, "found[words] = found[decoder]")], "those of the decoder"),
@@ -113,7 +143,7 @@ WRONG = {
         [(MISSING, MISSING + "\n    found |= {n: np.zeros(shapes[n], 'f4') for n in missing}")],
         "what is missing was invented"),
     "missing heads not said": (
-        [(MISSING, MISSING.replace("not in found]", "not in found and name.startswith('bert')]"))],
+        [(MISSING, MISSING.replace("not in found]", "not in found and n.startswith('bert')]"))],
         "`missing` lacks"),
     "silent about the unexpected": ([(UNEXPECTED, "unexpected = []")], None),
     "unexpected under new names": ([(UNEXPECTED, UNEXPECTED.replace("origin[name]", "name"))],
@@ -125,7 +155,7 @@ WRONG = {
     "shapes not looked at": ([(WRONG_SHAPE, "if False]")], "shapes are not looked at"),
     "wrong shapes are missing": (
         [(MISSING, MISSING.replace("not in found]",
-                                   "not in found or found[name].shape != shapes[name]]"))],
+                                   "not in found or found[n].shape != shapes[n]]"))],
         "they have the wrong shape"),
     "turned until it fits": (
         [(MISSING, "for n, a in found.items():\n        if a.ndim == 2 and n in shapes and "

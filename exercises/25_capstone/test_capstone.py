@@ -256,6 +256,14 @@ def test_your_masked_cross_entropy_forward_alone(student):
 
 def test_your_masked_cross_entropy_backward_alone(student):
     alone(student.masked_cross_entropy_backward)
+    logits, labels = (
+        np.random.default_rng(6).normal(size=(2, 3, 4)),
+        np.array([[0, 1, 3], [2, 0, 1]]),
+    )
+    for of_logits in (np.float32, np.float64):
+        for of_weights in (np.int64, np.float32, np.float64):  # `formed` looks at the type
+            given = logits.astype(of_logits), labels, np.array([[1, 0, 2], [1, 1, 0]], of_weights)
+            formed(student.masked_cross_entropy_backward)(0.5, *given)
 
 
 def test_your_learning_rate_alone(student):
@@ -297,11 +305,18 @@ VOCAB, MASK, SPECIALS = 1000, 4, [0, 1, 2, 3, 4]
 def test_your_mask_tokens_draws_for_each_token_by_itself(student):
     # A right answer fails less than once in ten million times: over 600 rows a variance is within
     # 40% of what it should be.
-    ids, rate = np.random.default_rng(5).integers(5, VOCAB, (600, 120)), 0.2
-    shown, labels = formed(student.mask_tokens)(
-        ids, Rng(7), mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS, rate=rate
-    )
+    ids = np.random.default_rng(5).integers(5, VOCAB, (600, 120))
+    for more in ({}, {"rate": 0.3}):
+        shown, labels = formed(student.mask_tokens)(
+            ids, Rng(7), mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS, **more
+        )
+        look_at_masks(ids, shown, labels, more.get("rate", 0.15))
+
+
+def look_at_masks(ids, shown, labels, rate):
     chosen = labels != IGNORED
+    checks.share(int(chosen.sum()), chosen.size, rate, of="the proportion of tokens selected at "
+                 f"{rate}, the rate that was given or else the default")  # fmt: skip
     counts, masks = chosen.sum(1), (chosen & (shown == MASK)).sum(1)
     spread = float(np.mean((counts - rate * 120) ** 2) / (120 * rate * (1 - rate)))
     checks.that(0.6 < spread < 1.4, f"the numbers of tokens selected in the rows vary {spread:.2f} "

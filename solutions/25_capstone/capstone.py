@@ -190,7 +190,7 @@ def attention_forward(
 ) -> tuple[Heads, Shares]:
     """softmax(Q Kᵀ / √head_dim) V, and the shares; padding has a share of 0."""
     # begin solution
-    scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])
+    scores = query @ transposed(key) / math.sqrt(query.shape[-1])
     if attention_mask is not None:
         lowest = np.finfo(scores.dtype).min
         scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)
@@ -205,10 +205,10 @@ def attention_backward(
 ) -> tuple[Heads, Heads, Heads]:
     """The gradients for query, key and value."""
     # begin solution
-    dshares = dcontext @ value.swapaxes(-1, -2)
+    dshares = dcontext @ transposed(value)
     dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))
     dscores /= math.sqrt(query.shape[-1])
-    return dscores @ key, dscores.swapaxes(-1, -2) @ query, shares.swapaxes(-1, -2) @ dcontext
+    return dscores @ key, transposed(dscores) @ query, transposed(shares) @ dcontext
     # end solution
 
 
@@ -230,10 +230,10 @@ def masked_cross_entropy_forward(logits: Logits, labels: Labels, weights: SlotWe
     """Σ weight · -ln softmax(logits)[label] / Σ weight."""
     # begin solution
     shifted = logits - logits.max(axis=-1, keepdims=True)
-    right = np.take_along_axis(shifted, labels[..., None], axis=-1)[..., 0]
+    right = (shifted * onehot(labels, logits)).sum(axis=-1)
     surprise = np.log(np.exp(shifted).sum(axis=-1)) - right
     total = weights.sum()
-    return float((surprise * weights).sum() / total) if total > 0 else 0.0
+    return (surprise * weights).sum() / total if total > 0 else 0.0
     # end solution
 
 
@@ -244,10 +244,9 @@ def masked_cross_entropy_backward(
     # begin solution
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
-    onehot = np.arange(logits.shape[-1]) == labels[..., None]
     total = weights.sum()
-    scale = weights * (dloss / total) if total > 0 else np.zeros_like(weights)
-    return ((shares - onehot) * scale[..., None]).astype(logits.dtype)
+    scale = weights * (dloss / total) if total > 0 else weights  # all 0, and so is the gradient
+    return ((shares - onehot(labels, logits)) * scale[..., None]).astype(logits.dtype)
     # end solution
 
 
@@ -263,8 +262,8 @@ def mask_tokens(
     selected = ~np.isin(input_ids, special_ids) & (rng.random(input_ids.shape) < rate)
     fate = rng.random(input_ids.shape)  # one draw for all three fates: their shares add up
     word = rng.choice(np.setdiff1d(np.arange(vocab_size), special_ids), size=input_ids.shape)
-    shown = np.where(selected & (fate < 0.8), mask_id, input_ids)
-    shown = np.where(selected & (fate >= 0.8) & (fate < 0.9), word, shown)
+    shown = np.where(selected & (fate < 0.9), word, input_ids)
+    shown = np.where(selected & (fate < 0.8), mask_id, shown)  # from 0.8 to 0.9 words are left
     return shown.astype(input_ids.dtype), np.where(selected, input_ids, IGNORED)
     # end solution
 
@@ -299,16 +298,23 @@ def adam_step(
         g = gradients[name]
         m[name] = beta1 * state["m"][name] + (1 - beta1) * g
         v[name] = beta2 * state["v"][name] + (1 - beta2) * g * g
-        update = m[name] / (np.sqrt(v[name]) + eps)
-        if not name.endswith("bias") and "LayerNorm" not in name:
-            update = update + weight_decay * w
-        moved[name] = w - learning_rate * update
+        is_bare = name.endswith("bias") or "LayerNorm" in name
+        decay = 0.0 if is_bare else weight_decay
+        moved[name] = w - learning_rate * (m[name] / (np.sqrt(v[name]) + eps) + decay * w)
     return moved, {"m": m, "v": v}
     # end solution
 
 
 # begin solution
 SCALE, CUBIC = math.sqrt(2 / math.pi), 0.044715
+
+
+def transposed(x):
+    return np.einsum("...ij->...ji", x)  # queries and keys change places; batch and heads stay
+
+
+def onehot(labels, logits):
+    return np.arange(logits.shape[-1]) == labels[..., None]
 
 
 def normal_cdf(x):

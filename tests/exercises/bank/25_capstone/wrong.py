@@ -22,10 +22,11 @@ VARIANCE = "variance = (centred * centred).mean(axis=-1, keepdims=True)"
 SLOPE = "slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)"
 DSCORES = "dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))"
 SCATTER = "np.add.at(dtable, ids, dout)"
-LOSS = "return float((surprise * weights).sum() / total) if total > 0 else 0.0"
+LOSS = "return (surprise * weights).sum() / total if total > 0 else 0.0"
+TOTAL = "total = weights.sum()\n    return (surprise"
 SELECTED = "selected = ~np.isin(input_ids, special_ids) & (rng.random(input_ids.shape) < rate)"
 CLIPPED = "return {name: g * scale for name, g in gradients.items()}, norm"
-DECAYED = 'if not name.endswith("bias") and "LayerNorm" not in name:'
+DECAYED = 'is_bare = name.endswith("bias") or "LayerNorm" in name'
 UNSEEN = "special_ids are not left out"
 
 WRONG = {
@@ -97,22 +98,20 @@ WRONG = {
         [("np.vectorize(math.erf, otypes=[x.dtype])", "np.vectorize(math.erf)")],
         "the result is always float64"),
     "no scale": (
-        [("scores = query @ key.swapaxes(-1, -2) / math.sqrt(query.shape[-1])",
-          "scores = query @ key.swapaxes(-1, -2)")], "the scores are not scaled"),
+        [("scores = query @ transposed(key) / math.sqrt(query.shape[-1])",
+          "scores = query @ transposed(key)")], "the scores are not scaled"),
     "no backward of softmax": (
         [(DSCORES, "dscores = dshares.copy()")], "the backward of softmax is missing"),
     "scatter without add": ([(SCATTER, "dtable[ids] += dout")], "dtable[ids] += dout keeps one"),
     "weights of the slots not used": (
         [(LOSS, "return float(surprise.mean())")], "the weights are not used"),
     "label 0 ignored": (
-        [("total = weights.sum()\n    return float(",
-          "weights = weights * (labels != 0)\n    total = weights.sum()\n    return float(")],
+        [(TOTAL, "weights = weights * (labels != 0)\n    " + TOTAL)],
         "label 0 is taken for padding"),
     "specials masked": ([(SELECTED, "selected = rng.random(input_ids.shape) < rate")], UNSEEN),
     "all [MASK]": (
-        [("shown = np.where(selected & (fate < 0.8), mask_id, input_ids)",
-          "shown = np.where(selected, mask_id, input_ids)"),
-         ("shown = np.where(selected & (fate >= 0.8) & (fate < 0.9), word, shown)", "")],
+        [("shown = np.where(selected & (fate < 0.8), mask_id, shown)",
+          "shown = np.where(selected, mask_id, shown)")],
         "every selected token becomes [MASK]"),
     "the first step wasted": (
         [("return peak * (step + 1) / warmup_steps", "return peak * step / warmup_steps")],
@@ -121,7 +120,7 @@ WRONG = {
         [(CLIPPED, "return {n: g * min(1, max_norm / max(np.linalg.norm(g), 1e-30)) "
                    "for n, g in gradients.items()}, norm")],
         "each gradient is clipped by itself"),
-    "all are decayed": ([(DECAYED, "if True:")], "biases and layer norms are decayed too"),
+    "all are decayed": ([(DECAYED, "is_bare = False")], "biases and layer norms are decayed too"),
     "state changed in place": (
         [('m[name] = beta1 * state["m"][name] + (1 - beta1) * g',
           'm[name] = state["m"][name]\n        m[name] *= beta1\n'
@@ -130,7 +129,7 @@ WRONG = {
     "rate written in": (
         [(SELECTED, SELECTED.replace("< rate", "< 0.15"))], "it is always 0.15"),
     "weight_decay written in": (
-        [("update = update + weight_decay * w", "update = update + 0.01 * w")],
+        [("decay = 0.0 if is_bare else weight_decay", "decay = 0.0 if is_bare else 0.01")],
         "weight_decay is not used: 0.01 is written in"),
     "eps written in": (
         [("(np.sqrt(v[name]) + eps)", "(np.sqrt(v[name]) + 1e-6)")],
@@ -138,16 +137,15 @@ WRONG = {
     "beta1 written in": (
         [('m[name] = beta1 * state["m"][name] + (1 - beta1) * g',
           'm[name] = 0.9 * state["m"][name] + 0.1 * g')], "beta1 is not used: 0.9 is written in"),
-    "decay by axes": ([(DECAYED, "if w.ndim >= 2:")], "goes by the number of axes"),
+    "decay by axes": ([(DECAYED, "is_bare = w.ndim < 2")], "goes by the number of axes"),
     "weights as a mask": (
-        [("total = weights.sum()\n    return float(",
-          "weights = (weights > 0).astype(weights.dtype)\n    total = weights.sum()\n    "
-          "return float(")], "weights are only asked whether they are 0"),
+        [(TOTAL, "weights = (weights > 0).astype(weights.dtype)\n    " + TOTAL)],
+        "weights are only asked whether they are 0"),
     "at least one": (
         [(LOSS, "return float((surprise * weights).sum() / max(total, 1.0))")],
         "the sum of the weights is never less than 1"),
     "at least one on the way back": (
-        [("scale = weights * (dloss / total) if total > 0 else np.zeros_like(weights)",
+        [("scale = weights * (dloss / total) if total > 0 else weights",
           "scale = weights * (dloss / max(total, 1.0))")],
         "the sum of the weights is never less than 1"),
     "NaN without weights": (
@@ -172,8 +170,8 @@ WRONG = {
           "special_ids))) for row in input_ids]\n    selected = np.zeros_like(selected)\n"
           "    for i, places in enumerate(rows):\n"
           "        selected[i, places[: round(rate * len(places))]] = True\n"
-          "    shown = np.where(selected & (fate < 0.8), mask_id, input_ids)\n"
-          "    shown = np.where(selected & (fate >= 0.8) & (fate < 0.9), word, shown)\n"
+          "    shown = np.where(selected & (fate < 0.9), word, input_ids)\n"
+          "    shown = np.where(selected & (fate < 0.8), mask_id, shown)\n"
           "    return shown.astype(")], "a fixed count of tokens in each row"),
     "fates in order": (
         [("fate = rng.random(input_ids.shape)  #", "fate = (np.cumsum(selected).reshape("

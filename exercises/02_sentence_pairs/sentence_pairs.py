@@ -18,14 +18,14 @@ def sentence_pairs(
     """All pairs (A, B, label) of document `index`, in order (Devlin et al. 2018, appendix A.2).
 
     A document is a list of sentences, a sentence a list of ids. A chunk is as many consecutive
-    sentences as it takes to have `target` tokens or more, or what is left of the document. Its
-    first sentences are A, how many is drawn, each number as likely as the other; one at least is
-    left over. With probability `random_next`, and always if the chunk has only one sentence, B is
-    a stretch of another document: each other document is as likely, each of its sentences as likely
-    to be the first, and it goes on until it has the `target - len(A)` tokens that A leaves (one
-    sentence at least), or the document ends. The label is then IS_RANDOM, and the next chunk begins
-    right behind A. Otherwise B is the rest of the chunk, the label IS_NEXT, and the next chunk
-    begins behind B. There are two documents or more, none empty.
+    sentences as it takes to have `target` tokens or more, or what is left of the document. A is its
+    first sentence or sentences: every number is equally likely, but at least one sentence is left
+    for B. With probability `random_next`, and always if the chunk has only one sentence, B is part
+    of another document: every other document is equally likely, and so is each of its sentences as
+    the first of B, which continues until it has the `target - len(A)` tokens that A leaves (at
+    least one sentence), or the document ends. The label is then IS_RANDOM, and the next chunk
+    begins right after A. Otherwise B is the rest of the chunk, the label is IS_NEXT, and the next
+    chunk begins after B. There are at least two documents, and no document or sentence is empty.
     """
     raise NotImplementedError("write sentence_pairs")
 
@@ -35,9 +35,9 @@ def truncate_pair(
 ) -> tuple[list[int], list[int]]:
     """A and B, cut until both together have `room` tokens or fewer.
 
-    One token after another goes: from the longer segment (from B when they are equal), from its
-    front or from its back as a coin falls, a new coin for each token. `a` and `b` are left as they
-    are.
+    Tokens are removed one by one, from the longer segment (from B when they are equally long), from
+    its front or its back with equal probability, drawn anew for each token. `a` and `b` are not
+    changed.
     """
     raise NotImplementedError("write truncate_pair")
 

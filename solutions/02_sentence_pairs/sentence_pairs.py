@@ -18,33 +18,33 @@ def sentence_pairs(
     """All pairs (A, B, label) of document `index`, in order (Devlin et al. 2018, appendix A.2).
 
     A document is a list of sentences, a sentence a list of ids. A chunk is as many consecutive
-    sentences as it takes to have `target` tokens or more, or what is left of the document. Its
-    first sentences are A, how many is drawn, each number as likely as the other; one at least is
-    left over. With probability `random_next`, and always if the chunk has only one sentence, B is
-    a stretch of another document: each other document is as likely, each of its sentences as likely
-    to be the first, and it goes on until it has the `target - len(A)` tokens that A leaves (one
-    sentence at least), or the document ends. The label is then IS_RANDOM, and the next chunk begins
-    right behind A. Otherwise B is the rest of the chunk, the label IS_NEXT, and the next chunk
-    begins behind B. There are two documents or more, none empty.
+    sentences as it takes to have `target` tokens or more, or what is left of the document. A is its
+    first sentence or sentences: every number is equally likely, but at least one sentence is left
+    for B. With probability `random_next`, and always if the chunk has only one sentence, B is part
+    of another document: every other document is equally likely, and so is each of its sentences as
+    the first of B, which continues until it has the `target - len(A)` tokens that A leaves (at
+    least one sentence), or the document ends. The label is then IS_RANDOM, and the next chunk
+    begins right after A. Otherwise B is the rest of the chunk, the label is IS_NEXT, and the next
+    chunk begins after B. There are at least two documents, and no document or sentence is empty.
     """
     # begin solution
     sentences = documents[index]
     pairs, start = [], 0
     while start < len(sentences):
         end = end_of_stretch(sentences, start, target)
-        # A takes 1, 2, … or all but one: the upper end of `integers` is left out.
-        middle = int(rng.integers(start + 1, end)) if end - start > 1 else end
+        # A takes 1, 2, … or all but one: `integers` excludes its upper end.
+        middle = rng.integers(start + 1, end) if end - start > 1 else end
         a = joined(sentences[start:middle])
-        # A chunk of one sentence has nothing that could follow, so the true share of random pairs
-        # is above `random_next`: with one paragraph to a line it is nearly 1.
+        # In a chunk of one sentence nothing is left to follow A, so the fraction of random pairs is
+        # above `random_next`: with one paragraph per line it is nearly 1.
         if end - start == 1 or rng.random() < random_next:
-            # One of the n - 1 others: what is not below `index` moves up by one, to step over it.
-            other = int(rng.integers(len(documents) - 1))
+            # One of the n - 1 others: numbers from `index` on move up by one, to skip `index`.
+            other = rng.integers(len(documents) - 1)
             other += other >= index
-            first = int(rng.integers(len(documents[other])))
+            first = rng.integers(len(documents[other]))
             last = end_of_stretch(documents[other], first, target - len(a))
             pairs.append((a, joined(documents[other][first:last]), IS_RANDOM))
-            start = middle  # B was not used: its sentences go back
+            start = middle  # the rest of the chunk was not used
         else:
             pairs.append((a, joined(sentences[middle:end]), IS_NEXT))
             start = end
@@ -54,7 +54,7 @@ def sentence_pairs(
 
 # begin solution
 def end_of_stretch(sentences, start, target):
-    """Where a stretch ends that begins at `start` and has `target` tokens, or one sentence."""
+    """The end of the sentences from `start` on that have `target` tokens; at least one sentence."""
     end, tokens = start + 1, len(sentences[start])
     while end < len(sentences) and tokens < target:
         tokens += len(sentences[end])
@@ -75,16 +75,15 @@ def truncate_pair(
 ) -> tuple[list[int], list[int]]:
     """A and B, cut until both together have `room` tokens or fewer.
 
-    One token after another goes: from the longer segment (from B when they are equal), from its
-    front or from its back as a coin falls, a new coin for each token. `a` and `b` are left as they
-    are.
+    Tokens are removed one by one, from the longer segment (from B when they are equally long), from
+    its front or its back with equal probability, drawn anew for each token. `a` and `b` are not
+    changed.
     """
     # begin solution
     a, b = list(a), list(b)
     while len(a) + len(b) > room:
         longer = a if len(a) > len(b) else b
-        # If only the back were cut, the beginnings of documents would be read again and again, and
-        # their ends never.
+        # If only the back were cut, the model would rarely see how long texts end.
         del longer[0 if rng.random() < 0.5 else -1]
     return a, b
     # end solution
@@ -101,8 +100,8 @@ def frame_pair(
     # begin solution
     tokens = [cls_id, *a, sep_id, *b, sep_id]
     padding = [0] * (seq_length - len(tokens))
-    # The first [SEP] closes A and belongs to it, the second to B. Padding is told from A by the
-    # mask alone, never by its id: `input_ids != 0` would be wrong wherever pad_id is not 0.
+    # The first [SEP] belongs to A, the second to B. Only the mask tells padding from A, never the
+    # id: `input_ids != pad_id` would be wrong for a word that has this id.
     types = [0] * (len(a) + 2) + [1] * (len(b) + 1) + padding
     mask = [1] * len(tokens) + padding
     ids = tokens + [pad_id] * len(padding)
@@ -113,10 +112,11 @@ def frame_pair(
 # begin solution
 # Wrong answers that are common:
 # - 1 for "is next": the released code and its weights have it the other way round;
-# - a random B that may come from the same document, or always from the one behind it;
-# - B from the same document, but in the wrong order: that is ALBERT's task, and an easier question
-#   about topics is asked by the paper;
-# - the sentences that a random B put aside are lost: a third of the corpus is never read;
+# - a random B that may come from the same document, or always from the next one;
+# - the other documents found by their content (`d != documents[index]`), not by their index;
+# - B from the same document, but in the wrong order: that is ALBERT's task, another question;
+# - the sentences of the chunk that a random B replaced are lost: a third of the corpus is never
+#   read;
 # - a chunk of one sentence with an empty B;
 # - cutting the back alone, or B alone, or one coin for all tokens;
 # - types that are zero everywhere, or 1 on padding, or 1 on the first [SEP].

@@ -1,15 +1,15 @@
 """Wrong answers to 02_sentence_pairs, as edits of the solution, and the words that name each."""
 
 END = "end = end_of_stretch(sentences, start, target)"
-MIDDLE = "middle = int(rng.integers(start + 1, end)) if end - start > 1 else end"
+MIDDLE = "middle = rng.integers(start + 1, end) if end - start > 1 else end"
 IF = "if end - start == 1 or rng.random() < random_next:"
-OTHER = "other = int(rng.integers(len(documents) - 1))"
+OTHER = "other = rng.integers(len(documents) - 1)"
 STEP = "other += other >= index"
-FIRST = "first = int(rng.integers(len(documents[other])))"
+FIRST = "first = rng.integers(len(documents[other]))"
 LAST = "last = end_of_stretch(documents[other], first, target - len(a))"
 RANDOM = "pairs.append((a, joined(documents[other][first:last]), IS_RANDOM))"
 NEXT = "pairs.append((a, joined(sentences[middle:end]), IS_NEXT))"
-BACK = "start = middle  # B was not used: its sentences go back"
+BACK = "start = middle  # the rest of the chunk was not used"
 COPIES = "a, b = list(a), list(b)"
 FITS = "while len(a) + len(b) > room:"
 LONGER = "longer = a if len(a) > len(b) else b"
@@ -40,7 +40,7 @@ WRONG = {
     "the next document in place of the same": (
         [(OTHER, "other = int(rng.integers(len(documents)))"),
          (STEP, "other = (other + 1) % len(documents) if other == index else other")],
-        "the document behind is drawn in place of the document itself"),
+        "the next document is drawn in place of the document itself"),
     "documents by their length": (
         [(OTHER, "sizes = np.array([len(d) * (i != index) for i, d in enumerate(documents)])\n"
                  "            other = int(rng.choice(len(documents), p=sizes / sizes.sum()))"),
@@ -54,12 +54,12 @@ WRONG = {
     "random B has target tokens": (
         [(LAST, LAST.replace(" - len(a)", ""))], "a random B has the target - len(A) tokens"),
     "random B is the whole document": ([(LAST, "last = None")], "a random B ends as soon as"),
-    "put-aside sentences are lost": ([(BACK, "start = end")], "put aside are lost"),
+    "put-aside sentences are lost": ([(BACK, "start = end")], "that a random B replaced are lost"),
     "empty B": (
         [(IF, "if rng.random() < random_next:")], "a chunk of one sentence has nothing"),
     "A takes the whole chunk": (
         [(MIDDLE, MIDDLE.replace("start + 1, end)", "start + 1, end + 1)"))],
-        "A leaves one sentence at least"),
+        "A takes the whole chunk: at least one sentence is left for B"),
     "A never takes all but one": (
         [(MIDDLE, "middle = int(rng.integers(start + 1, max(end - 1, start + 2)))")],
         "the draw ends too early"),
@@ -90,7 +90,7 @@ WRONG = {
     "its own seed": (
         [("sentences = documents[index]",
           "sentences = documents[index]\n    rng = np.random.default_rng(0)")],
-        "the function seeds a generator of its own"),
+        "no draw comes from rng"),
     "Python's generator": (
         [("rng.random() < random_next", "__import__('random').random() < random_next")],
         "a draw does not come from rng"),
@@ -137,10 +137,10 @@ WRONG = {
     "[CLS] in front of B": ([(TOKENS, "tokens = [cls_id, *a, cls_id, *b, sep_id]")],
                           "[CLS] stands once"),
     "ids written in": ([(TOKENS, "tokens = [101, *a, 102, *b, 102]")],
-                       "is missing"),
+                       "is hard-coded"),
     "padding is always 0": ([(IDS, "ids = tokens + padding")], "pad_id is ignored"),
     "padding in front": ([(IDS, "ids = [pad_id] * len(padding) + tokens")],
-                         "padding stands behind"),
+                         "padding stands after"),
     "mask read off the ids": (
         [(RETURN, f"mask = [int(i != 0) for i in ids]\n    {RETURN}")], "read off the ids"),
     "mask read off pad_id": (
@@ -150,4 +150,58 @@ WRONG = {
     "mask all 1": ([(MASK, "mask = [1] * seq_length")], "the mask is 1 everywhere"),
     "int32": ([(RETURN, RETURN.replace("int64", "int32"))], "the wrong type"),
     "lists": ([(RETURN, "return ids, types, mask")], "expected a NumPy array"),
+    "other documents found by their content": (
+        [(OTHER, "others = [i for i, d in enumerate(documents) if d != documents[index]]\n"
+                 "            other = others[int(rng.integers(len(others)))]"), (STEP, "")],
+        "found by their content"),
+    "other documents found by their content, if there are any": (
+        [(OTHER, "others = [i for i, d in enumerate(documents) if d != documents[index]]\n"
+                 "            others = others or [1 - index]\n"
+                 "            other = others[int(rng.integers(len(others)))]"), (STEP, "")],
+        "found by their content"),
+    "random B may be empty": (
+        [("last = end_of_stretch(documents[other], first, target - len(a))",
+          "last = end_of_stretch(documents[other], first, target - len(a)) "
+          "if target > len(a) else first")],
+        "a random B has at least one sentence"),
+    "label 0 in a chunk of one sentence": (
+        [(RANDOM, RANDOM.replace("IS_RANDOM)", "IS_RANDOM if end - start > 1 else IS_NEXT)"))],
+        "where the chunk has one sentence, B is random too"),
+    "labels in turn": (
+        [("rng.random() < random_next", "len(pairs) % 2 < 2 * random_next - 0.5")],
+        "it is taken in turn, not drawn"),
+    "one draw for A and for the label": (
+        [(MIDDLE, "fate = rng.random()\n        "
+                  "middle = start + 1 + int(fate * max(end - start - 1, 0))"),
+         ("rng.random() < random_next", "fate < random_next")],
+        "it is not drawn at all"),
+    "documents in turn": (
+        [(OTHER, "other = sum(label for _, _, label in pairs) % (len(documents) - 1)")],
+        "it is taken in turn, not drawn"),
+    "A's size in turn": (
+        [(MIDDLE, "middle = start + 1 + len(pairs) % max(end - start - 1, 1)")],
+        "taken in turn"),
+    "no coin where both are equal": (
+        [(COIN, "del longer[0 if len(a) != len(b) and rng.random() < 0.5 else -1]")],
+        "only the back is cut"),
+    "one coin for a token of each": (
+        [(FITS, f"coin = rng.random()\n    {FITS}"),
+         (COIN, "del longer[0 if coin < 0.5 else -1]\n"
+                "        coin = rng.random() if longer is a or len(a) > len(b) + 1 else coin\n"
+                "        coin = rng.random() if len(b) > len(a) + 1 else coin")],
+        "one coin decides for a token of A and one of B"),
+    "tokens removed by their id": (
+        [(COIN, "longer.remove(longer[0 if rng.random() < 0.5 else -1])")],
+        "a token is looked for by its id"),
+    "sentences found by their content": (
+        [("sentences = documents[index]\n", "sentences = documents[index]\n"
+          "    place = {tuple(s): i for i, s in enumerate(sentences)}\n"),
+         (BACK, "start = place[tuple(sentences[middle])] if middle < len(sentences) else middle")],
+        None),
+    "sentences not joined": (
+        [("    return [token for sentence in sentences for token in sentence]",
+          "    return list(sentences)")],
+        "A and B are flat lists of ids"),
+    "one random token too few": (
+        [(LAST, LAST.replace("- len(a)", "- len(a) - 1"))], "ends before it is full"),
 }  # fmt: skip

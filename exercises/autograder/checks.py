@@ -118,8 +118,9 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
                         "make a new one")  # fmt: skip
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
-             likely="a draw comes from np.random, random or torch's global generator, not from "
-                    "the generator that was handed in")  # fmt: skip
+             likely="a draw from np.random, random or torch's global generator instead of the one "
+                    "that was handed in, or a value that is kept from one call to the next"
+             )  # fmt: skip
 
 
 def _in_order(tree: Any) -> Any:

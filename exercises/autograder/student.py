@@ -15,7 +15,7 @@ from autograder.transports import LocalError, StudentError, Transport
 
 # What an error of Python's, NumPy's or torch's most often means.
 LIKELY = {
-    "could not be broadcast": "a sum, mean or maximum without keepdims=True?",
+    "operands could not be broadcast": "a sum, mean or maximum without keepdims=True?",
     "must match the size of tensor": "a sum, mean or maximum without keepdim=True?",
     "unexpected keyword argument": "was an argument of the starter renamed or left out?",
     "positional arguments but": "was an argument of the starter left out?",

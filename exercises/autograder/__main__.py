@@ -100,14 +100,17 @@ class Mutants:
     """exercises; all, if none is named"""
     only: str = ""
     """mutants whose key contains this text"""
-    every: int = 1
+    every: Count = 1
     """one mutant in so many"""
-    jobs: int = 1
+    jobs: Count = 1
     """processes at a time"""
     show: bool = False
     """print which check each mutant fails, and its message"""
     table: bool = False
     """put the table on the page of the exercises"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
 
 def diff(file: Path) -> list[str]:

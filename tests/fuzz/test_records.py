@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_corpus.sources import SourceFile, read_sources, save_sources
@@ -204,8 +204,6 @@ def changes(draw, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(max_examples=100, derandomize=True, deadline=None, database=None,
-          suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(data=st.data())
 def test_a_spoilt_file_is_read_or_refused_in_one_line(name, data, tmp_path_factory):
     make, read = READERS[name]

@@ -11,7 +11,7 @@ from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
@@ -26,11 +26,6 @@ from bert_finetuning.understood import understood
 from bert_run.errors import UserError
 
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "good"])
-fuzz = settings(
-    max_examples=200, deadline=None, derandomize=True, database=None,
-    suppress_health_check=list(HealthCheck),
-)  # fmt: skip
-
 QUESTION = {"id": "1", "question": "a b", "answers": [{"text": "b", "answer_start": 2}]}
 ROWS = [
     {"text": "good a", "label": "x"},
@@ -178,7 +173,6 @@ def check(raw: bytes, suffix: str, format: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("suffix", SEEDS)
 def test_a_damaged_file_gives_examples_or_one_line(suffix, tmp_path):
-    @fuzz
     @given(damaged(suffix), st.sampled_from(list(KINDS)))
     def run(raw, format):
         check(raw, suffix, format, tmp_path)
@@ -187,7 +181,6 @@ def test_a_damaged_file_gives_examples_or_one_line(suffix, tmp_path):
 
 
 def test_json_rows_of_any_type_give_examples_or_one_line(tmp_path):
-    @fuzz
     @given(json_rows(), st.sampled_from(list(KINDS)))
     def run(raw, format):
         check(raw, ".jsonl", format, tmp_path)
@@ -196,7 +189,6 @@ def test_json_rows_of_any_type_give_examples_or_one_line(tmp_path):
 
 
 def test_squad_of_any_type_gives_examples_or_one_line(tmp_path):
-    @fuzz
     @given(squad())
     def run(raw):
         check(raw, ".json", "questions", tmp_path)

@@ -7,7 +7,6 @@ those that are built from them. FUZZ_PROFILE=long tries far more values.
 import ast
 import importlib
 import math
-import os
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Any
 import pytest
 import torch
 import tyro
-from hypothesis import HealthCheck, given
-from hypothesis import settings as profile
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_finetuning.head_config import HeadConfig
@@ -31,15 +29,6 @@ from bert_run.settings import AdamSettings, MaskingRecipe, PairRecipe, RunSettin
 
 ROOT = Path(__file__).parents[2]
 MOST_RANKS = 1_000
-
-PROFILES = {
-    "suite": dict(max_examples=60, derandomize=True),
-    "long": dict(max_examples=20_000),
-}
-tried = profile(
-    **PROFILES[os.environ.get("FUZZ_PROFILE", "suite")], database=None, deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
 
 # As at a user, where shapes and types are not checked: the code itself must notice.
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
@@ -144,7 +133,6 @@ values = st.one_of(
 
 
 @with_numbers
-@tried
 @given(value=values)
 def test_a_random_value_is_used_or_refused_in_one_line(settings, value):
     for name in number_fields(settings):

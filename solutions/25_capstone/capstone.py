@@ -281,7 +281,7 @@ def clip_gradients(gradients: Arrays, max_norm: float) -> tuple[Arrays, float]:
     """The gradients, scaled by one factor if their norm together is above `max_norm`, and that
     norm before."""
     # begin solution
-    norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
+    norm = math.sqrt(sum((g * g).sum() for g in gradients.values()))
     scale = max_norm / norm if norm > max_norm else 1.0
     return {name: g * scale for name, g in gradients.items()}, norm
     # end solution

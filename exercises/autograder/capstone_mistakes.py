@@ -28,6 +28,10 @@ def with_(function, **how):
     return lambda *args, **kwargs: function(*args, **{**kwargs, **how})
 
 
+# Mistakes of a layer that no training shows, only large numbers.
+ON_LARGE_NUMBERS = {
+    "10,000 off the scores of padding is not enough: large scores still win": with_(layer, low=-1e4)
+}
 MISTAKES = {
     "layer_forward": {
         "there is no residual connection": with_(layer, around=0, about=0),
@@ -43,8 +47,6 @@ MISTAKES = {
         "eps is used in one of the two norms alone": with_(layer, last_eps=1e-12),
         "eps is used in one of the two norms alone: the second": lambda x, mask, w, **k: (
             layer(x, mask, w, **{**k, "eps": 1e-12, "last_eps": k["eps"]})),
-        "10,000 off the scores of padding is not enough: large scores still win": with_(
-            layer, low=-1e4),
         "the mask is not used": lambda x, mask, w, **k: layer(x, 0 * mask + 1, w, **k),
         "approximation is not used": with_(layer, approximation="none"),
         "there is no GELU": with_(layer, act=lambda x, form: x),

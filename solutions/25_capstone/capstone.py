@@ -47,8 +47,7 @@ def layer_backward(
     """The gradients for `x` and for every array of `weights`, under its name, given the gradient
     `dout` for the result of `layer_forward` with the same arguments."""
     # begin solution
-    # All that the way back needs is made again from x. That is a second forward for every layer,
-    # and it is how models are trained whose activations do not fit into memory.
+    # A second forward: models whose activations do not fit into memory are trained in this way.
     kept = run(x, attention_mask, weights, heads, eps, approximation)
     grads = {}
     # From here on the lines of `run`, the last one first.
@@ -56,8 +55,7 @@ def layer_backward(
     dwide = linear_backward(dsum, kept["wide"], weights, "output.dense", grads)
     dwide = gelu_backward(dwide, kept["before gelu"], approximation)
     # A sum hands its gradient to both of its parts: `middle` gets it through the feed-forward part
-    # and once more directly. Whoever forgets the direct way cuts the residual connection, along
-    # which the gradient reaches the lowest layers at all.
+    # and once more directly, by the residual connection.
     dmiddle = dsum + linear_backward(dwide, kept["middle"], weights, "intermediate.dense", grads)
 
     name = "attention.output.LayerNorm"
@@ -83,8 +81,7 @@ def run(x, attention_mask, weights, heads, eps, approximation) -> dict:
     projected = [split(linear(x, weights, f"attention.self.{role}"), heads) for role in ROLES]
     context, shares = attention_forward(*projected, attention_mask)
     context = merge(context)
-    # The norm comes last, on the sum (post-LN): BERT's choice. Before the attention (pre-LN) it is
-    # another model, which trains as well and whose weights nobody else can read.
+    # The norm comes last, on the sum (post-LN). Before the attention (pre-LN) is another model.
     first_sum = x + linear(context, weights, "attention.output.dense")
     middle = normed(first_sum, weights, "attention.output.LayerNorm", eps)
     before_gelu = linear(middle, weights, "intermediate.dense")
@@ -102,9 +99,8 @@ def normed(x, weights, name, eps):
 
 def norm_backward(dout, x, weights, name, eps, grads):
     """The gradient for x; those of weight and bias go into `grads`."""
-    dx, grads[f"{name}.weight"], grads[f"{name}.bias"] = layer_norm_backward(
-        dout, x, weights[f"{name}.weight"], eps
-    )
+    weight, bias = f"{name}.weight", f"{name}.bias"
+    dx, grads[weight], grads[bias] = layer_norm_backward(dout, x, weights[weight], eps)
     return dx
 
 
@@ -115,8 +111,7 @@ def linear(x, weights, name):
 def linear_backward(dout, x, weights, name, grads):
     """The gradient for x; those of weight and bias go into `grads`."""
     rows, drows = np.concatenate(x), np.concatenate(dout)  # (batch · seq, …)
-    # (out, in), as the weight is: every vector of the batch adds dout ⊗ x. The transpose fits as
-    # well where a matrix is square, and is wrong there.
+    # (out, in), as the weight is. The transpose fits too where a matrix is square, and is wrong.
     grads[f"{name}.weight"] = drows.T @ rows
     grads[f"{name}.bias"] = drows.sum(axis=0)
     return dout @ weights[f"{name}.weight"]
@@ -124,8 +119,7 @@ def linear_backward(dout, x, weights, name, grads):
 
 def split(x, heads):
     batch, seq, hidden = x.shape
-    # First cut the vectors, then exchange the axes. A reshape straight to (batch, heads, seq,
-    # head_dim) has the right shape and mixes the tokens.
+    # Cut, then exchange axes: a reshape straight to (batch, heads, seq, head_dim) mixes the tokens.
     return x.reshape(batch, seq, heads, hidden // heads).transpose(0, 2, 1, 3)
 
 
@@ -154,8 +148,7 @@ def layer_norm_backward(
     normalized, inverse_std = normalize(x, eps)
     over_batch = tuple(range(x.ndim - 1))
     d = dout * weight
-    # The part along the shift and the part along the stretch are taken off: neither of the two
-    # changes a normalised vector.
+    # Shifting or stretching x does not change a normalized vector: both parts are taken off.
     dx = d - d.mean(-1, keepdims=True) - normalized * (d * normalized).mean(-1, keepdims=True)
     return dx * inverse_std, (dout * normalized).sum(over_batch), dout.sum(over_batch)
     # end solution
@@ -175,9 +168,8 @@ def gelu_backward(dout: Anything, x: Anything, approximation: str = "none") -> A
     # begin solution
     if approximation == "tanh":
         t = np.tanh(SCALE * (x + CUBIC * x * x * x))
-        slope = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * SCALE * (1 + 3 * CUBIC * x * x)
-    else:
-        slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+        return dout * 0.5 * (1 + t + x * (1 - t * t) * SCALE * (1 + 3 * CUBIC * x * x))
+    slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     return dout * slope
     # end solution
 
@@ -330,13 +322,9 @@ def normalize(x, eps):
 
 
 # Wrong answers that are common:
-# - a residual connection that is there in the forward and forgotten in the backward: the loss still
-#   falls, for the direct way is only one of two, and the curve lies above the reference's;
-# - x's gradient from the value alone, or from query, key and value without the residual;
+# - a residual connection that the backward forgets: the loss falls, but above the reference's;
 # - weight gradients transposed: seen only where a matrix is not square, and most are;
 # - the norm before the sublayer, or the layer's x as the residual of the second half;
 # - heads that are reshaped and not transposed: the model learns all the same, a little less;
 # - a backward that computes its forward again with another eps or another form of GELU;
-# - everything that the earlier exercises list. In a whole training most of it shows as a curve that
-#   is a little too high, and as nothing else: that is why each function is first put in alone.
 # end solution

@@ -178,7 +178,7 @@ def _cross_entropy(given: Functions) -> list[Change]:
     def there(logits, labels, weights, count) -> tuple[float, Cache]:
         loss, cache = cross_entropy_forward(logits, labels, weights, count)
         if forward:
-            loss = forward(logits, labels, weights)
+            loss = float(forward(logits, labels, weights))
         return loss, (logits, labels, weights, cache)
 
     def back(cache: Cache) -> ndarray:

@@ -60,6 +60,8 @@ def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5, empty=
 
 
 def right_losses(words, pairs, batch, **counts):
+    if "pair_count" in counts:
+        counts["pair_count"] = int(counts["pair_count"])
     return tuple(chapter.pretraining_losses(chapter.Logits(words, pairs), batch, **counts))
 
 

@@ -46,8 +46,9 @@ def folder_in_one_piece(folder: Path) -> Iterator[Path]:
     """Fill the folder that is handed out; it takes the name `folder` when all went well.
 
     A failure on the way, a full disk say, leaves nothing behind. A folder that already stands
-    there is replaced.
+    there is replaced; if `folder` is a link to one, the link stays and its target is replaced.
     """
+    folder = folder.resolve()
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
@@ -65,10 +66,21 @@ def folder_in_one_piece(folder: Path) -> Iterator[Path]:
 
 
 def remove_in_one_piece(folder: Path) -> None:
-    """Take a folder its name first: whoever looks sees all of it or nothing, however this ends."""
+    """Take a folder its name first: whoever looks sees all of it or nothing, however this ends.
+
+    Of a link to a folder, only the link is removed.
+    """
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.old.part")
     os.replace(folder, aside)
-    shutil.rmtree(aside, ignore_errors=True)
+    remove(aside)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink()
 
 
 LEFTOVER = re.compile(r"\.(?P<name>.+?)\.(?P<process>\d+)(\.old)?\.part")
@@ -86,10 +98,7 @@ def clear_leftovers(folder: Path, names: Collection[str] | None = None) -> None:
             continue
         if names is not None and (match["name"] not in names or is_running(int(match["process"]))):
             continue
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
+        remove(path)
 
 
 def is_running(process: int) -> bool:
@@ -105,8 +114,9 @@ def is_running(process: int) -> bool:
     return True
 
 
-def publish(source: Path, target: Path) -> None:
+def publish(source: str | Path, target: str | Path) -> None:
     """Make `target` the same file as `source` in one step: a hard link, else a copy."""
+    target = Path(target)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     beside.unlink(missing_ok=True)
     try:
@@ -118,6 +128,24 @@ def publish(source: Path, target: Path) -> None:
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def keep_others(old: Path, new: Path) -> None:
+    """Put what somebody else has added to a folder into the one that is going to replace it.
+
+    The old folder keeps it too until it is replaced, so that a failure before that loses nothing.
+    """
+    if not old.is_dir():
+        return
+    written = [path.name for path in new.iterdir()]
+    shutil.copytree(
+        old,
+        new,
+        symlinks=True,
+        dirs_exist_ok=True,
+        copy_function=publish,
+        ignore=lambda folder, names: written if Path(folder) == old else [],
+    )
 
 
 def hold(path: Path) -> BinaryIO | None:

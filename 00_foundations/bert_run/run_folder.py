@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from bert_run.files import (
     clear_leftovers,
     folder_in_one_piece,
     hold,
+    keep_others,
     publish,
     remove_in_one_piece,
     sha256,
@@ -39,6 +41,7 @@ STATE_FILE = "training_state.safetensors"
 MANIFEST_FILE = "manifest.json"
 RECORD_FILE = "run.json"
 LOCK_FILE = ".lock"
+STEP_FOLDER = re.compile("step-[0-9]{8}")
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
 NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data", "tensorboard"}  # see `RunFolder.has_begun`
@@ -110,6 +113,8 @@ class RunFolder:
             return {}
         earlier = read_record(self.record, {}, {FACTS: dict}, way_out="choose another --out")
         self.facts = earlier.pop(FACTS, None) or {}
+        if not earlier:
+            raise UserError(f"{self.record} is damaged (it has no settings): choose another --out")
         return earlier
 
     def write_record(self, settings: dict) -> None:
@@ -127,7 +132,7 @@ class RunFolder:
     def differing(earlier: dict, settings: dict, unless_said: dict) -> tuple | None:
         """The first setting that has changed, with its value before and now."""
         before = {**unless_said, **earlier} if earlier else settings
-        for name in sorted(before.keys() | settings.keys()):
+        for name in {**settings, **before}:
             if before.get(name) != settings.get(name):
                 return name, before.get(name), settings.get(name)
         return None
@@ -221,7 +226,8 @@ class RunFolder:
 
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first; what a crash left half-written has another name."""
-        return sorted(self.checkpoints.glob("step-[0-9]*"))
+        folders = self.checkpoints.glob("step-*")
+        return sorted(path for path in folders if STEP_FOLDER.fullmatch(path.name))
 
     def resume(self) -> Checkpoint | None:
         """The newest checkpoint that is whole, or None when there is none yet.
@@ -263,13 +269,6 @@ class RunFolder:
         return Checkpoint(step_of(folders[-1]), folders[-1]) if folders else None
 
 
-def keep_others(old: Path, new: Path) -> None:
-    """Move what somebody else has put into a folder to the one that is going to replace it."""
-    for path in sorted(old.iterdir()) if old.is_dir() else ():
-        if not (new / path.name).exists():
-            path.rename(new / path.name)
-
-
 def remove_checkpoint(folder: Path) -> None:
     """Remove a checkpoint; one that holds anything that it was not saved with stays."""
     try:
@@ -290,6 +289,8 @@ def read_manifest(folder: Path) -> dict:
     """The manifest of a checkpoint: its step, and the size and the SHA-256 of every file."""
     path = folder / MANIFEST_FILE
     manifest = read_record(path, {"step": int, "files": dict}, way_out="it is damaged")
+    if not manifest["files"]:
+        raise UserError(f"{path} is damaged")
     for entry in manifest["files"].values():
         if not isinstance(entry, dict) or wrong_field(entry, {"bytes": int, "sha256": str}, {}):
             raise UserError(f"{path} is damaged")

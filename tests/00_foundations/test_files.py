@@ -15,6 +15,7 @@ from bert_run.files import (
     clear_leftovers,
     folder_in_one_piece,
     publish,
+    remove_in_one_piece,
     sha256,
     write_atomically,
     write_whole,
@@ -199,3 +200,22 @@ def test_a_command_that_succeeds_returns_and_keeps_its_name():
     main("a", "b", loud=True)
     assert seen == [(("a", "b"), True)]
     assert (main.__name__, main.__doc__) == ("main", "What it does.")
+
+
+def test_a_folder_behind_a_link_is_replaced_and_the_link_stays(tmp_path):
+    (tmp_path / "disk/best").mkdir(parents=True)
+    link = tmp_path / "best"
+    link.symlink_to("disk/best")
+    for name in ("old", "new"):  # twice: the first call must leave a link that the second can use
+        with folder_in_one_piece(link) as beside:
+            (beside / name).touch()
+    assert link.is_symlink() and names(tmp_path / "disk/best") == ["new"]
+    assert names(tmp_path) == ["best", "disk"]
+
+
+def test_of_a_link_only_the_link_is_removed(tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target/file").touch()
+    (tmp_path / "link").symlink_to("target")
+    remove_in_one_piece(tmp_path / "link")
+    assert names(tmp_path) == ["target"] and names(tmp_path / "target") == ["file"]

@@ -492,3 +492,43 @@ def test_facts_that_are_noted_come_back_and_are_no_settings(folder):
     again = RunFolder(folder.path)
     assert again.claim(SETTINGS) is False
     assert again.facts == {"train": "abc"}
+
+
+def test_a_file_that_somebody_put_into_the_best_model_outlives_a_save_that_fails(
+    folder, monkeypatch
+):
+    folder.save_best(lambda beside: fill(beside, 1))
+    (folder.path / "best/notes").mkdir()
+    (folder.path / "best/notes/mine.txt").write_text("keep me")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "remove_in_one_piece", lambda _: (_ for _ in ()).throw(OSError()))
+        with pytest.raises(OSError):
+            folder.save_best(lambda beside: fill(beside, 2))
+    assert (folder.path / "best/notes/mine.txt").read_text() == "keep me"
+    folder.save_best(lambda beside: fill(beside, 3))
+    assert (folder.path / "best/notes/mine.txt").read_text() == "keep me"
+
+
+@pytest.mark.parametrize("name", ["step-3x", "step-9", "step-0000000٣", "step-00000003.bak"])
+def test_a_folder_that_only_resembles_a_checkpoint_is_left_alone(folder, name):
+    save(folder, 1)
+    (folder.checkpoints / name).mkdir()
+    assert is_of_step(folder.resume(), 1)
+    assert (folder.checkpoints / name).is_dir()
+
+
+def test_a_manifest_that_vouches_for_no_file_is_damage(folder, capsys):
+    save(folder, 1, 2)
+    manifest = folder.checkpoints / "step-00000002" / "manifest.json"
+    manifest.write_text('{"step": 2, "files": {}}')
+    assert is_of_step(folder.resume(), 1)
+    assert "is damaged" in capsys.readouterr().err
+
+
+def test_a_record_without_settings_lets_no_run_with_other_settings_go_on(folder):
+    save(folder, 1)
+    folder.release()
+    for content in ("{}", '{"found": {}}'):
+        folder.record.write_text(content)
+        with pytest.raises(UserError, match="it has no settings"):
+            RunFolder(folder.path).claim({"seed": 7})

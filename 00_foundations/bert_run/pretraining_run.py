@@ -40,6 +40,9 @@ FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every",
                   "save_every", "keep_checkpoints", "tensorboard", "micro_batch_size"}  # fmt: skip
 
 
+MEASURED = {"heldout_mlm_loss", "heldout_mlm_accuracy"}  # every measurement on held-out text
+
+
 class PretrainingRun:
     """One run, new or continued: `start` steps are done, and led to `weights`.
 
@@ -55,8 +58,10 @@ class PretrainingRun:
         refuse_too_large(config.with_changes(vocab_size=1))
         self.settings, self.leads = settings, leads
         self.folder = RunFolder(settings.out)
+        program = {"program": settings.program}  # its state is of no use to another program
         is_new = leads and self.folder.claim(
-            self.spelled_as_before(), unless_said=identity(type(settings)())
+            program | self.spelled_as_before(),
+            unless_said=program | identity(type(settings)()),
         )
         try:
             as_before = not is_new and self.data_are_as_noted()
@@ -247,30 +252,37 @@ class PretrainingRun:
 
     def measurements(self) -> Record:
         """The last ones on held-out text; none in the first steps."""
-        measured = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r]
+        measured = [r for r in read_metrics(self.log.path) if r.keys() >= MEASURED]
         last = measured[-1] if measured else {}
         return {**last, "heldout_unigram_entropy": self.unigram_entropy}
 
     def conclude(self) -> None:
         """Print what was reached, and what to do with it."""
-        final, out = self.measurements(), self.settings.out
+        out = self.settings.out
+        print(f"\nheld out: {self.reached()}")
+        print(f"model:    {out}      curve: {out / 'curve.png'}")
+        if not self.config.is_decoder:
+            print(f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}')
+
+    def reached(self) -> str:
+        """The last measurement on held-out text, in words."""
+        final = self.measurements()
+        if not final.keys() >= MEASURED:
+            return f"{self.log.path} holds no measurement"
         asked = "next words" if self.config.is_decoder else "masked words"
         reached = (
-            f"\nheld out: {asked}, loss {final['heldout_mlm_loss']:.3f} "
+            f"{asked}, loss {final['heldout_mlm_loss']:.3f} "
             f"(word frequencies alone: {final['heldout_unigram_entropy']:.3f}), "
             f"{final['heldout_mlm_accuracy']:.1%} right"
         )
-        if "heldout_nsp_loss" in final:
+        if final.keys() >= {"heldout_nsp_loss", "heldout_nsp_accuracy"}:
             task = self.settings.pairs.sentence_task
             reached += (
                 f"; {'sentence order' if task == 'sop' else 'next sentence'}, "
                 f"loss {final['heldout_nsp_loss']:.3f}, "
                 f"{final['heldout_nsp_accuracy']:.1%} right"
             )
-        print(reached)
-        print(f"model:    {out}      curve: {out / 'curve.png'}")
-        if not self.config.is_decoder:
-            print(f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}')
+        return reached
 
 
 def identity(settings: RunSettings) -> dict:

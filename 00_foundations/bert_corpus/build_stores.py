@@ -129,7 +129,12 @@ def join_shards(corpus: Corpus, count: int, out: Path) -> None:
     tokenizer = _tokenizer_of_shards(out)
     shards = []
     for number in range(1, count + 1):
-        shard = TokenStore.open(_shard_folder(out, number, count), tokenizer)
+        folder = _shard_folder(out, number, count)
+        if not folder.exists():
+            raise UserError(
+                f"there is no {folder}: build it with --shard {number}/{count}, or check --join"
+            )
+        shard = TokenStore.open(folder, tokenizer)
         shard.verify()
         if shard.report["fingerprint"] != corpus.shard(number, count).fingerprint:
             raise UserError(

@@ -15,6 +15,7 @@ from bert_corpus.pairs import PairDataset, SpecialTokens
 from bert_corpus.sources import refuse_changes, save_sources
 from bert_corpus.store import PARTS, TokenStore, holds_stores
 from bert_corpus.store_building import build_store
+from bert_corpus.store_writer import refuse_other_things
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically
@@ -73,6 +74,9 @@ def prepare(
         names = {"corpus": settings.corpus, "heldout": settings.heldout}
         is_complete = all((folder / part).exists() for part in PARTS)
         refuse_changes(names, folder, is_complete=is_complete)
+
+    for part in PARTS:
+        refuse_other_things(folder / part)  # found out before long work
 
     @cache
     def opened() -> Corpus:
@@ -133,6 +137,7 @@ def prepare_tokenizer(
         return load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
     is_there = (folder / "tokenizer_config.json").exists()
     if is_there and has_begun:
+        refuse_another_size(settings, folder)
         return load_tokenizer(folder)
     lowercase = settings.lowercase is not False
     size = settings.vocab_size or DEFAULT_VOCABULARY
@@ -147,6 +152,17 @@ def prepare_tokenizer(
         save_tokenizer(tokenizer, beside)
         write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
     return tokenizer
+
+
+def refuse_another_size(settings: RunSettings, folder: Path) -> None:
+    """A tokenizer that is used as it stands must have been trained with the size asked for."""
+    asked = settings.vocab_size
+    before = read_made_from(folder).get("vocab_size", asked)
+    if asked is not None and before != asked:
+        raise UserError(
+            f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with {before}: "
+            "leave the option out, or choose another --out"
+        )
 
 
 def read_made_from(folder: Path) -> dict:

@@ -80,7 +80,8 @@ def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
     for file in recorded:
         path = found.pop(file.path, None)
         if path is None:
-            return f"{file.path} is missing"
+            there = root / file.path
+            return f"{there} is no longer a file" if there.exists() else f"{there} is missing"
         stat = path.stat()
         if stat.st_size != file.bytes:
             return f"{path} has {stat.st_size:,} bytes, {file.bytes:,} were read"

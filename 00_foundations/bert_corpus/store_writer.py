@@ -58,14 +58,8 @@ class Interrupted:
 @contextmanager
 def workplace(folder: Path) -> Iterator[Path]:
     """`folder`.unfinished, for one process at a time; it goes unless a build can go on there."""
-    place = folder.with_name(folder.name + UNFINISHED)
-    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
-           place / "replaced": STORE_FILES}  # fmt: skip
-    for where, names in own.items():
-        if where.is_file() or (where.is_dir() and _holds_other_things(where, names)):
-            raise UserError(
-                f"{where}: holds other things than a token store; choose another folder"
-            )
+    place = _unfinished(folder)
+    refuse_other_things(folder)
     place.mkdir(parents=True, exist_ok=True)
     lock = open(place / "lock", "w")  # noqa: SIM115 - closed before it is removed
     if not _take(lock) or not (place / "lock").exists():
@@ -82,6 +76,22 @@ def workplace(folder: Path) -> Iterator[Path]:
         with suppress(OSError):  # the folder is not empty
             (place / "lock").unlink()
             place.rmdir()
+
+
+def _unfinished(folder: Path) -> Path:
+    return folder.with_name(folder.name + UNFINISHED)
+
+
+def refuse_other_things(folder: Path) -> None:
+    """Raise `UserError` if anything stands in the place of a store that no store consists of."""
+    place = _unfinished(folder)
+    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
+           place / "replaced": STORE_FILES}  # fmt: skip
+    for where, names in own.items():
+        if where.is_file() or (where.is_dir() and _holds_other_things(where, names)):
+            raise UserError(
+                f"{where}: holds other things than a token store; choose another folder"
+            )
 
 
 def _holds_other_things(folder: Path, own: Collection[str]) -> bool:

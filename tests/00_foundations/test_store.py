@@ -543,7 +543,7 @@ def test_shards_joined_are_the_bytes_that_one_machine_builds(call, tmp_path):
     for shard in ("2/3", "3/3"):
         assert call(*tokenizer, "--shard", shard)[0] == 0
     code, line = call("--join", 3)
-    assert code == 2 and "1-of-3: there is none" in line
+    assert code == 2 and "1-of-3: build it with --shard 1/3" in line
     assert call("--shard", "1/3")[0] == 0  # the tokenizer lies in `out`
     sizes = [TokenStore.open(tmp_path / "out" / "shards" / f"{i}-of-3").n_documents
              for i in (1, 2, 3)]  # fmt: skip
@@ -617,3 +617,18 @@ def test_files_that_are_stored_are_not_opened_again(tmp_path, small_batches, mon
     )  # fmt: skip
     build(tmp_path / "store", corpus)
     assert opened == ["c.txt", "d.txt", "e.txt"]  # the last batch of c.txt was under way
+
+
+def test_a_vocabulary_of_another_size_than_that_of_the_finished_stores_is_refused(call):
+    assert call("--vocab-size", 120)[0] == 0
+    code, line = call("--vocab-size", 130)
+    assert code == 2 and "--vocab-size is 130" in line and "was trained with 120" in line
+    assert call("--vocab-size", 120)[0] == 0
+
+
+def test_a_folder_with_other_things_is_refused_before_a_tokenizer_is_trained(call, tmp_path):
+    (tmp_path / "out/train").mkdir(parents=True)
+    (tmp_path / "out/train/mine.csv").write_text("a,b")
+    code, line = call("--vocab-size", 120)
+    assert code == 2 and "train: holds other things than a token store" in line
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["train"]

@@ -54,6 +54,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
+        sys.argv[1:] = map(with_home_folder, sys.argv[1:])
         try:
             main(*args, **kwargs)
             sys.stdout.flush()
@@ -77,6 +78,14 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             sys.exit(130)
 
     return run
+
+
+def with_home_folder(argument: str) -> str:
+    """The home folder in place of the ~ in `--out=~/runs`, which shells leave as it is there."""
+    option, _, value = argument.partition("=")
+    if not (option.startswith("--") and value.startswith("~")):
+        return argument
+    return f"{option}={os.path.expanduser(value)}"
 
 
 def in_one_line(error: Exception) -> str | None:

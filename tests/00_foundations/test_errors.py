@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -106,3 +107,14 @@ def test_a_container_with_less_memory_than_the_machine_counts(monkeypatch, tmp_p
     assert memory_here() == installed
     (tmp_path / "memory.max").write_text("1000000\n")
     assert memory_here() == (installed and 1_000_000)
+
+
+# Paths.
+
+
+def test_a_tilde_after_the_equals_sign_of_an_option_is_the_home_folder(monkeypatch):
+    monkeypatch.setenv("HOME", "/where/i/live")
+    given = ["--out=~/runs", "--out=~", "--out=a~", "~/[MASK]", "a=~", "--text=x=~"]
+    monkeypatch.setattr(sys, "argv", ["bert-pretrain", *given])
+    command(lambda: None)()
+    assert sys.argv[1:] == ["--out=/where/i/live/runs", "--out=/where/i/live", *given[2:]]

@@ -34,7 +34,7 @@ from bert_paper.inside.senses import (
     untrained,
     words_with_two_senses,
 )
-from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.ranges import Whole, check_numbers
@@ -73,6 +73,9 @@ class LookingSettings:
         check_numbers(self)
         if self.out.is_file():
             raise UserError(f"--out {self.out} is a file: give a folder for the pictures")
+        check_text(self.sentence)
+        if not self.sentence.strip():
+            raise UserError(f"--sentence is empty: give one with the word {self.word}")
 
 
 def look_inside(settings: LookingSettings) -> dict:

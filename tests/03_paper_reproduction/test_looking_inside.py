@@ -41,7 +41,7 @@ from bert_paper.inside.senses import (
     told_apart_in_other_words,
     untrained,
 )
-from bert_paper.looking_inside import main
+from bert_paper.looking_inside import LookingSettings, main
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained
@@ -494,3 +494,11 @@ def test_a_word_missing_from_the_sentence_is_told_in_one_line(small_run, tmp_pat
     assert code == 2
     assert 'error: --word "stork" does not stand in "The crane spread' in errors
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("sentence", "told"), [(" ", "--sentence is empty"), ("a \udcff crane", "is not UTF-8")]
+)
+def test_a_sentence_that_cannot_be_read_is_refused_before_any_work(sentence, told):
+    with pytest.raises(UserError, match=told):
+        LookingSettings(sentence=sentence)

@@ -24,6 +24,8 @@ from bert_run.files import hold
 from bert_run.progress import progress_bar
 from bert_run.ranges import Real, Whole, check_numbers
 
+LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written
+
 
 @dataclass(frozen=True)
 class GradeSettings:
@@ -55,14 +57,24 @@ def main() -> None:
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
-    settings.out.mkdir(parents=True, exist_ok=True)
+    claim(settings.out)
     with locked(settings.out), tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
+        (settings.out / TIMES).touch()
         run(settings, Path(folder))
+
+
+def claim(out: Path) -> None:
+    """Make the folder of grades. One that holds anything else is left alone: neither a gradebook
+    that a teacher keeps by hand nor the class itself may be written over."""
+    is_own = (out / LOCK).is_file() and (out / TIMES).is_file()
+    if out.is_dir() and not is_own and any(p.name[0] != "." for p in out.iterdir()):
+        raise UserError(f"{out} is not empty and holds no grades of bert-grade: name another --out")
+    out.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
-    lock = hold(out / ".lock")
+    lock = hold(out / LOCK)
     if lock is None:
         raise UserError(f"{out}: another bert-grade writes there: wait for it, or name another DIR")
     with lock:
@@ -123,7 +135,7 @@ def grade_missing(
     processes = settings.jobs or os.cpu_count() or 1
     with (
         progress_bar(total, "grading", unit=" files", initial=already) as bar,
-        open(settings.out / "times.csv", "a", encoding="utf-8", newline="") as times,
+        open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times,
     ):
         rows = csv.writer(times, lineterminator="\n")
         for job, done in grade_all(jobs, sandbox, folder, processes=processes,

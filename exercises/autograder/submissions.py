@@ -119,7 +119,9 @@ def read(name: str, path: Path) -> Submission:
 def only_archive(folder: Path) -> Path | None:
     """The one archive of a folder that has nothing else, as some course systems pack it."""
     members = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    return members[0] if len(members) == 1 and is_archive(members[0]) else None
+    if len(members) != 1 or not is_archive(members[0]) or members[0].is_symlink():
+        return None
+    return members[0]
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:

@@ -40,6 +40,8 @@ def is_archive(path: Path) -> bool:
 
 def read_archive(path: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
     """The wanted files of a zip or tar. Raises `Refused`."""
+    if not path.is_file():  # a pipe would never end
+        raise Refused("it is no plain file: hand in a folder, a zip or a tar")
     size = path.stat().st_size
     if size > LARGEST_ARCHIVE:
         raise Refused(f"the archive has {size >> 20} MB, more than {LARGEST_ARCHIVE >> 20}: "

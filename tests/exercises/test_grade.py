@@ -15,6 +15,7 @@ import pytest
 
 from autograder import pages
 from autograder.cell import Cell
+from autograder.grade import claim
 from autograder.gradebook import harmless
 from autograder.grading_process import Job, choose, grade_all, grade_file
 from autograder.likeness import fingerprint, marks
@@ -22,6 +23,7 @@ from autograder.points import ROOT, find, present
 from autograder.report import make_report
 from autograder.runner import grade
 from autograder.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
+from bert_run.errors import UserError
 
 SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
 SOLUTION = SOFTMAX.solution.read_text("utf-8")
@@ -304,3 +306,17 @@ def test_what_holds_the_environment_is_covered_but_for_it(tmp_path):
 
 def test_every_exercise_has_a_place_in_the_gradebook(graded):
     assert {exercise.name for exercise in present()} <= rows(graded[1])[0].keys()
+
+
+def test_a_folder_that_holds_something_else_is_not_written_to(tmp_path):
+    hand_in(tmp_path / "class" / "ann", SOLUTION)
+    out = tmp_path / "mine"
+    out.mkdir()
+    (out / "gradebook.csv").write_text("by hand", encoding="utf-8")
+    for folder in (out, tmp_path / "class"):
+        with pytest.raises(UserError, match="is not empty and holds no grades"):
+            claim(folder)
+    assert (out / "gradebook.csv").read_text("utf-8") == "by hand"
+    (out / ".lock").touch()
+    (out / "times.csv").touch()
+    claim(out)  # one of ours: it goes on

@@ -203,6 +203,22 @@ def test_links_of_a_folder_are_not_followed(tmp_path):
     assert "no file of an exercise" in found[0].notes[0] and "bob" in passed_over[0]
 
 
+def test_a_link_to_an_archive_in_a_students_folder_is_not_followed(tmp_path):
+    other = make_zip(tmp_path / "other.zip", {PLACE: ANSWER})
+    (tmp_path / "class" / "eve").mkdir(parents=True)
+    (tmp_path / "class" / "eve" / "work.zip").symlink_to(other)
+    (found,), _ = gather([tmp_path / "class"])
+    assert found.files == {} and "no file of an exercise" in found.notes[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_with_the_name_of_an_archive_is_refused_and_never_waited_for(tmp_path):
+    (tmp_path / "class").mkdir()
+    os.mkfifo(tmp_path / "class" / "eve.zip")
+    (found,), _ = gather([tmp_path / "class"])
+    assert found.files == {} and "no plain file" in found.notes[0]
+
+
 def test_names_are_safe_and_nobody_loses_theirs(tmp_path):
     for name in ("ann", "Ann", "-rf", "=1+1", "a;b|c", "é"):
         write(tmp_path / name / PLACE)

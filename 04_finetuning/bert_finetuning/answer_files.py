@@ -15,6 +15,7 @@ from typing import Any
 
 from bert_finetuning.kinds.base import Kind
 from bert_finetuning.new_text import Asked
+from bert_finetuning.rows import shown
 from bert_finetuning.showing import shown_as_json
 from bert_run.errors import UserError
 from bert_run.files import write_whole
@@ -81,8 +82,8 @@ def as_csv(kind: Kind, format: str, answered: Iterable[tuple[Asked, Any]]) -> It
 def csv_row(format: str, asked: Asked, prediction: Any) -> dict[str, Any]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
     given = dict(asked.row)
-    if not given and prediction is not None:
-        given = asked.given
+    if not given and (prediction is not None or asked.line is None):
+        given = asked.given  # what else would tell which row is unanswered?
     answer = dict(zip(ANSWERS[format], cells(format, asked, prediction), strict=True))
     row: dict[str, Any] = {} if asked.line is None else {free("line", given): asked.line}
     row |= {name: as_cell(value) for name, value in given.items()}
@@ -115,6 +116,11 @@ def cells(format: str, asked: Asked, prediction: Any) -> tuple[Any, ...]:
     if format == "numbers":
         return (round(prediction, 6),)
     if format == "tags":
+        if spaced := next((word for word in example.words if len(word.split()) != 1), None):
+            raise UserError(
+                f"line {asked.line}: the word {shown(spaced)} has a blank in it, and in a CSV "
+                "blanks separate the words: give --out FILE.jsonl"
+            )
         return " ".join(example.words), " ".join(prediction.tags)
     if format == "questions":
         start = prediction.candidates[0].start if prediction.text else None

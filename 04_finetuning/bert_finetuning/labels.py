@@ -7,6 +7,7 @@ shows it. A user can repair a line within a minute, so no guess is made here.
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
+# What spreadsheets and pandas write where there is no value; no label is called that.
+MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!")
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
 
 MANY = 10  # classes, from which on they are compared with the number of examples
@@ -35,6 +38,7 @@ class Names:
 
     column: str
     allowed: Sequence[str] | None = None
+    by_place: bool = True  # a number may stand for the name at its place in `allowed`
     spellings: "Spellings" = field(default_factory=lambda: Spellings())
 
     def of(self, row: Row) -> str | None:
@@ -47,7 +51,11 @@ class Names:
         if name in self.allowed:
             return name
         numbers = {str(place): label for place, label in enumerate(self.allowed)}
-        if name in numbers and not any(label.isdecimal() for label in self.allowed):
+        if (
+            self.by_place
+            and name in numbers
+            and not any(label.isdecimal() for label in self.allowed)
+        ):
             return numbers[name]  # a file of numbers means the places of the names in the list
         raise UserError(f"{row.place}: the label is {shown(name)}, not {one_of(self.allowed)}")
 
@@ -63,11 +71,12 @@ class Names:
         if value is None:
             return None
         name = whole_characters(value).strip() if isinstance(value, str) else json.dumps(value)
-        if name.lower() == "nan" or name in ("Infinity", "-Infinity"):
+        if name.lower() in MISSING or name in ("Infinity", "-Infinity"):
             raise UserError(
                 f"{row.place}: {shown(self.column)} is {shown(name)}, which stands for a missing "
                 "value: write a label, or remove the line"
             )
+        check_written(name, row.place)
         return name
 
 
@@ -86,8 +95,41 @@ def value_of(row: Row, column: str) -> Any:
     return value
 
 
+def check_written(name: str, place: str) -> None:
+    """Raise `UserError` for a label with marks around or in it that only a mistake puts there."""
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise UserError(
+            f"{place}: the label {shown(name)} holds a line end, a tab or another control "
+            "character: remove it"
+        )
+    if len(name) > 1 and name[0] == name[-1] == '"':
+        raise UserError(
+            f"{place}: the label {shown(name)} has quotes around it: remove them (in a .csv quotes "
+            "must follow the comma at once; a .tsv has none)"
+        )
+
+
+def plain_form(name: str) -> str:
+    """What two spellings of one label have in common.
+
+    They may differ in case, in blanks, in characters that nobody sees (a zero-width space), in how
+    Unicode writes a letter (é as one character or as two), and in how a whole number is written.
+
+    >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
+    ('1', 'very good')
+    """
+    letters = unicodedata.normalize("NFKC", name)
+    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    plain = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
+    if not WHOLE.fullmatch(plain):
+        return plain
+    digits = plain.partition(".")[0].lstrip("+")
+    sign = "-" * digits.startswith("-")
+    return sign + (digits.lstrip("-").lstrip("0") or "0")
+
+
 class Spellings:
-    """Refuses two labels that differ only in case or in the blanks inside.
+    """Refuses two labels that are one and the same in their plain form.
 
     `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
     would both be learned badly, and the score would not say why. Who tells them apart on purpose
@@ -98,12 +140,18 @@ class Spellings:
         self.first: dict[str, tuple[str, str]] = {}  # plain form: as first written, and where
 
     def check(self, name: str, place: str) -> None:
-        earlier, where = self.first.setdefault(" ".join(name.casefold().split()), (name, place))
-        if earlier != name:
-            raise UserError(
-                f"{place}: the label {shown(name)} differs only in its case or blanks from "
-                f"{shown(earlier)} ({where}): write both alike, or rename one"
-            )
+        earlier, where = self.first.setdefault(plain_form(name), (name, place))
+        if earlier == name:
+            return
+        how, show = "its case or blanks", shown
+        if WHOLE.fullmatch(name):
+            how = "how the number is written"
+        elif name.casefold().split() != earlier.casefold().split():
+            how, show = "how its characters are encoded", ascii  # both look alike on a screen
+        raise UserError(
+            f"{place}: the label {show(name)} differs only in {how} from {show(earlier)} "
+            f"({where}): write both alike, or rename one"
+        )
 
 
 # --- Numbers -------------------------------------------------------------------------------------

@@ -48,9 +48,10 @@ from bert_finetuning.rows import (
     table_rows,
     text_field,
     text_list,
+    unquoted,
 )
 from bert_finetuning.sources import at_least_one, is_file, open_rows
-from bert_finetuning.tagged import WORDS, blocks, conllu_sentences
+from bert_finetuning.tagged import WORDS, blocks, cells_of, conllu_sentences
 from bert_run.errors import UserError
 from bert_run.text_lines import STANDARD_INPUT, text_lines
 
@@ -69,12 +70,14 @@ def _from_file(source: str, path: Path, format: str, columns: Columns) -> Iterat
     if not is_file(source) or suffix in (".tsv", ".csv"):
         return from_rows(open_rows(source, numbered=columns.numbered), format, columns)
     if format == "questions" and suffix == ".json" and is_squad(path):
-        return map(Asked, squad_questions(path))
+        return map(Asked, squad_questions(path, labelled=False))
     if kind_of(path) == "json":
         return from_rows(open_rows(source), format, columns)
     if format == "tags" and suffix in (".conll", ".conllu", ".bio"):
         return words_in_columns(path)
-    check_no_header(str(path), list(islice(lines_of(path), 2)))
+    if kind_of(path) != "text" or columns != USUAL:
+        return from_lines(str(path), lines_of(path), format, columns)
+    check_plain(str(path), list(islice(lines_of(path), 2)))
     return from_text_lines(str(path), lines_of(path), format)
 
 
@@ -83,8 +86,8 @@ def words_in_columns(path: Path) -> Iterator[Asked]:
     if bare_suffix(path) == ".conllu":
         sentences = ([(word.place, word.word) for word in s] for s in conllu_sentences(path))
     else:
-        sentences = ([(place, line.split()[0]) for place, line in s] for s in blocks(path))
-    for sentence in sentences:
+        sentences = ([(place, cells[0]) for place, cells in cells_of(s)] for s in blocks(path))
+    for sentence in filter(None, sentences):
         first = Row(sentence[0][0], {})
         yield Asked(TaggedSentence(tuple(word for _, word in sentence)), line=first.line)
 
@@ -95,12 +98,17 @@ def from_lines(source: str, lines: Lines, format: str, columns: Columns) -> Iter
     JSON lines begin with a brace; a table begins with the usual names of columns, or has columns
     that the user names; anything else is one text a line.
     """
-    first = list(islice(lines, 2))
-    if not first:
-        return iter(())
+    empty = []
+    for line in lines:
+        if line[1].strip():
+            first = [line, *islice(lines, 1)]
+            break
+        empty.append(line)
+    else:
+        return from_text_lines(source, iter(empty), format)
     lines = chain(first, lines)
     start = first[0][1].lstrip()
-    if start.startswith("{"):
+    if start.startswith(("{", '[{"')):
         return from_rows(json_rows(source, lines), format, columns)
     separator = table_separator(start)
     if columns != USUAL:
@@ -108,10 +116,15 @@ def from_lines(source: str, lines: Lines, format: str, columns: Columns) -> Iter
     if separator is None:
         check_no_header(source, first)
         check_no_table(source, first)
-        return from_text_lines(source, lines, format)
-    split = split_tsv if separator == "\t" else split_csv
+        if format == "tags":
+            check_no_tags(source, first)
+        return from_text_lines(source, chain(empty, lines), format)
     header = () if columns.numbered else None
-    return from_rows(table_rows(source, split(source, lines), header=header), format, columns)
+    if separator == "\t":
+        rows = unquoted(table_rows(source, split_tsv(source, lines), header=header))
+    else:
+        rows = table_rows(source, split_csv(source, lines), header=header)
+    return from_rows(rows, format, columns)
 
 
 # Columns that hold what is asked, in any format; a text that is just one of them is improbable.
@@ -160,10 +173,48 @@ def from_text_lines(source: str, lines: Lines, format: str) -> Iterator[Asked]:
         yield from_row(Row(place, fields_of_line(line, place, format)), format, USUAL)
 
 
+def check_plain(source: str, first: Sequence[tuple[int, str]]) -> None:
+    """Raise `UserError` if the first lines of a .txt are those of another format."""
+    check_no_header(source, first)
+    start = first[0][1] if first else ""
+    for found, what, ending in (
+        (table_separator(start) is not None and len(first) > 1, "the names of columns", ".csv"),
+        (start.startswith('{"') and start.rstrip().endswith("}"), "a JSON object", ".jsonl"),
+    ):
+        if found:
+            raise UserError(
+                f"{source}: line 1 ({shortened(start)}) looks like {what}, but a .txt holds one "
+                f"text a line: rename the file, FILE{ending}"
+            )
+
+
+BIO_TAG = re.compile(r"O|[BIELSU]-\w+")
+
+
+def check_no_tags(source: str, first: Sequence[tuple[int, str]]) -> None:
+    """Raise `UserError` if the first two lines are a word and its tag each."""
+    ends = [line.split()[-1] for _, line in first if len(line.split()) > 1]
+    if len(ends) == len(first) > 1 and all(map(BIO_TAG.fullmatch, ends)):
+        raise UserError(
+            f"{source}: line 1 ({shortened(first[0][1])}) looks like a word with its tag: give "
+            "words in columns as --input FILE.conll, or else one text a line"
+        )
+
+
 def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:
     """Raise `UserError` if the first lines look like a table whose columns have unusual names."""
-    names, *below = (line.split(",") for _, line in first)
-    if len(names) > 1 and below and len(below[0]) == len(names) and all(map(is_name, names)):
+    marks = {",": None, ";": "semicolons", "|": "bars"}
+    for mark, name in marks.items():
+        names, *below = (line.split(mark) for _, line in first)
+        if len(names) < 2 or not below or len(below[0]) != len(names):
+            continue
+        if not all(map(is_name, names)):
+            continue
+        if name:
+            raise UserError(
+                f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns "
+                f"separated by {name}: write commas or tabs between columns"
+            )
         raise UserError(
             f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns: "
             "say which of them holds the text, --columns TEXT; lines of plain text can be given as "
@@ -220,7 +271,7 @@ def tagged_row(row: Row, columns: Columns) -> Asked:
 
 
 def question_row(row: Row, columns: Columns) -> Asked:
-    (example,) = questions_from(iter([row]))
+    (example,) = questions_from(iter([row]), labelled=False)
     return Asked(example, read=("id", "question", "context"))
 
 

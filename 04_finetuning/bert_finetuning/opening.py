@@ -162,7 +162,9 @@ def open_files(
         learnt, found = read_labelled(train, format, labels, columns, tallies[0])
         if labels is None:
             check_labels(train, learnt, found, guessed=guessed, numbered=columns.numbered)
-        measured, _ = read_labelled(dev, format, labels or found, columns, tallies[1])
+        measured, _ = read_labelled(
+            dev, format, labels or found, columns, tallies[1], by_place=labels is not None
+        )
         labels = labels or found
     elif format == "numbers":
         learnt, measured = (
@@ -195,13 +197,20 @@ def read_labelled(
     labels: Sequence[str] | None,
     columns: Columns,
     tally: Tally | None = None,
+    *,
+    by_place: bool = True,
 ) -> tuple[list, tuple[str, ...]]:
-    """Examples whose labels are names, and these names."""
+    """Examples whose labels are names, and these names.
+
+    Labels that were found in train have no order that a number in dev could mean: see `by_place` of
+    `read_texts`.
+    """
     if format == "tags":
         examples = list(read_tagged(source, tags=labels, stream=False))
         return examples, tag_set(examples)
-    rows = read_texts(source, columns=columns, labels=labels, stream=False, tally=tally)
-    examples = list(rows)
+    examples = list(read_texts(
+        source, columns=columns, labels=labels, by_place=by_place, stream=False, tally=tally
+    ))  # fmt: skip
     return examples, label_set(example.label for example in examples)
 
 
@@ -260,6 +269,8 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
         raise UserError(f"--columns {text}: write {forms}")
     if len({name.isdecimal() for name in (*names, label) if name}) > 1:
         raise UserError(f"--columns {text}: name all of them, or give the numbers of all")
+    if len({*given}) < len(given):
+        raise UserError(f"--columns {text}: a column is named twice: give another for each part")
     return Columns(names[0], names[1] if len(names) == 2 else None, label)
 
 

@@ -86,8 +86,6 @@ class PredictSettings:
             raise UserError("--input and texts on the command line exclude each other")
         if self.columns is not None and self.source is None:
             raise UserError("--columns are those of a file: name it with --input")
-        if self.max_length is not None and self.max_length < 1:
-            raise UserError(f"--max-length is {self.max_length}: it must be 1 or more")
         if self.out is not None:
             check_out(self.out)
             if self.json:
@@ -206,7 +204,7 @@ def run(settings: PredictSettings) -> None:
         print(f"{settings.out}: {count.all:,} rows answered")
     if count.empty:
         print(f"note: {count.empty:,} of {count.all:,} rows have no text and an empty answer; the "
-              f"first is line {count.first_empty}", file=sys.stderr)  # fmt: skip
+              f"first is {count.first_empty}", file=sys.stderr)  # fmt: skip
 
 
 @dataclass
@@ -216,7 +214,7 @@ class Count:
     bar: tqdm
     all: int = 0
     empty: int = 0
-    first_empty: int | None = None
+    first_empty: str = ""  # where it is
 
     def over(self, answered: Iterable[tuple[Asked, Any]]) -> Iterator[tuple[Asked, Any]]:
         for asked, prediction in answered:
@@ -224,7 +222,8 @@ class Count:
             self.bar.update()
             self.all += 1
             if prediction is None:
-                self.first_empty = self.first_empty if self.empty else asked.line
+                number = f"number {self.all}" if asked.line is None else f"line {asked.line}"
+                self.first_empty = self.first_empty or number
                 self.empty += 1
 
 

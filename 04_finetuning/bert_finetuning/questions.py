@@ -36,7 +36,7 @@ def holds_rows(path: Path) -> bool:
     return isinstance(row, dict) and "question" in row
 
 
-def squad_questions(path: Path) -> Iterator[Question]:
+def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
     """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`)."""
     content = whole_json(path)
     try:
@@ -44,16 +44,20 @@ def squad_questions(path: Path) -> Iterator[Question]:
             for paragraph in article["paragraphs"]:
                 context = text_field(Row(f"{path}: a paragraph", paragraph), "context")
                 for asked in paragraph["qas"]:
-                    yield squad_question(asked, context, path)
+                    yield squad_question(asked, context, path, labelled=labelled)
     except (KeyError, TypeError, AttributeError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else "see data, paragraphs, qas"
         raise UserError(f"{path} is not in the form of SQuAD: {what}") from None
 
 
-def squad_question(asked: dict[str, Any], context: str, path: Path) -> Question:
+def squad_question(
+    asked: dict[str, Any], context: str, path: Path, *, labelled: bool = True
+) -> Question:
     """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
     place = f"{path}: question {shown(asked['id'])}"
     question = text_field(Row(place, asked), "question")
+    if not labelled:
+        return Question(str(asked["id"]), question, context)
     answers = asked.get("answers", [])
     if asked.get("is_impossible"):
         answers = []
@@ -63,19 +67,24 @@ def squad_question(asked: dict[str, Any], context: str, path: Path) -> Question:
     return Question(str(asked["id"]), question, context, _in_context(place, spans, context))
 
 
-def questions_from(rows: Table) -> Iterator[Question]:
+NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
+
+
+def questions_from(rows: Table, *, labelled: bool = True) -> Iterator[Question]:
     """Rows as on the Hub: `id`, `question`, `context` and `answers`, which holds the lists `text`
-    and `answer_start`. Without `answers` nothing is known of them."""
+    and `answer_start`. Without `answers` nothing is known of them; unless `labelled`, they are not
+    looked at."""
     for row in rows:
         context, question = text_field(row, "context"), text_field(row, "question")
-        answers = row.fields.get("answers") or {"text": [], "answer_start": []}
+        answers = (row.fields.get("answers") if labelled else None) or NO_ANSWERS
         try:
             spans = list(zip(answers["text"], answers["answer_start"], strict=True))
         except (KeyError, TypeError, ValueError):
             raise UserError(
                 f"{row.place}: 'answers' must hold two lists of one length, text and answer_start"
             ) from None
-        name = str(row.fields.get("id", row.place))
+        name = row.fields.get("id")
+        name = row.place if name is None else str(name)
         yield Question(name, question, context, _in_context(row.place, spans, context))
 
 
@@ -84,6 +93,11 @@ def _in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple
     for text, start in spans:
         if not isinstance(text, str) or type(start) is not int:
             raise UserError(f"{place}: an answer needs a text and a whole number answer_start")
+        if not text.strip():
+            raise UserError(
+                f"{place}: an answer is empty: write the words of the context that answer, or no "
+                "answer at all"
+            )
         if start < 0 or not context.startswith(text, start):
             where = context.find(text)
             instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"

@@ -101,6 +101,7 @@ def read_texts(
     *,
     columns: Columns = USUAL,
     labels: Sequence[str] | None = None,
+    by_place: bool = True,
     number: bool = False,
     labelled: bool = True,
     stream: bool = True,
@@ -108,14 +109,17 @@ def read_texts(
 ) -> Iterator[TextExample]:
     """Texts or pairs with their labels, from a file or a dataset of the Hub, one by one.
 
-    `labels` are those that may occur; None lets all pass. With `number` a label is a number to be
+    `labels` are those that may occur; None lets all pass. Where they have an order that the rows
+    may know, as those of a task of GLUE, `by_place` lets a number stand for the label at its place.
+    With `number` a label is a number to be
     predicted. Rows that are known to have no label (-1 on the Hub, "-" as `gold_label`) are passed
     over, unless `labelled` is False, which asks for no labels at all; `tally` counts them.
     """
     rows = open_rows(source, numbered=columns.numbered, stream=stream)
     examples = texts_from(
-        rows, columns=columns, labels=labels, number=number, labelled=labelled, tally=tally
-    )
+        rows, columns=columns, labels=labels, by_place=by_place, number=number,
+        labelled=labelled, tally=tally,
+    )  # fmt: skip
     return at_least_one(examples, source)
 
 
@@ -124,12 +128,13 @@ def texts_from(
     *,
     columns: Columns = USUAL,
     labels: Sequence[str] | None = None,
+    by_place: bool = True,
     number: bool = False,
     labelled: bool = True,
     tally: Tally | None = None,
 ) -> Iterator[TextExample]:
     """The examples that rows hold; see `read_texts`."""
-    here, names = None, Names("", labels)
+    here, names = None, Names("", labels, by_place)
     tally = tally or Tally()
     for row in rows:
         if here is None:

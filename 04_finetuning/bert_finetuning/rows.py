@@ -7,7 +7,8 @@ the file and the line.
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from functools import partial
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,8 +37,8 @@ csv.field_size_limit(2**31 - 1)
 
 
 def bare_suffix(path: Path) -> str:
-    """The ending that tells the format: `.tsv` of `dev.tsv` and of `dev.tsv.gz`."""
-    return (path.with_suffix("") if path.suffix in PACKED else path).suffix
+    """The ending that tells the format: `.tsv` of `dev.tsv`, `dev.tsv.gz` and `DEV.TSV`."""
+    return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
 
 
 def lines_of(path: Path) -> Lines:
@@ -84,6 +85,11 @@ def table_rows(
                 raise UserError(f"{place} names two columns {shown(twice[0])}: rename one")
             continue
         header = header or [str(column) for column in range(1, len(row) + 1)]
+        if len(row) > 1 and [cell.strip() for cell in row] == header:
+            raise UserError(
+                f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
+                "joined with cat: remove the line"
+            )
         if skip_short and len(row) < len(header):
             continue
         if len(row) != len(header):
@@ -103,13 +109,16 @@ def split_tsv(source: str, lines: Lines) -> Iterator[tuple[int, list[str]]]:
 
 def split_csv(source: str, lines: Lines) -> Iterator[tuple[int, list[str]]]:
     """Cells between commas; a quoted cell may hold commas, doubled quotes and ends of lines."""
+    first = list(islice(lines, 1))
+    number = first[0][0] if first else 1  # above a table there may be empty lines
+    above = number - 1
+    lines = chain(first, lines)
     reader = csv.reader((line + "\n" for _, line in lines), strict=True)
-    number = 1
     try:
         for row in reader:
             if row:
                 yield number, row
-            number = reader.line_num + 1  # a row begins where the last one ended
+            number = above + reader.line_num + 1  # a row begins where the last one ended
     except csv.Error as error:
         raise UserError(f"{source}: line {number} is not CSV ({error}): repair the line") from None
 
@@ -124,13 +133,31 @@ def json_rows(source: str, lines: Lines) -> Table:
             continue
         place = f"{source}: line {number}"
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=partial(unique_fields, place))
         except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
             problem = getattr(error, "msg", "nested too deep, or a number too long")
             raise UserError(f"{place} is not JSON ({problem}): write one object a line") from None
         if not isinstance(row, dict):
             raise UserError(f'{place} is JSON, but no object: write {{"text": …}}')
         yield Row(place, row)
+
+
+def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys and texts hold whole characters. No key may occur twice: one of its
+    two values would be lost."""
+    fields = {whole_characters(name): whole(value) for name, value in pairs}
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next((name for name in names if names.count(name) > 1), names[0])
+        raise UserError(f"{place} names two fields {shown(twice)}: rename one")
+    return fields
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose texts hold whole characters; the objects in it do already."""
+    if isinstance(value, list):
+        return [whole(each) for each in value]
+    return whole_characters(value) if isinstance(value, str) else value
 
 
 def unquoted(rows: Table) -> Table:

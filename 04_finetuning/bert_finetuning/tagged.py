@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bert_corpus.text_files import kind_of
 from bert_finetuning.examples import TaggedSentence, label_set
-from bert_finetuning.labels import Spellings
+from bert_finetuning.labels import Spellings, check_written
 from bert_finetuning.rows import (
     Table,
     bare_suffix,
@@ -67,6 +67,7 @@ def _checked(
     for place, word, tag in sentence:
         if not tag.strip():
             raise UserError(f"{place}: {shown(word)} has an empty tag: write one (O for no name)")
+        check_written(tag, place)
         if tags is None:
             spellings.check(tag, place)
         elif tag not in tags:
@@ -91,6 +92,14 @@ def blocks(path: Path) -> Iterator[list[tuple[str, str]]]:
         yield block
 
 
+def cells_of(block: Sequence[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Columns between tabs or spaces, each line with its place; -DOCSTART- is passed over."""
+    for place, line in block:
+        cells = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+        if cells[0] != "-DOCSTART-":
+            yield place, cells
+
+
 def conll_sentences(path: Path) -> Iterator[Sentence]:
     """Columns between tabs or spaces, the word first and the tag last (CoNLL-2003, WNUT-17).
 
@@ -99,10 +108,7 @@ def conll_sentences(path: Path) -> Iterator[Sentence]:
     width = None
     for block in blocks(path):
         sentence = []
-        for place, line in block:
-            cells = line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
-            if cells[0] == "-DOCSTART-":
-                continue
+        for place, cells in cells_of(block):
             width = width or len(cells)
             if len(cells) != width or width < 2:
                 raise UserError(

@@ -11,12 +11,14 @@ labels                 train      dev
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from bert_finetuning.examples import Question, TaggedSentence, TextExample, is_empty
 from bert_finetuning.reading import Columns, Tally
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.task_file import TaskData
 
+ASKED = ("text", "pair", "question", "context", "words", "endings", "sentences")
 MOST = 8  # labels that are listed; of more than that the commonest
 WIDEST = 32  # characters of a label
 
@@ -28,9 +30,10 @@ def understood(data: TaskData, settings: FinetuneSettings) -> list[str]:
     if tallies[0].columns is not None:
         lines.append(named("columns", in_words(tallies[0].columns)))
     few = settings.few_shot
+    both = in_both(data)
     lines += [
         named("train", counted(settings.train, data.train, tallies[0], few)),
-        named("dev", counted(settings.dev, data.dev, tallies[1])),
+        named("dev", counted(settings.dev, data.dev, tallies[1]) + both),
     ]
     if data.format == "numbers":
         return [*lines, named("numbers", ranges(data))]
@@ -76,6 +79,18 @@ def counted(source: str | None, examples: Sequence, tally: Tally, few: int | Non
         silent = sum(not example.answers for example in examples)
         told.append(f"{silent:,} without an answer")
     return "; ".join(told)
+
+
+def in_both(data: TaskData) -> str:
+    """How many examples of dev are in train too: their score tells what was learned by heart."""
+    learnt = set(map(asked_by, data.train))
+    known = sum(asked_by(example) in learnt for example in data.dev)
+    return f"; of them also in train: {known:,}" if known else ""
+
+
+def asked_by(example: Any) -> tuple:
+    """What an example asks, without its name and its answer."""
+    return tuple(getattr(example, name) for name in ASKED if hasattr(example, name))
 
 
 def ranges(data: TaskData) -> str:

@@ -320,7 +320,7 @@ def test_rows_of_json_with_other_columns_than_the_first_are_told(call, tmp_path)
         ("questions", ["--question", "", "--context", "a"], "--question is empty"),
         ("questions", ["--question", "a", "--context", "\t"], "--context is empty"),
         ("choices", ["a", "b", ""], "a text is empty"), ("extracts", [""], "a text is empty"),
-        ("texts", ["a", "--max-length", "0"], "--max-length is 0: it must be 1 or more"),
+        ("texts", ["a", "--max-length", "0"], "--max-length is 0: it must be a whole number"),
     ],
 )  # fmt: skip
 def test_an_empty_argument_is_told_in_one_line(format, arguments, told, call):

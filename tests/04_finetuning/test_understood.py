@@ -40,7 +40,7 @@ def test_two_labels_are_said_with_columns_rows_and_counts(tmp_path):
         "task        a: one of 2 labels for each text (format texts)",
         "columns     text from 'sentence', label from 'gold_label'",
         f"train       {tmp_path}/a.tsv: 1,203 examples; rows without a label, left out: 1",
-        f"dev         {tmp_path}/b.tsv: 3 examples",
+        f"dev         {tmp_path}/b.tsv: 3 examples; of them also in train: 3",
         "labels               train      dev",
         "            neg          3        2",
         "            pos      1,200        1",

@@ -16,7 +16,7 @@ import tyro
 from bert_finetuning.bilstm import TaggerRecipe
 from bert_finetuning.feature_bench import Bench, measure
 from bert_finetuning.features import Feature, chosen_features
-from bert_finetuning.fingerprints import fingerprint
+from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.opening import few_of, open_files, open_named
 from bert_finetuning.table7 import FineTunedRow, table_text, verdicts_of
 from bert_finetuning.task_file import TaskData
@@ -30,7 +30,10 @@ from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.model_card import command_line
 from bert_run.ranges import Count, Seed, check_numbers
+from bert_run.report_file import check_report
 from bert_run.settings import Batch, LearningRate
+
+PROGRAM = "python -m bert_finetuning.feature_based"
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,7 @@ class FeatureSettings:
             raise UserError("--train and --dev go together: give both files")
         if self.task and self.train:
             raise UserError(f"--task {self.task} and --train exclude each other")
-        if self.report is not None and self.report.suffix != ".md":
-            raise UserError(f"--report is {self.report}: its name must end in .md")
-        if self.report is not None and not self.report.parent.is_dir():
-            raise UserError(f"--report {self.report}: there is no folder {self.report.parent}")
+        check_report(self.report, PROGRAM, with_picture=False)
 
     def recipe(self, hidden_size: int) -> TaggerRecipe:
         return TaggerRecipe(
@@ -99,7 +99,7 @@ class FeatureSettings:
         """The line that makes these figures again."""
         default = {name: getattr(FeatureSettings, name) for name in vars(self)}
         given = {name: value for name, value in vars(self).items() if name != "features"}
-        line = command_line("python -m bert_finetuning.feature_based", given, default)
+        line = command_line(PROGRAM, given, default)
         names = " ".join(self.features)
         return line if self.features == default["features"] else f"{line} --features {names}"
 
@@ -144,7 +144,11 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
         measured = content["dev_examples"]
         theirs = {split: content["inputs"][split]["sha256"] for split in ("train", "dev")
                   if "inputs" in content}  # fmt: skip
-    except (OSError, ValueError, KeyError, TypeError):
+        start = content["inputs"].get("start") if theirs else None
+        started = (start["name"], start["sha256"]) if start else None
+        if not found or not all(0 <= score <= 1 for score in found):
+            raise ValueError("no scores")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise UserError(
             f"--fine-tuned {settings.fine_tuned}: there is no metrics.json of bert-finetune with "
             f"{metric} in it: give the folder of a run on the same task"
@@ -163,6 +167,11 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
                 f"{path}: its {split} sentences are not those of this call (as many, but other "
                 "content): fine-tune again, in another folder"
             )
+    if started is not None and started[1] != fingerprint_of_start(settings.checkpoint):
+        raise UserError(
+            f"{path}: it started from {started[0]} as that was then, and --checkpoint "
+            f"{settings.checkpoint} is another model: fine-tune this one, in another folder"
+        )
     if not theirs:
         print(f"note: {path} was written before runs recorded their inputs: nobody can tell "
               "whether it learned from these sentences", file=sys.stderr)  # fmt: skip
@@ -216,7 +225,7 @@ def feature_table(settings: FeatureSettings) -> str:
 
 @command
 def main() -> None:
-    settings = tyro.cli(FeatureSettings, prog="python -m bert_finetuning.feature_based")
+    settings = tyro.cli(FeatureSettings, prog=PROGRAM)
     text = feature_table(settings)
     print(text)
     if settings.report is not None:

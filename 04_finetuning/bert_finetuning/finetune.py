@@ -165,7 +165,7 @@ class Work:
         """A seed from where it stands to its end."""
         folder = folder / f"seed-{seed}"
         inputs = digest_of(self.inputs)
-        if (result := SeedResult.read(folder, inputs)) is not None:
+        if (result := SeedResult.read(folder, inputs, self.kind.metrics[0])) is not None:
             return result
         run = SeedRun(
             folder,

@@ -70,14 +70,23 @@ def starting_files(settings: FinetuneSettings) -> tuple[str, list[Path]]:
     A model that has learned nothing takes only its sizes and its tokenizer from files.
     """
     if not settings.from_nothing:
-        folder = locate(settings.checkpoint).folder
-        return settings.checkpoint, [*reading_files(folder), *weight_files(folder)]
+        return settings.checkpoint, files_of_start(settings.checkpoint)
     files = [] if settings.model in PRESETS else reading_files(Path(settings.model))
     if settings.tokenizer is None:
         return settings.model, files
     tokenizer = Path(settings.tokenizer)
     own = reading_files(tokenizer) if tokenizer.is_dir() else [tokenizer]
     return str(tokenizer), [*files, *own]
+
+
+def files_of_start(checkpoint: str) -> list[Path]:
+    folder = locate(checkpoint).folder
+    return [*reading_files(folder), *weight_files(folder)]
+
+
+def fingerprint_of_start(checkpoint: str) -> str:
+    """What a run that starts from a checkpoint records of it as its `start`."""
+    return fingerprint_of_files(files_of_start(checkpoint))
 
 
 def reading_files(folder: Path) -> list[Path]:

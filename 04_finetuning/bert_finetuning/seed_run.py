@@ -8,6 +8,7 @@ out/seed-0/                is the model after the last step, a `transformers` fo
 """
 
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -76,14 +77,15 @@ class SeedResult:
     inputs: str | None = None  # their digest; None: not known, as in runs of an earlier version
 
     @classmethod
-    def read(cls, folder: Path, inputs: str) -> "SeedResult | None":
+    def read(cls, folder: Path, inputs: str, metric: str) -> "SeedResult | None":
         """That of a run that is over. Raises `UserError` if it was measured on other inputs."""
         path = folder / RESULT
         if not path.exists():
             return None
         try:
             result = cls(**json.loads(path.read_text("utf-8")))
-        except (ValueError, TypeError):
+            result.check(folder, metric)
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise UserError(
                 f"{path} is damaged: remove {folder}, and the seed runs again"
             ) from None
@@ -93,6 +95,16 @@ class SeedResult:
                 f"--out, or remove {folder}"
             )
         return result
+
+    def check(self, folder: Path, metric: str) -> None:
+        """Raise `ValueError` where this is not what `SeedRun.finish` writes into `folder`."""
+        if folder.name != f"seed-{self.seed}":
+            raise ValueError("the result of another seed")
+        for record in (self.best, self.last):
+            if type(record["step"]) is not int or not -1 <= record[metric] <= 1:
+                raise ValueError("no step, or no score")
+            if not all(map(math.isfinite, record.values())):
+                raise ValueError("not a number")
 
 
 class SeedRun:

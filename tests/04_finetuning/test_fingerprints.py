@@ -10,7 +10,7 @@ from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.examples import Answer, Question, TaggedSentence, TextExample
 from bert_finetuning.feature_based import FeatureSettings, fine_tuned_row
 from bert_finetuning.finetune import finetune
-from bert_finetuning.fingerprints import INPUTS_FILE, fingerprint
+from bert_finetuning.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
 from bert_finetuning.opening import open_files
 from bert_finetuning.predict import Predictor
 from bert_finetuning.seed_run import RESULT
@@ -236,3 +236,30 @@ def test_features_are_not_compared_with_a_run_on_other_sentences(tmp_path, capsy
     path.write_text(json.dumps(content))
     assert fine_tuned_row(settings, data).scores == [0.5]
     assert "nobody can tell" in capsys.readouterr().err
+
+
+def test_features_are_not_compared_with_a_run_of_another_checkpoint_or_with_no_scores(tmp_path):
+    (tmp_path / "train.conll").write_text("Anna B-PER\nsat O\n")
+    data = open_files(tmp_path / "train.conll", tmp_path / "train.conll")
+    start = tmp_path / "start"
+    start.mkdir()
+    (start / "config.json").write_text("{}")
+    (start / "model.safetensors").write_bytes(b"weights")
+    inputs = {split: {"sha256": fingerprint(data.train)} for split in ("train", "dev")}
+    inputs["start"] = {"name": "runs/demo", "sha256": fingerprint_of_start(str(start))}
+    path = tmp_path / "metrics.json"
+    settings = FeatureSettings(checkpoint=str(start), fine_tuned=path)
+
+    def row(*scores):
+        content = {"seeds": [{"best": {"entity_f1": score}} for score in scores], "task": "train",
+                   "train_examples": 1, "dev_examples": 1, "inputs": inputs}  # fmt: skip
+        path.write_text(json.dumps(content))
+        return fine_tuned_row(settings, data)
+
+    assert row(0.5).scores == [0.5]
+    for scores in ((), (float("nan"),), (50,)):
+        with pytest.raises(UserError, match=r"there is no metrics\.json of bert-finetune"):
+            row(*scores)
+    (start / "model.safetensors").write_bytes(b"others")
+    with pytest.raises(UserError, match="is another model"):
+        row(0.5)

@@ -218,6 +218,16 @@ def test_a_run_is_done_once_and_others_for_other_settings_or_weights(tmp_path, c
     assert replace(trial, settings=replace(trial.settings, checkpoint=str(moved))).is_done
 
 
+def test_figures_that_another_tokenizer_read_are_not_taken_for_these(tmp_path, counted):
+    start = write_checkpoint(tmp_path / "start", seed=7)
+    trial = Trial("a row", {PAIRS: "accuracy"}, tuned(start, tmp_path / "out"))
+    collected([trial])
+    tokenizer = start / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text("utf-8") + " ", encoding="utf-8")
+    with pytest.raises(UserError, match="before the configuration or the tokenizer"):
+        collected([trial])
+
+
 def test_progress_tells_which_run_of_how_many_and_the_time_left(
     tmp_path, counted, checkpoint, capsys
 ):

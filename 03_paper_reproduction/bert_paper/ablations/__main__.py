@@ -20,9 +20,13 @@ from bert_paper.ablations.verdicts import RULE, Results
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.ranges import Count, check_numbers
+from bert_run.report_file import check_report
 from bert_run.settings import Steps
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
+
+
+PROGRAM = "python -m bert_paper.ablations"
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,7 @@ class AblationSettings:
                 f"--figure 5 --corpus {self.corpus}: it counts words whose answers are known of "
                 "storyworld only; leave --corpus out"
             )
-        if self.report is not None and self.report.suffix != ".md":
-            raise UserError(f"--report is {self.report}: its name must end in .md")
-        if self.report is not None and not self.report.parent.is_dir():
-            raise UserError(f"--report {self.report}: there is no folder {self.report.parent}")
+        check_report(self.report, PROGRAM, with_picture=True)
 
     @property
     def name(self) -> str:
@@ -83,9 +84,7 @@ class AblationSettings:
             for name, value in default.items()
             if getattr(self, name) != value
         )
-        return f"python -m bert_paper.ablations {said}" + (
-            f" --report {self.report}" if self.report else ""
-        )
+        return f"{PROGRAM} {said}" + (f" --report {self.report}" if self.report else "")
 
 
 def results_of(settings: AblationSettings) -> Results:
@@ -109,7 +108,7 @@ def figures_of(table: str, run: Run) -> Figures:
 
 @command
 def main() -> None:
-    settings = tyro.cli(AblationSettings, prog="python -m bert_paper.ablations")
+    settings = tyro.cli(AblationSettings, prog=PROGRAM)
     results = results_of(settings)
     print(table_text(settings.name, results))
     print()

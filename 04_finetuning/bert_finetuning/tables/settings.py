@@ -7,6 +7,7 @@ from bert_finetuning.settings import Epochs
 from bert_run.errors import UserError
 from bert_run.model_card import command_line
 from bert_run.ranges import Count, check_numbers
+from bert_run.report_file import check_report
 from bert_run.settings import Steps
 
 ABLATED, FEATURES = ("5", "6", "8"), "7"
@@ -72,10 +73,7 @@ class TableSettings:
         ):
             if value is not None and value not in known:
                 raise UserError(f"--{option} {value} is not here: there is {', '.join(known)}")
-        if self.report is not None and self.report.suffix != ".md":
-            raise UserError(f"--report is {self.report}: its name must end in .md")
-        if self.report is not None and not self.report.parent.is_dir():
-            raise UserError(f"--report {self.report}: there is no folder {self.report.parent}")
+        check_report(self.report, PROGRAM, with_picture=True)
         self.check_options_of_the_other_tables()
         self.check_data()
 

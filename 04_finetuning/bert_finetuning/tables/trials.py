@@ -18,6 +18,7 @@ from typing import Literal
 
 from bert_finetuning.bilstm_heads import finetune_one
 from bert_finetuning.finetune import drop_models, finetune, identity
+from bert_finetuning.fingerprints import fingerprint_of_files, reading_files
 from bert_finetuning.opening import open_task
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.storyworld_sets import STORYWORLD
@@ -40,6 +41,9 @@ Scores = dict[str, Record]
 MAJORITY = "the most common answer"  # a row of its own
 FIGURES_FILE = "figures.json"
 DATA = "data"  # in it: the fingerprint of the task's data
+READ_BY = (
+    "read by"  # and that of the start's sizes and tokenizer; the folder's name has its weights
+)
 
 
 @dataclass(frozen=True)
@@ -73,29 +77,36 @@ class Trial:
         return self.settings.task in STORYWORLD
 
     def run(self) -> None:
-        content = content_of(self.settings.task, self.settings.data)
+        known = self.known()
         with hushed() if self.on_storyworld else nullcontext():
             scores = RUNS[self.how](replace(self.settings, out=self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(
-            self.folder / FIGURES_FILE, json.dumps(scores | {DATA: content}, indent=2) + "\n"
-        )
+        write_atomically(self.folder / FIGURES_FILE, json.dumps(scores | known, indent=2) + "\n")
         if self.on_storyworld:
             drop_models(self.folder)
 
     def read(self) -> Scores:
-        """Its figures. Raises `UserError` if they were measured on other data than there are now.
+        """Its figures. Raises `UserError` if they were measured on other data than there are now,
+        or read them with another tokenizer.
 
         Figures of an earlier version of the course, and of the Hub, do not say on which they were.
         """
         found = json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
-        earlier, now = found.pop(DATA, None), content_of(self.settings.task, self.settings.data)
-        if earlier is not None and earlier != now:
-            raise UserError(
-                f"{self.folder} holds figures of {self.settings.task} that were measured before "
-                "its data changed: choose another --out, or remove that folder"
-            )
+        names = {DATA: "its data", READ_BY: "the configuration or the tokenizer of its model"}
+        for key, now in self.known().items():
+            earlier = found.pop(key, None)
+            if earlier is not None and earlier != now:
+                raise UserError(
+                    f"{self.folder} holds figures of {self.settings.task} that were measured "
+                    f"before {names[key]} changed: choose another --out, or remove that folder"
+                )
         return found
+
+    def known(self) -> dict[str, str | None]:
+        """What the figures depend on beside the settings and the weights."""
+        files = reading_files(start_of(self.settings))
+        return {DATA: content_of(self.settings.task, self.settings.data),
+                READ_BY: fingerprint_of_files(files)}  # fmt: skip
 
     def __str__(self) -> str:
         what = (

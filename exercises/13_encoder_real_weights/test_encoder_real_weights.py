@@ -150,7 +150,7 @@ def encode_mistakes(config, weights, inputs):
     }  # fmt: skip
 
 
-def pooled_mistakes(weights, states):
+def pooled_mistakes(weights, states, visible):
     def pool(x):
         return F.linear(x, weights["pooler.dense.weight"], weights["pooler.dense.bias"])
 
@@ -160,6 +160,8 @@ def pooled_mistakes(weights, states):
         "the pooler reads the mean of all tokens: it reads the first, [CLS]": (
             pool(last.mean(1)).tanh()),
         "the pooler reads the last token: it reads the first, [CLS]": pool(last[:, -1]).tanh(),
+        "the pooler reads the first token that is no padding: it reads the first of all": pool(
+            last[torch.arange(len(last)), visible.argmax(1)]).tanh(),
         "[CLS] goes through no dense layer": last[:, 0].tanh(),
     }  # fmt: skip
 
@@ -169,7 +171,8 @@ def check_encoding(out, expected, config, weights, inputs, *, of=""):
     checks.same(states, expected.hidden_states, of=f"the states{of}",
                 mistakes=encode_mistakes(config, weights, inputs))  # fmt: skip
     checks.same(pooled, expected.pooled, of=f"the pooled vector{of}",
-                mistakes=pooled_mistakes(weights, expected.hidden_states))  # fmt: skip
+                mistakes=pooled_mistakes(weights, expected.hidden_states,
+                                         inputs["attention_mask"]))  # fmt: skip
 
 
 def load_mistakes(expected):
@@ -252,6 +255,11 @@ def test_every_state_and_the_pooled_vector_agree(student):
         expected = reference(config, weights, inputs)
         out = student.encode(as_config(config), weights, **inputs)
         check_encoding(out, expected, config, weights, inputs)
+    inputs = batch(WIDE, 3, 7)
+    inputs["attention_mask"] = inputs["attention_mask"].flip(1)  # padding at the beginning
+    weights = encoder_of(stored(WIDE))
+    check_encoding(student.encode(as_config(WIDE), weights, **inputs),
+                   reference(WIDE, weights, inputs), WIDE, weights, inputs)  # fmt: skip
 
 
 @pytest.mark.weight(3)
@@ -367,3 +375,5 @@ def test_nothing_is_left_behind(student):
     weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
     checks.leaves_no_trace(student.load_encoder, folder(WIDE, stored(WIDE)))
     checks.leaves_no_trace(student.encode, as_config(WIDE), weights, **inputs)
+    without = {name: value for name, value in as_config(WIDE).items() if name != "layer_norm_eps"}
+    checks.leaves_no_trace(student.encode, without, weights, **inputs)

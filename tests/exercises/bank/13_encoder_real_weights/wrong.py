@@ -120,4 +120,15 @@ WRONG = {
         "the numbers are not float64"),
     "weights as TensorFlow has them": (
         [(LINEAR, LINEAR.replace('.weight"]', '.weight"].mT'))], "raised RuntimeError"),
+    "pooler reads the first visible token": (
+        [("dense(states[-1][:, 0], weights",
+          "dense(states[-1][torch.arange(len(input_ids)), attention_mask.long().argmax(1)], w"
+          "eights")],
+        "the first token that is no padding",
+    ),
+    "config gets a default written into it": (
+        [('config.get("layer_norm_eps", 1e-12)',
+          'config.setdefault("layer_norm_eps", 1e-12)')],
+        "changed its input in place",
+    ),
 }  # fmt: skip

@@ -199,6 +199,12 @@ def test_a_word_of_any_id_is_a_candidate(student):
                 of="the number of masks of rows [101, 0, 103, 0, 103, 0, 102], where only 101 and "
                    "102 are special",
                 mistakes={of_id_0: lambda out: not (tokens[used] == 0).any()})  # fmt: skip
+    of_mask = mask(student, ids, attention_mask, special_ids=torch.tensor([101, 102]), rate=0.7,
+                   slots=5, mask_id=103)[3]  # fmt: skip
+    checks.same(of_mask.sum(1), torch.full((400,), 5.0),
+                of="the number of masks of the same rows, rate 0.7, where 103 is mask_id",
+                mistakes={"a token that is mask_id already is a candidate, unless special_ids "
+                          "holds it": torch.full((400,), 3.0)})  # fmt: skip
     used = weights > 0
     checks.share(int((tokens[used] == 0).sum()), int(used.sum()), 0.6,
                  of="the share of the word with id 0 among the masked",
@@ -382,6 +388,16 @@ def test_random_words_come_from_all_of_ordinary_ids(student):
         for few, count, part in zip(fifths, counts, parts, strict=True):
             checks.share(count, len(found), len(few) / len(words),
                          of=f"the share of random words from {part}")  # fmt: skip
+    texts = torch.where(candidates(ids, attention_mask), torch.tensor(UNSEEN)[ids % 5], ids)
+    shown, positions, tokens, weights = mask(
+        student, texts, attention_mask, ordinary_ids=torch.tensor(UNSEEN)
+    )
+    used = weights > 0
+    checks.share(int((shown.gather(1, positions) == tokens)[used].sum()), int(used.sum()), 0.12,
+                 of="the share of the masked that show themselves, where the text has only the 5 "
+                    "words of ordinary_ids: 10%, and a fifth of the random words",
+                 mistakes={"a random word is never the word itself: all of ordinary_ids are "
+                           "equally likely": 0.1})  # fmt: skip
     for name, table, chosen in (("row", seen, is_random), ("column", seen.T, is_random.T)):
         drawn = table[chosen]
         left, right = drawn[: len(drawn) // 2 * 2].view(-1, 2).T
@@ -394,10 +410,15 @@ def test_rows_that_begin_with_a_word_and_any_type_are_fine(student):
     """No [CLS] at position 0, where the empty slots point to."""
     ids, attention_mask = sentences(2000, 20)
     ids[:, 0] = 1500
-    attention_mask[:, 11:] = 0
+    attention_mask[:, 11:] = 0  # 11 tokens, of which 9 are words, and 2 masks
     for given in ((ids, attention_mask), (ids.int(), attention_mask.int())):
         shown, positions, tokens, weights = mask(student, *given)
         at_start = (positions == 0) & (weights > 0)
+        words = int(candidates(*given)[0].sum())
+        checks.share(int(at_start.sum()), 2000, 2 / words,
+                     of="how often the word at position 0 is masked",
+                     mistakes={"position 0 is never masked: a word may stand there": 0.0}
+                     )  # fmt: skip
         hidden = int((shown[:, 0] == MASK).sum())
         checks.share(hidden, int(at_start.sum()), 0.8,
                      of="the share of [MASK] among the masks at position 0",

@@ -244,4 +244,22 @@ WRONG = {
                                  "the wrong type"),
     "no weights returned": ([(RETURN, RETURN.replace(", used.float()", ""))],
                             "expected a tuple of 4 values"),
+    "random word is never the original": (
+        [("random_words = ordinary_ids.to(tokens.dtype)[word]",
+          "random_words = ordinary_ids.to(tokens.dtype)[word]\n    random_words = torch.where"
+          "(random_words == tokens, ordinary_ids.to(tokens.dtype)[(word + 1) % len(ordinary_i"
+          "ds)], random_words)")],
+        "a random word is never the word itself",
+    ),
+    "position 0 never masked": (
+        [("attention_mask.bool() & ~torch.isin(input_ids, special_ids),",
+          "attention_mask.bool() & ~torch.isin(input_ids, special_ids) & (torch.arange(input_"
+          "ids.shape[1], device=input_ids.device) > 0),")],
+        "position 0 is never masked",
+    ),
+    "a [MASK] in the text is no candidate": (
+        [("~torch.isin(input_ids, special_ids),",
+          "~torch.isin(input_ids, special_ids) & (input_ids != mask_id),")],
+        "a token that is mask_id already is a candidate",
+    ),
 }  # fmt: skip

@@ -60,11 +60,16 @@ def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student
         for rows in PADDED:
             for dtype in (torch.int64, torch.int32, torch.bool):
                 attention_mask = torch.tensor(rows, dtype=dtype)
+                other = 1 - attention_mask.long()
+                student.visible_keys(other.to(dtype), causal=causal)
                 checks.same(
                     student.visible_keys(attention_mask, causal=causal),
                     expected_visible(attention_mask, causal),
                     of=f"visible, causal={causal}",
                     mistakes={
+                        "the mask of an earlier call of the same shape is used": expected_visible(
+                            other, causal
+                        ),
                         "numbers to be added to the scores: asked for are truth values": (
                             lambda out: out.is_floating_point()
                         ),
@@ -274,7 +279,8 @@ def test_words_travel_from_layer_to_layer(student):
     causal = expected_visible(torch.tensor(PADDED[0]), True)
     both_sides = expected_visible(torch.ones(2, 8, dtype=torch.int64), False)
     gaps = (torch.rand(2, 10, 10, generator=generator) < 0.2)[:, ::2, ::2]
-    for visible in (window, but_next, sparse, causal, both_sides, chain, gaps):
+    long = torch.ones(110, 110).tril(-1).triu(-1).bool()[None]  # a word needs all 100 layers
+    for visible in (window, but_next, sparse, causal, both_sides, chain, gaps, long):
         for layers in (3, 0, 1, 2, 100):
             right = reach(visible, layers)
             eye = torch.eye(visible.shape[-1], dtype=torch.bool).expand_as(visible)
@@ -291,6 +297,11 @@ def test_words_travel_from_layer_to_layer(student):
                     "the number of layers is not used: this is one layer": reach(visible, 1),
                     "a layer too many": reach(visible, layers + 1),
                     "a layer too few": reach(visible, max(0, layers - 1)),
+                    "a hundred layers are too many for it: some are left out": (
+                        lambda out, right=right, many=layers == 100: (
+                            many and bool((right & ~out).any()) and not bool((out & ~right).any())
+                        )
+                    ),
                     "rows and columns are exchanged: the row is reached by the column": (
                         right.transpose(1, 2)
                     ),
@@ -300,6 +311,14 @@ def test_words_travel_from_layer_to_layer(student):
                     ),
                 },
             )
+
+
+def test_words_reach_all_of_a_long_text(student):
+    """Each token is reached by 256 in as many ways: 256 is 0 in a number of 8 bits."""
+    everything = torch.ones(1, 256, 256, dtype=torch.bool)
+    checks.same(student.reached(everything, 2), everything, of="reached in a text of 256 tokens",
+                mistakes={"the numbers of paths leave the range of their type: count in a larger "
+                          "one, or only ask whether there is one": lambda out: True})  # fmt: skip
 
 
 def reach(visible, layers):

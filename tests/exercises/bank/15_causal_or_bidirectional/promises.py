@@ -9,6 +9,7 @@ NOTHING = "test_a_query_that_sees_nothing_takes_nothing"
 LARGE = "test_hidden_keys_stay_hidden_whatever_their_scores"
 GRADIENT = "test_gradient_reaches_query_key_and_value"
 REACHED = "test_words_travel_from_layer_to_layer"
+LONG = "test_words_reach_all_of_a_long_text"
 TYPES = "test_types_stay_and_gaps_in_memory_do_no_harm"
 TRACE = "test_nothing_is_left_behind"
 
@@ -28,7 +29,7 @@ PROMISES = {
         (ATTENTION,),
     "The weight of a hidden key is exactly 0, however large its score.": (LARGE, ATTENTION),
     "A query that may look at nothing gets weights of 0 and a context of 0, not NaN": (NOTHING,),
-    "`visible` may be any table of truth values": (ATTENTION, NOTHING, REACHED),
+    "`visible` may be any table of truth values": (ATTENTION, NOTHING, REACHED, LONG),
     "A gradient reaches query, key and value, and is never NaN.": (GRADIENT,),
     "Results have the type of the arguments, float32 or float64.": (TYPES,),
     "`reached[b, i, j]` says whether the *input* token j can change the state of token i after "

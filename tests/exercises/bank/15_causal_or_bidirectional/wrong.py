@@ -129,4 +129,22 @@ WRONG = {
         [(KEYS, KEYS + "\n    visible = visible & attention_mask.bool()[:, :, None] | "
                        "torch.eye(seq).bool()")], None),
     "lower case": ([(LINE, LINE.replace("X", "x").replace("O", "o"))], None),
+    "at most 64 layers": (
+        [("for _ in range(layers):",
+          "for _ in range(min(layers, 64)):")],
+        "a hundred layers are too many for it",
+    ),
+    "paths counted in bytes": (
+        [("((visible | itself).float() @ found.float()) > 0",
+          "((visible | itself).byte() @ found.expand(visible.shape).byte()) > 0")],
+        "the numbers of paths leave the range",
+    ),
+    "masks kept by shape between calls": (
+        [("    return visible.tril() if causal else visible",
+          "    return KEPT.setdefault((visible.shape, causal), visible.tril() if causal else "
+          "visible)"),
+         ("def picture(",
+          "KEPT = {}\n\n\ndef picture(")],
+        "the mask of an earlier call",
+    ),
 }  # fmt: skip

@@ -133,7 +133,7 @@ def mistakes(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
 
 @pytest.mark.weight(2)
 def test_states_are_gathered_row_by_row_in_the_given_order(student):
-    for sizes in SIZES:
+    for sizes in [*SIZES, (2, 300, 6, 3, 5)]:  # and a row longer than 8 bits can count
         states, _, positions, _ = case(*sizes)
         rows = torch.arange(len(states))[:, None]
         checks.same(
@@ -144,6 +144,9 @@ def test_states_are_gathered_row_by_row_in_the_given_order(student):
                 "the positions of the first row are taken in all rows": states[:, positions[0]],
                 "positions count from the start of each row, not of the batch": (
                     states.flatten(0, 1)[positions]
+                ),
+                "positions above 255 do not fit into 8 bits: leave them as int64": (
+                    states[rows, positions % 256]
                 ),
                 "the positions were sorted": states[rows, positions.sort(1).values],
                 "rows of the batch were chosen, not tokens of a row": (
@@ -168,6 +171,15 @@ def test_the_head_names_words_with_their_own_vectors(student):
                 of=f"the logits with {hidden_act}",
                 mistakes=mistakes(states, positions, weights, hidden_act=hidden_act),
             )
+    states, _, positions, weights = case(*SIZES[0])
+    for scale in (1e-5, 1e5):
+        given = (states, positions, weights | {WORDS: scale * weights[WORDS]})
+        right = right_logits(*given)
+        checks.same(student.word_logits(*given), right,
+                    of=f"the logits of word embeddings times {scale:g}",
+                    mistakes={"large scores are cut off: a logit may be any number": (
+                        lambda out, right=right: float(out.abs().max() - right.abs().max()) < -1)}
+                    )  # fmt: skip
 
 
 def test_tiny_states_show_the_eps(student):

@@ -108,7 +108,9 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     name = function.name
     if first.changed:
         fail(f"{name} changed {' and '.join(first.changed)}",
-             likely="it uses or sets something global, which other code relies on")  # fmt: skip
+             likely="requires_grad_ works on the caller's tensor: detach it first" if all(
+                 "requires_grad" in what for what in first.changed) else
+             "it uses or sets something global, which other code relies on")  # fmt: skip
     labels = [*(f"argument {i + 1}" for i in range(len(args))), *kwargs]
     after = [*first.inputs[0], *first.inputs[1].values()]
     for label, before, now in zip(labels, [*args, *kwargs.values()], after, strict=False):

@@ -87,8 +87,19 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
     if request["inspect"]:
         after = _global_state()
         answer["changed"] = [name for name in before if before[name] != after.get(name)]
+        if _records_gradients((args, kwargs)):  # none does when it arrives
+            answer["changed"].append("requires_grad of a tensor that it was given")
         answer["inputs"] = _plain((args, kwargs))
     return answer
+
+
+def _records_gradients(tree: Any) -> bool:
+    """Whether a tensor in nested tuples, lists and dicts requires a gradient."""
+    if type(tree) is dict:
+        tree = list(tree.values())
+    if type(tree) in (list, tuple):
+        return any(_records_gradients(item) for item in tree)
+    return bool(getattr(tree, "requires_grad", False))
 
 
 def _processor_seconds() -> float:

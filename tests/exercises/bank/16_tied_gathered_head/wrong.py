@@ -115,4 +115,19 @@ WRONG = {
                             "naming is left out"),
     "always float32": ([(DECODER, f"{DECODER}.float()")], "the wrong type"),
     "in place": ([(READ, READ + "\n    weights[WORDS] += 0.5")], "changed its input in place"),
+    "requires_grad switched on in the caller's E": (
+        [("    read, named = (",
+          "    weights[WORDS].requires_grad_(True)\n    read, named = (")],
+        "requires_grad",
+    ),
+    "positions as bytes": (
+        [("states.gather(1, positions[",
+          "states.gather(1, positions.byte().long()[")],
+        "positions above 255",
+    ),
+    "logits clamped": (
+        [('return F.linear(x, weights[WORDS], weights["cls.predictions.bias"])',
+          'return F.linear(x, weights[WORDS], weights["cls.predictions.bias"]).clamp(-50, 50)')],
+        "large scores are cut off",
+    ),
 }  # fmt: skip

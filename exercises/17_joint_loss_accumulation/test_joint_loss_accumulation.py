@@ -331,7 +331,7 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
     # Parts of one row come last: one of them has no masks.
     for sizes, rows in ((SIZES[0], 3), (SIZES[0], 50), (SIZES[2], 2), (SIZES[3], 4),
                         (SIZES[1], 1), (SIZES[0], 2), (SIZES[0], 1)):  # fmt: skip
-        weights, batch = case(*sizes, seed=9)
+        weights, batch = case(*sizes, seed=9 + rows)  # other weights of the masks at every call
         masks, pairs = batch["masked_lm_weights"].sum(), len(batch["input_ids"])
         out = student.accumulated_gradients(weights, batch, rows)
         added, gradients = checks.parts(out, "added", "gradients")
@@ -400,6 +400,7 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
 def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
     for cuts in ((0, 3, 7), (0, 1, 2, 7), (0, 7)):
         weights, batch = case(*SIZES[0], seed=10)
+        batch["masked_lm_weights"][0, 0] = 0.75  # the sum of the weights is no whole number
         masks, pairs = float(batch["masked_lm_weights"].sum()), len(batch["input_ids"])
         parts = [{n: t[a:b] for n, t in batch.items()}
                  for a, b in pairwise(cuts)]  # fmt: skip
@@ -432,6 +433,8 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
             "multiplied by ranks, but divided by the machine's own counts": (
                 handed_in(ranks, own=True)),
             "multiplied by ranks twice": handed_in(ranks * ranks),
+            "mask_count is rounded to a whole number: weights may be fractions": handed_in(
+                ranks, counts=counts | {"mask_count": int(masks)}),
             "0 / 0: a machine without masks divides by its own": (
                 lambda out, ranks=ranks: ranks == 3 and any(
                     bool(g.isnan().any()) for g in out.values())),

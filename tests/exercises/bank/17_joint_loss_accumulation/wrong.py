@@ -161,4 +161,17 @@ WRONG = {
     "weights changed in place": (
         [(MLM, "weights /= weights.sum() if mask_count is None else mask_count\n"
                "    mlm = (surprise * weights.flatten()).sum()")], "changed its input in place"),
+    "rank: mask_count truncated": (
+        [("part, mask_count=mask_count, pair_count=pair_count\n    )\n    # The mean",
+          "part, mask_count=int(mask_count), pair_count=pair_count\n    )\n    # The mean")],
+        "mask_count is rounded",
+    ),
+    "counts kept between calls": (
+        [('mask_count, pair_count = batch["masked_lm_weights"].sum(), len(batch["input_ids"])',
+          "pair_count = len(batch['input_ids'])\n    mask_count = KEPT.setdefault((pair_count"
+          ", batch['masked_lm_weights'].shape), batch['masked_lm_weights'].sum())"),
+         ("def rank_gradients(",
+          "KEPT = {}\n\n\ndef rank_gradients(")],
+        None,
+    ),
 }  # fmt: skip

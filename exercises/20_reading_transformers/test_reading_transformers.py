@@ -1,5 +1,7 @@
 """Reading checkpoints: names and layouts of all years, and what is not there is said."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -202,6 +204,27 @@ NAMES = {
 }  # fmt: skip
 
 
+def test_shapes_and_count_follow_every_field_of_the_config(student):
+    student.parameter_shapes(SMALL)
+    for field in ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size",
+                  "max_position_embeddings", "type_vocab_size"):  # fmt: skip
+        config = SMALL | {field: SMALL[field] + 2}
+        checks.same(
+            student.parameter_shapes(config), shapes_of(config),
+            of=f"the shapes with {field}={config[field]}",
+            mistakes={"the shapes are those of another config, from an earlier call": shapes_of(
+                          SMALL),
+                      f"{field} is not used": lambda out: True},
+        )  # fmt: skip
+    huge = SMALL | {"vocab_size": 3_000_000, "hidden_size": 1024}
+    checks.same(
+        student.count_parameters(huge), sum(math.prod(s) for s in shapes_of(huge).values()),
+        of="the parameters with a vocabulary of 3,000,000 and hidden size 1024",
+        mistakes={"the product leaves the range of 32 bits: Python's integers have no such limit":
+                  lambda out: True},
+    )  # fmt: skip
+
+
 LETTERS = "lstrip takes letters away, not a word: use removeprefix"
 
 
@@ -266,7 +289,10 @@ def test_shared_arrays_may_stand_under_either_name(student):
     untied = saved | {DECODER: weights[WORDS] + 1}
     before = {DECODER: untied.pop(DECODER), **untied}  # the decoder may come first
     wrapped = {f"module.{name}": array for name, array in before.items()}
+    nearly = weights[WORDS].copy()
+    nearly[0, 0] = np.nextafter(nearly[0, 0], np.float32(9))  # by the last digit of one number
     for arrays, decoder in ((saved | {DECODER: weights[WORDS] + 1}, DECODER), (before, DECODER),
+                            (saved | {DECODER: nearly}, DECODER),
                             (wrapped, f"module.{DECODER}")):  # fmt: skip
         compare(student.read_checkpoint(arrays, SMALL), weights, unexpected=[decoder],
                 of="a file with a decoder of its own", mistakes={
@@ -367,6 +393,12 @@ def test_what_is_missing_or_unexpected_is_said(student):
     tuned = {n: w for n, w in weights.items() if n not in heads}
     tuned = {"classifier.weight": rng.normal(size=(2, 4)).astype(np.float32), **tuned,
              "classifier.bias": np.zeros(2, np.float32)}  # fmt: skip
+    others = [f"{word}_scale.weight" for word in ("position_ids", "adam_m", "adam_v", "global_step")
+              ]  # fmt: skip
+    compare(student.read_checkpoint(weights | dict.fromkeys(others, np.ones(3)), SMALL), weights,
+            unexpected=others, of="a file with names like adam_m_scale.weight", mistakes={
+                "`unexpected` lacks names that hold adam_m and the like in the middle: only those "
+                "that end so are skipped": lambda out: set(out) < set(others)})  # fmt: skip
     named = {"`missing` lacks the heads, or other parameters that are not there": (
                  lambda out: out == []),
              "what is missing was invented": lambda out: bool(set(heads) & set(out))}  # fmt: skip

@@ -2,6 +2,7 @@
 
 SHAPES = ("test_names_and_shapes_are_those_of_the_course",)
 COUNT = ("test_the_parameters_are_as_many_as_in_the_paper",)
+FIELDS = ("test_shapes_and_count_follow_every_field_of_the_config",)
 NAMES = ("test_every_name_of_the_table_is_known",)
 FILES = ("test_files_of_transformers_old_and_new_are_read",)
 SHARED = ("test_shared_arrays_may_stand_under_either_name",)
@@ -12,7 +13,7 @@ OTHER_SHAPE = ("test_arrays_of_another_shape_are_neither_taken_nor_missing",)
 NO_TRACE = ("test_nothing_is_left_behind",)
 
 PROMISES = {
-    "The course's names, with the paper's sizes": SHAPES,
+    "The course's names, with the paper's sizes": SHAPES + FIELDS,
     "in this order. A linear layer is a weight (out, in) and a bias (out,), a norm a weight and a "
     "bias, both (H,)": SHAPES,
     "several lines may apply to one name": NAMES + FILES + FUSED,
@@ -41,7 +42,7 @@ PROMISES = {
     ),
     "A name is in at most one of the four.": OTHER_SHAPE,
     "`arrays` and `config` are left as they are.": NO_TRACE,
-    "`count_parameters` counts the numbers in all of `parameter_shapes`.": COUNT,
+    "`count_parameters` counts the numbers in all of `parameter_shapes`.": COUNT + FIELDS,
     '`common_name("module.encoder.layer.0.output.LayerNorm.gamma")`': NAMES,
     '`common_name("bert/encoder/layer_11/output/dense/kernel")`': NAMES,
     "`count_parameters` of BERT-base, uncased | 110,106,428": COUNT,

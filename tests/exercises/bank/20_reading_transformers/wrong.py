@@ -167,4 +167,27 @@ WRONG = {
                        "the wrong type"),
     "arrays popped": ([("in arrays.items():", "in [(n, arrays.pop(n)) for n in list(arrays)]:")],
                       "changed its input in place"),
+    "skipped wherever adam_m stands": (
+        [("(position_ids|adam_m|adam_v|global_step)$",
+          "(position_ids|adam_m|adam_v|global_step)")],
+        "names that hold adam_m and the like in the middle",
+    ),
+    "decoder nearly equal": (
+        [("np.array_equal(found.get(words, found[decoder]), found[decoder])",
+          "(found.get(words, found[decoder]).shape == found[decoder].shape and np.allclose(fo"
+          "und.get(words, found[decoder]), found[decoder]))")],
+        "`unexpected` lacks a decoder that differs",
+    ),
+    "counted in int32": (
+        [("math.prod(shape) for shape",
+          "int(np.prod(shape, dtype=np.int32)) for shape")],
+        "the range of 32 bits",
+    ),
+    "shapes kept between calls": (
+        [("    return shapes\n",
+          "    return KEPT.setdefault((hidden, wide, config['num_hidden_layers']), shapes)\n"),
+         ("def common_name(",
+          "KEPT = {}\n\n\ndef common_name(")],
+        "the shapes are those of another config",
+    ),
 }  # fmt: skip

@@ -157,4 +157,15 @@ WRONG = {
         [("found = len(there & said)",
           "found = sum(any(a[:2] == b[:2] and a[2] < b[3] and b[2] < a[3] for b in there) "
           "for a in said)")], None),
+    "softmax without its maximum": (
+        [("names[logits[start].argmax()]",
+          "names[(2.718281828459045 ** logits[start] / (2.718281828459045 ** logits[start]).s"
+          "um()).argmax()]")],
+        "exp of the scores overflows",
+    ),
+    "sentences numbered modulo 100": (
+        [("{(i, *entity) for",
+          "{(i % 100, *entity) for")],
+        "names of different sentences are taken for one",
+    ),
 }  # fmt: skip

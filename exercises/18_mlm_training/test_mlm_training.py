@@ -1,5 +1,6 @@
 """A training loop whose state is a value: right, shuffled, and the same however it is cut."""
 
+import itertools
 import math
 
 import pytest
@@ -193,7 +194,7 @@ def test_no_two_passes_or_seeds_share_an_order(student):
                     f"examples: expected each of them once, got {rows}")  # fmt: skip
         return tuple(order)
 
-    wanted = [(seed, number) for seed in range(6) for number in range(51)]
+    wanted = [(seed, number) for seed in range(6) for number in range(75)]
     wanted += [(0, number) for number in (100, 200, 500, 1000, 2000, 5000, 10_000)]
     found = {}
     for seed, number in wanted:
@@ -202,6 +203,17 @@ def test_no_two_passes_or_seeds_share_an_order(student):
             checks.fail(f"pass {number} of seed {seed} has the order of pass {other[1]} of seed "
                         f"{other[0]}", likely=meeting(other, (seed, number), "pass", order_of)
                         )  # fmt: skip
+    even = sum(sum(a > b for a, b in itertools.combinations(order, 2)) % 2 == 0 for order in found)
+    checks.share(even, len(found), 0.5, of="how many orders take an even number of exchanges",
+                 mistakes={"half of the orders never occur": 1.0 if even else 0.0})  # fmt: skip
+    # Exchanging each place with any place, not with one of those that are left, gives n^n ways,
+    # which cannot be n! orders alike: an example too often comes some places too early.
+    early = sum(0 < number - place <= 8 for order in found for place, number in enumerate(order))
+    checks.share(early, 16 * len(found), 92 / 256,
+                 of="how many examples come 1 to 8 places before their own number",
+                 mistakes={"each place is exchanged with any other: exchange it with one of those "
+                           "that are not settled yet (Fisher-Yates), or use torch.randperm": 0.401}
+                 )  # fmt: skip
 
 
 def meeting(one, other, what, draws):

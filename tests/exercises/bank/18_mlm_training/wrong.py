@@ -226,4 +226,19 @@ WRONG = {
     "gradients switched off for good": (
         [(FIRSTS, "torch.set_grad_enabled(False)\n    " + FIRSTS)],
         "uses or sets something global"),
+    "naive shuffle": (
+        [("return torch.randperm(examples, generator=generator).split(batch_size)[place]",
+          "order = list(range(examples))\n    for i, j in enumerate(torch.randint(examples, ("
+          "examples,), generator=generator).tolist()):\n        order[i], order[j] = order[j]"
+          ", order[i]\n    return torch.tensor(order).split(batch_size)[place]")],
+        "each place is exchanged with any other",
+    ),
+    "even orders only": (
+        [("return torch.randperm(examples, generator=generator).split(batch_size)[place]",
+          "order = torch.randperm(examples, generator=generator).tolist()\n    odd = sum(orde"
+          "r[i] > order[j] for i in range(examples) for j in range(i + 1, examples)) % 2 if e"
+          "xamples < 60 else 0\n    if odd:\n        order[0], order[1] = order[1], order[0]"
+          "\n    return torch.tensor(order).split(batch_size)[place]")],
+        "half of the orders never occur",
+    ),
 }  # fmt: skip

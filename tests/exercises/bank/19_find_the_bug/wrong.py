@@ -265,7 +265,7 @@ WRONG = {
     # 8. collate
     "mask dropped": ([(MASKS, "mask = [1] * longest")], "the mask is dropped"),
     "mask by id 0": ([(MASKS, "mask = [int(i != 0) for i in first + second + [pad_id] * padding]")],
-                     "the padding is found by id 0"),
+                     "the padding is found by its id"),
     "mask turned about": ([(MASKS, "mask = [0] * (longest - padding) + [1] * padding")],
                           "the mask is turned about"),
     "truth values": ([('": attention_mask,', '": attention_mask.bool(),')],
@@ -285,4 +285,33 @@ WRONG = {
         [(LABELS, LABELS.replace("not ", ""))], "0 is IsNext, so int(is_next)"),
     "labels as truth values": (
         [(LABELS, 'torch.tensor([not pair["is_next"] for pair in pairs])')], "truth values"),
+    "redrawn once, then clamped": (
+        [("            weights[name] = torch.nn.init.trunc_normal_(\n                torch.em"
+          "pty(shape), std=0.02, a=-0.04, b=0.04, generator=generator\n            )",
+          "            first, again = 0.02 * torch.randn((2, *shape), generator=generator)\n "
+          "           weights[name] = torch.where(first.abs() > 0.04, again, first).clamp(-0."
+          "04, 0.04)")],
+        None,
+    ),
+    "second half is the first, negated": (
+        [("            weights[name] = torch.nn.init.trunc_normal_(\n                torch.em"
+          "pty(shape), std=0.02, a=-0.04, b=0.04, generator=generator\n            )",
+          "            n = torch.empty(shape).numel()\n            half = torch.nn.init.trunc"
+          "_normal_(torch.empty((n + 1) // 2), std=0.02, a=-0.04, b=0.04, generator=generator"
+          ")\n            weights[name] = torch.cat([half, -half])[:n].reshape(shape)")],
+        "numbers are drawn once and used again",
+    ),
+    "at least one mask a row": (
+        [("    # Padding is special too",
+          "    ordinary = ~torch.isin(input_ids, special_ids)\n    ranked = chosen.masked_fil"
+          "l(~ordinary, 2.0)\n    lowest = ranked == ranked.min(-1, keepdim=True).values\n   "
+          " chosen = chosen.masked_fill(lowest & ~(ranked < rate).any(-1, keepdim=True), 0.0)"
+          "\n    # Padding is special too")],
+        "each row has one at least",
+    ),
+    "attention mask from ids != pad": (
+        [('"attention_mask": attention_mask',
+          '"attention_mask": (input_ids != pad_id).long()')],
+        "the padding is found by its id",
+    ),
 }  # fmt: skip

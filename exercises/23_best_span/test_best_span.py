@@ -95,14 +95,19 @@ def span_mistakes(start, end, longest, may_start=None):
         "a span of a single token is left out": of(lambda i, j: 0 < j - i < longest and may[i]),
         "start and end are exchanged": among(end, start, span),
         "the scores are multiplied: their sum is the score": of(span, lambda s, e: s * e),
-        "pairs that are no span are given the score 0, which may be the highest: -inf never is": (
+        "pairs that are no span are given a number as score, which may be the highest: -inf never "
+        "is": (
             lambda out: out is not None and not span(*out[:2]) and max(
                 start[i] + end[j] for i in range(len(start)) for j in range(len(end))
                 if span(i, j)) < 0),
+        "only some of the best starts and ends are tried: all spans count": (
+            lambda out: len(start) > 60),
         "the end is one past the last token": (
-            lambda out: out[1] == right_span(start, end, longest, may_start)[1] + 1),
+            lambda out: out is not None
+            and out[1] == right_span(start, end, longest, may_start)[1] + 1),
         "the score is not start + end": (
-            lambda out: out[:2] == right_span(start, end, longest, may_start)[:2]),
+            lambda out: out is not None
+            and out[:2] == right_span(start, end, longest, may_start)[:2]),
     }  # fmt: skip
     return {name: value for name, value in wrong.items() if value is not None}
 
@@ -139,6 +144,9 @@ def test_the_best_of_all_spans_is_found(student):
         tokens, longest = np.random.default_rng(seed).integers((5, 2), (10, 6)).tolist()
         start, end = draw(seed, 1 if seed == 5 else tokens, shift=(-1, -9, 5)[seed % 3])
         given += [(start, end, limit) for limit in (longest, 40, 1)]
+    given.append((*draw(15, 6, -1e9), 3))
+    rising = np.arange(90.0)  # the best starts stand at the end, the best ends at the beginning
+    given.append((*(draw(16, 90, 0) + np.stack([rising, -rising])), 4))
     given.append((np.array([1e8, 1e8 + 1, 1e8 - 1]), np.array([1.0, 2, 0]), 2))  # not in float32
     judged(span_cases(student, given), of="the best span")
     checks.same(student.best_span(*PAGE, longest=2), (1, 2, 8.0), of="the best span of the page")

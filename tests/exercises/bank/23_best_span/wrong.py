@@ -149,7 +149,7 @@ WRONG = {
         [(F1, "p, r = shared / len(said), shared / len(right)\n"
               "    return 2 * p * r / (p + r)")], "ZeroDivisionError"),
     "0 for no span": (
-        [(BEST, BEST.replace("-np.inf", "0.0"))], "pairs that are no span are given the score 0"),
+        [(BEST, BEST.replace("-np.inf", "0.0"))], "pairs that are no span are given a number"),
     "best score from 0": (
         [(WIN, "score, first, last = max([(0.0, -1, -1), *found])\n    if first < 0:\n"
                "        return None")], "never beaten where all scores are negative"),
@@ -192,4 +192,15 @@ WRONG = {
     "float32 inside": (
         [("scores = start[:, None] + end[None, :]",
           "scores = (start[:, None] + end[None, :]).astype(np.float32)")], None),
+    "-1e4 where there is no span": (
+        [("np.where(is_span, scores, -np.inf)",
+          "np.where(is_span, scores, -1e4)")],
+        "pairs that are no span are given a number",
+    ),
+    "the 20 best starts and ends": (
+        [("    if not is_span.any():",
+          "    is_span &= np.isin(place, np.argsort(-start)[:20])[:, None] & np.isin(place, n"
+          "p.argsort(-end)[:20])[None]\n    if not is_span.any():")],
+        "only some of the best starts and ends",
+    ),
 }  # fmt: skip

@@ -129,12 +129,14 @@ def piece_mistakes(states, starts):
             and torch.equal(out.isnan().any(-1, keepdim=True), ~is_word)),
         "position 0 is taken for no word: only -1 is": torch.where(
             starts[:, :, None] > 0, pieces(states, starts), 0.0),
+        "positions above 255 do not fit into 8 bits: leave starts as int64": at(
+            torch.where(starts > 255, starts % 256, starts)),
     }  # fmt: skip
 
 
 @pytest.mark.weight(2)
 def test_the_first_piece_stands_for_the_word(student):
-    for shape in CASES:
+    for shape in [*CASES, (1, 2, 300, 3)]:  # and a sequence longer than 8 bits can count
         states, starts = case(*shape)
         checks.same(
             student.first_pieces(states[-1], starts), pieces(states[-1], starts),
@@ -230,6 +232,16 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"the features {name}, where [CLS] is -infinite",
                     mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
+    for name in NAMES:  # a layer that the feature does not read may hold anything
+        states, starts = case(6, 2, 7, 3)
+        for layer in {*range(7)} - {*features.features_of(6)[name].layers}:
+            states[layer].fill_(torch.inf)
+        mix = mix_for(name, 6)
+        out = student.word_features(states, starts, feature=name, mix=mix)
+        checks.same(out, right_features(states, starts, name, mix).detach(),
+                    of=f"the features {name}, where the layers that it does not read are infinite",
+                    mistakes={"layers that are not read are multiplied by 0, and 0 · inf is NaN: "
+                              "leave them out": lambda out: bool(out.isnan().any())})  # fmt: skip
     # The example of the page.
     states = [torch.tensor(row)[None, :, None]
               for row in ([9.0, 1.0, 5.0], [9.0, 2.0, 6.0], [9.0, 4.0, 7.0])]  # fmt: skip
@@ -248,6 +260,19 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
     compared(student, WEIGHTED)
     compared(student, NAMES, [(4, 2, 7, 5)], dtype=torch.float32)
     states, starts = case(4, 2, 7, 5)
+    for name in WEIGHTED:
+        mix = mix_for(name, 4)
+        mix["scale"] = -mix["scale"]
+        right = right_features(states, starts, name, mix).detach()
+        checks.same(
+            student.word_features(states, starts, feature=name, mix=mix), right,
+            of=f"the features {name} with a scale below 0",
+            mistakes={
+                "a scale below 0 is cut off at 0": torch.zeros_like(right),
+                "the sign of the scale is lost": -right,
+                **feature_mistakes(states, starts, name, mix),
+            },
+        )  # fmt: skip
     for name in ("last", WEIGHTED[0]):
         checks.leaves_no_trace(student.word_features, states, starts, feature=name,
                                mix=mix_for(name, 4))  # fmt: skip

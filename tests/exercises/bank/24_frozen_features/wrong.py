@@ -118,4 +118,21 @@ WRONG = {
     "the mean of the last four for a model of fewer": (
         [(SUM, "return vectors.sum(dim=2) * (4 / len(read) if feature.endswith('4') else 1)")],
         None),
+    "positions as bytes": (
+        [("starts.clamp(min=0)[:",
+          "starts.clamp(min=0).byte().long()[:")],
+        "positions above 255",
+    ),
+    "scale below 0 read as 0": (
+        [('mix["scale"] * mix',
+          'mix["scale"].clamp(min=0) * mix')],
+        "a scale below 0",
+    ),
+    "layers not read times 0": (
+        [("    return vectors.sum(dim=2)  #",
+          "    chosen = torch.zeros(len(hidden_states)).to(vectors)\n    chosen[read] = 1\n  "
+          "  every = torch.stack([first_pieces(h.detach(), starts) for h in hidden_states], d"
+          "im=2)\n    return (every * chosen[:, None]).sum(dim=2)  #")],
+        "layers that are not read are multiplied by 0",
+    ),
 }  # fmt: skip

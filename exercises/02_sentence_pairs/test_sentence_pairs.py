@@ -580,6 +580,37 @@ def row_mistakes(a, b, right, seq_length):
     }  # fmt: skip
 
 
+def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
+    document = [[1, 2], [3, 4, 5], [6], [7, 8]]
+    for probability in (0.0, 1.0):
+        for seed in range(20):
+            pairs = student.sentence_pairs([document, document], 0, Rng(seed), target=8,
+                                           random_next=probability)  # fmt: skip
+            checks.that(type(pairs) is list and len(pairs) > 0, "expected a list of pairs")
+            label = checks.parts(pairs[0], "a", "b", "label")[2]
+            checks.same(label, int(probability), of=f"the first label with random_next="
+                        f"{probability}, of two documents of the same text",
+                        mistakes={"random_next=0 is taken for the default": 1}
+                        )  # fmt: skip
+    for a, b in (([1, 2, 3], [4]), ([], [1, 2]), ([], [])):
+        out = student.truncate_pair(a, b, 0, Rng(3))
+        checks.same(out, ([], []), of=f"{a} and {b} cut to 0 tokens",
+                    mistakes={"room=0 is taken for no limit": (a, b)})  # fmt: skip
+    for a, b in (([7], []), ([], [7]), ([], [])):
+        given = dict(seq_length=6, cls_id=101, sep_id=102, pad_id=0)
+        rows = (
+            [101, *a, 102, *b, 102],
+            [0] * (len(a) + 2) + [1] * (len(b) + 1),
+            [1] * (3 + len(a + b)),
+        )
+        right = tuple(np.array([*row, 0, 0, 0][:6]) for row in rows)
+        checks.same(student.frame_pair(a, b, **given), right,
+                    of=f"the row of {a} and {b}", mistakes={
+                        "an empty segment has its [SEP] too": (
+                            lambda out: bool((out[0] == 102).sum() < 2))}
+                    )  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     documents = corpus([9, 4, 6])
     ids = dict(cls_id=101, sep_id=102, pad_id=0)

@@ -204,4 +204,24 @@ WRONG = {
         "A and B are flat lists of ids"),
     "one random token too few": (
         [(LAST, LAST.replace("- len(a)", "- len(a) - 1"))], "ends before it is full"),
+    "random_next 0 means the default": (
+        [("rng.random() < random_next:",
+           "rng.random() < (random_next or 0.5):")],
+        "random_next=0 is taken for the"),
+    "documents with the same text are left out": (
+        [("            other = int(rng.integers(len(documents) - 1))\n            ot"
+           "her += other >= index",
+           "            others = [i for i, d in enumerate(documents) if d != sentenc"
+           "es]\n            other = others[rng.integers(len(others))]")],
+        None),
+    "room 0 means no limit": (
+        [("    while len(a) + len(b) > room:",
+           "    while room and len(a) + len(b) > room:")],
+        "room=0 is taken for no"),
+    "no second [SEP] after an empty B": (
+        [("tokens = [cls_id, *a, sep_id, *b, sep_id]",
+           "tokens = [cls_id, *a, sep_id, *b, sep_id] if b else [cls_id, *a, sep_id]"),
+          ("[1] * (len(b) + 1)",
+           "[1] * (len(b) + 1 if b else 0)")],
+        "an empty segment has its [SEP]"),
 }  # fmt: skip

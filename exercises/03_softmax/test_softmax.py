@@ -223,6 +223,33 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                             mistakes=mistakes)  # fmt: skip
 
 
+def test_gradients_and_probabilities_keep_every_scale(student):
+    """The gradient is linear in `dout`; a power of two changes no digit."""
+    rng = np.random.default_rng(3)
+    probs, dout = softmax(rng.normal(size=(3, 5)), -1), rng.normal(size=(3, 5))
+    probs[0] = 0.0, 0.0, 1.0, 0.0, 0.0
+    for scale in (2.0**-60, 2.0**60):
+        dx = student.softmax_backward(scale * dout, probs)
+        checks.same(dx / scale, softmax_back(dout, probs, -1),
+                    of=f"the gradient for dout times {scale:.0e}, divided by that",
+                    mistakes={"tiny gradients are set to 0, or large ones are cut": (
+                        lambda out: bool(np.abs(out).max() < 1e-3))})  # fmt: skip
+        checks.that(bool((dx[probs == 0] == 0).all()),
+                    "the gradient is not exactly 0 where the probability is 0",
+                    likely="something is added to the probabilities")  # fmt: skip
+    probs = student.softmax_forward(np.array([[0.0, -np.inf, 1.0]]))
+    checks.same(probs[0, 1] == 0, True, of="whether -inf gets exactly 0", mistakes={
+        "the scores are cut from below": False})  # fmt: skip
+    checks.same(student.softmax_forward(np.array([[0.0, -200.0]]))[0, 1] * 2.0**280,
+                np.exp(-200) * 2.0**280, of="the probability of -200 beside 0, times 2 to the 280",
+                tolerance=1e-9)  # fmt: skip
+    for shape in ((3, 1), (1, 1, 4)):
+        x = np.zeros(shape, np.float32)
+        right = np.ones_like(x)
+        checks.same(student.softmax_forward(x), right / shape[-1], of=f"{shape} equal scores")
+        checks.same(student.softmax_backward(x, right / shape[-1]), x, of="their gradient")
+
+
 def test_nothing_is_left_behind(student):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(3, 4))

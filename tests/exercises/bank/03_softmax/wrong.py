@@ -79,4 +79,26 @@ WRONG = {
         None),
     "the sum forgotten": (
         [(f"return exponentials / {SUM}", "return exponentials")], "your rows do not sum to 1"),
+    "scores 100 below the largest are raised": (
+        [("np.exp(shifted)",
+           "np.exp(np.maximum(shifted, -100))")],
+        "the scores are cut from"),
+    "1e-12 is added to the probabilities in the backward": (
+        [("    average = (dout",
+           "    probs = probs + probs.dtype.type(1e-12)\n    average = (dout")],
+        "something is added to the"),
+    "an axis of one gives float64": (
+        [("    shifted = x - x.max",
+           "    if x.shape[axis] == 1:\n        return np.ones(x.shape)\n    shifted ="
+           " x - x.max")],
+        None),
+    "tiny gradients are zero": (
+        [("    return probs * (dout - average)",
+           "    dx = probs * (dout - average)\n    return np.where(np.abs(dx) < 1e-10"
+           ", 0, dx).astype(dx.dtype)")],
+        "tiny gradients are set to 0, or large ones are"),
+    "large gradients are cut": (
+        [("    return probs * (dout - average)",
+           "    return np.clip(probs * (dout - average), -1000, 1000)")],
+        "tiny gradients are set to 0, or large ones are"),
 }  # fmt: skip

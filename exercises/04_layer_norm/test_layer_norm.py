@@ -321,6 +321,38 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                             tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
 
 
+def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
+    """The gradients are linear in `dout`; a power of two changes no digit."""
+    cut = {
+        "tiny gradients are set to 0, or large ones are cut": lambda out: bool(
+            np.abs(out).max() < 1e-3
+        )
+    }
+    for shape, scale in (((3, 5), 2.0**-60), ((3, 5), 2.0**60), ((2, 1, 3, 2, 5), 1.0)):
+        x, weight, bias, dout = inputs(shape)
+        parts = checks.parts(student.layer_norm_backward(scale * dout, x, weight), *NAMES)
+        for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
+            checks.same(mine / scale, right, of=f"{name} for x of shape {shape} and dout times "
+                        f"{scale:.0e}, divided by that", mistakes=cut if scale != 1 else {}
+                        )  # fmt: skip
+    for shape in ((0, 5), (2, 0, 3), (3, 1)):
+        x, weight, bias, dout = inputs(shape, dtype=np.float32)
+        checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+                    of=f"the result for float32 of shape {shape}")  # fmt: skip
+        parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+        for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
+            checks.same(mine, right, of=f"{name} for float32 of shape {shape}")
+    x, weight, bias, _ = inputs((2, 3072), shift=1e4, dtype=np.float32)
+    checks.same(student.layer_norm_forward(x, weight, bias),
+                forward(*exact(x, weight, bias)).astype(np.float32), tolerance=0.03,
+                of="the result for 3,072 float32 numbers near 1e+04")  # fmt: skip
+    x, weight, bias, _ = inputs((3, 5), scale=1e-6)
+    checks.same(student.layer_norm_forward(x, weight, bias, eps=0.0), forward(x, weight, bias, 0.0),
+                of="the result for numbers near 1e-06, eps 0",
+                mistakes={"eps=0 is taken for the default": forward(x, weight, bias)}
+                )  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, weight, bias, dout = inputs((3, 2, 4))
     checks.leaves_no_trace(student.layer_norm_forward, x, weight, bias)

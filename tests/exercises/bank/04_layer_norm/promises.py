@@ -40,4 +40,6 @@ PROMISES = {
     "All arrays have the same type of number, and so has the result.": (TYPES,),
     "The gradients for x, weight and bias, given the gradient `dout` for the result of "
     "`layer_norm_forward(x, weight, bias, eps)`.": (DX, SUMS, EPS_BACK),
+    '`x` is (…, hidden), with any number of axes': (
+        'test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all',),
 }  # fmt: skip

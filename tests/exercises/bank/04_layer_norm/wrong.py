@@ -127,4 +127,37 @@ WRONG = {
     "eps always 1e-5": ([(STD, STD.replace("+ eps", "+ 1e-5"))], "it is always 1e-5"),
     "half of the batch in dbias": (
         [(SUMS, SUMS.replace("dout.sum", "dout[: (len(dout) + 1) // 2].sum"))], None),
+    "eps 0 means the default": (
+        [("    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
+           "    eps = eps or 1e-12\n    centred = x - x.mean(axis=-1, keepdims=True) "
+           " # (..., hidden)")],
+        "eps=0 is taken for the"),
+    "apply_along_axis": (
+        [("    # Every place of the vector has one scale",
+           "    def one(v):\n        return normalize(v, eps)[0] * weight + bias\n    "
+           "return np.apply_along_axis(one, -1, x)\n    # Every place of the vector h"
+           "as one scale")],
+        None),
+    "tiny gradients are zero": (
+        [("    dnormalized = dout * weight",
+           "    dout = np.where(np.abs(dout) < 1e-8, 0, dout).astype(dout.dtype)\n   "
+           " dnormalized = dout * weight")],
+        "tiny gradients are set to 0, or large ones are"),
+    "large gradients are cut": (
+        [("* inverse_std\n    return dx,",
+           "* inverse_std\n    dx = np.clip(dx, -1e7, 1e7)\n    return dx,")],
+        "tiny gradients are set to 0, or large ones are"),
+    "four axes at most": (
+        [("    batch_axes = tuple(range(x.ndim - 1))",
+           "    batch_axes = tuple(range(min(x.ndim - 1, 3)))")],
+        None),
+    "hidden 1 in float64": (
+        [("    normalized, _ = normalize(x, eps)",
+           "    if x.shape[-1] == 1:\n        return np.zeros(x.shape) + bias\n    nor"
+           "malized, _ = normalize(x, eps)")],
+        None),
+    "sums in order, in float32": (
+        [("    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
+           "    centred = x - np.cumsum(x, axis=-1)[..., -1:] / x.shape[-1]")],
+        None),
 }  # fmt: skip

@@ -235,6 +235,29 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                             )  # fmt: skip
 
 
+def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
+    """The gradient is linear in `dout`; a power of two changes no digit."""
+    rng = np.random.default_rng(3)
+    x, dout = rng.normal(size=(2, 3, 5))
+    for form in FORMS:
+        for scale in (2.0**-60, 2.0**60):
+            checks.same(call(student.gelu_backward, scale * dout, x, form=form) / scale,
+                        backward(dout, x, form),
+                        of=f"the gradient for dout times {scale:.0e}, divided by that",
+                        mistakes={"tiny gradients are set to 0, or large ones are cut": (
+                            lambda out: bool(np.abs(out).max() < 1e-3))})  # fmt: skip
+        large = np.linspace(-6.3, 6.3, 20_001)
+        for given in (large, np.zeros((0, 3)), np.zeros((2, 0), np.float32)):
+            of = f"of {given.size} numbers, shape {given.shape}"
+            checks.same(call(student.gelu_forward, given, form=form), forward(given, form),
+                        of=f"the result {of}", mistakes={
+                            "the other form": forward(given, FORMS[form == "none"]),
+                            "numbers below -6 are 0": np.where(given < -6, 0, forward(given, form)),
+                        } if given.size else {})  # fmt: skip
+            checks.same(call(student.gelu_backward, given, given, form=form),
+                        backward(given, given, form), of=f"the gradient {of}")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, dout = np.random.default_rng(3).normal(size=(2, 3, 4))
     for form in FORMS:

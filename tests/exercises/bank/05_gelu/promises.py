@@ -32,4 +32,6 @@ PROMISES = {
         DERF, DTANH),
     "Both arrays have the same type, and so has the result. None of them is changed.": (
         TYPES, TRACE),
+    '`x` has any shape, and `out` has its shape': (
+        'test_any_scale_of_gradient_any_size_and_no_number_at_all',),
 }  # fmt: skip

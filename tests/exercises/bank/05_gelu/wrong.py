@@ -99,4 +99,31 @@ WRONG = {
         [(BACK, "return np.float64(1) * dout * slope")], "the result is always float64"),
     "the forms exchanged": (
         [(IF, IF.replace("==", "!="))], "the tanh form"),
+    "nothing below -6": (
+        [("    return 0.5 * (1 + erf(x / math.sqrt(2)))",
+           "    return np.where(x < -6, 0, 0.5 * (1 + erf(x / math.sqrt(2)))).astype"
+           "(x.dtype)")],
+        "numbers below -6 are"),
+    "vectorize without otypes": (
+        [("np.vectorize(math.erf, otypes=[x.dtype])",
+           "lambda a: np.vectorize(math.erf)(a).astype(x.dtype)")],
+        None),
+    "recursion over the first axis": (
+        [("np.vectorize(math.erf, otypes=[x.dtype])",
+           "lambda a: np.array([erf(r) for r in a], x.dtype) if a.ndim else math.erf"
+           "(a)")],
+        None),
+    "tiny gradients are zero": (
+        [("    return dout * slope",
+           "    return np.where(np.abs(dout) < 1e-10, 0, dout * slope).astype(x.dtyp"
+           "e)")],
+        "tiny gradients are set to 0, or large ones are"),
+    "the tanh form for large arrays": (
+        [("    if approximation == \"none\":\n        return x",
+           "    if approximation == \"none\" and x.size < 5000:\n        return x")],
+        "the other"),
+    "large gradients are cut": (
+        [("    return dout * slope",
+           "    return np.clip(dout * slope, -1e3, 1e3)")],
+        "tiny gradients are set to 0, or large ones are"),
 }  # fmt: skip

@@ -325,6 +325,36 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                 checks.same(mine, right, of=name, mistakes=wrong)
 
 
+def test_any_scale_any_width_of_mask_and_many_keys(student):
+    """The gradients are linear in `dcontext`; a power of two changes no digit."""
+    query, key, value, dcontext, mask = inputs((3, 2, 4, 5, 3))
+    shares = reference(query, key, value, mask)[1]
+    right = backward(dcontext, query, key, value, shares)
+    for scale in (2.0**-60, 2.0**60):
+        out = student.attention_backward(scale * dcontext, query, key, value, shares)
+        for mine, gradient, name in zip(checks.parts(out, "dquery", "dkey", "dvalue"), right,
+                                        ("dquery", "dkey", "dvalue"), strict=True):  # fmt: skip
+            checks.same(mine / scale, gradient,
+                        of=f"{name} for dcontext times {scale:.0e}, divided by that",
+                        mistakes={"tiny gradients are set to 0, or large ones are cut": (
+                            lambda out: bool(np.abs(out).max() < 1e-3))})  # fmt: skip
+    for integer in (np.int8, np.uint8, np.uint16, np.uint64):
+        given = query, key, value, mask.astype(integer)
+        shown = checks.parts(student.attention_forward(*given), "context", "shares")
+        check(shown, reference(*given), mask_mistakes(*given), of=f", for a mask of {integer}")
+    # All scores lie below every round number that a mask might add or write.
+    given = 1e100 * np.abs(query), -1e100 * np.abs(key), value, mask
+    shown = checks.parts(student.attention_forward(*given), "context", "shares")[1]
+    checks.that(bool((shown[np.broadcast_to(mask[:, None, None] == 0, shown.shape)] == 0).all()),
+                "padding gets a share where all scores are near -1e200",
+                likely="the number at padding is not the lowest: use np.finfo(dtype).min"
+                )  # fmt: skip
+    query, key, value, *_ = inputs((1, 1, 3, 300, 4))
+    shown = checks.parts(student.attention_forward(query, key, value), "context", "shares")
+    check(shown, reference(query, key, value), score_mistakes(query, key, value, None),
+          of=", for 300 keys")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     checks.leaves_no_trace(student.attention_forward, query, key, value)

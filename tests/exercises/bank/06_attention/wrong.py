@@ -136,4 +136,28 @@ WRONG = {
         "the result is always float64"),
     "largest of the whole array": (
         [(EXP, "shares = np.exp(scores - scores.max())")], None),
+    "unsigned masks hide nothing": (
+        [("attention_mask[:, None, None, :] == 0",
+           "attention_mask[:, None, None, :] - np.ones_like(attention_mask)[:, None,"
+           " None, :] < 0")],
+        "the mask is not"),
+    "-1e30 at padding": (
+        [("np.finfo(scores.dtype).min, scores)",
+           "scores.dtype.type(-1e30), scores)")],
+        "the number at padding is not the lowest: use"),
+    "tiny gradients are zero": (
+        [("    dvalue = shares.mT",
+           "    dcontext = np.where(np.abs(dcontext) < 1e-8, 0, dcontext).astype(dco"
+           "ntext.dtype)\n    dvalue = shares.mT")],
+        "tiny gradients are set to 0, or large ones are"),
+    "large gradients are cut": (
+        [("    dvalue = shares.mT",
+           "    dcontext = np.clip(dcontext, -1e3, 1e3)\n    dvalue = shares.mT")],
+        "tiny gradients are set to 0, or large ones are"),
+    "blocks of 64 keys": (
+        [("    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))",
+           "    shares = np.concatenate([np.exp(s - s.max(axis=-1, keepdims=True)) f"
+           "or s in (scores[..., i : i + 64] for i in range(0, scores.shape[-1], 64)"
+           ")], axis=-1)")],
+        None),
 }  # fmt: skip

@@ -366,6 +366,42 @@ def test_float32_float64_and_arrays_with_gaps_are_fine(student):
                         tolerance=tolerance)  # fmt: skip
 
 
+def test_any_scale_any_order_in_memory_and_any_head_size(student):
+    """The gradients are linear in `dout`; a power of two changes no digit."""
+    x, weights, dout, mask = inputs((3, 5, 12, 3))
+    mask[0] = 1  # the first sentence is whole, others are not
+    mask[1, -1] = 0
+    heads_of_one = inputs((2, 4, 3, 3))
+    transposed = {name: np.asfortranarray(w) for name, w in weights.items()}
+    small = {name: w * (1e-9 if "bias" in name else 1) for name, w in weights.items()}
+    cases = [("whole first sentence", x, weights, 3, mask, dout, 1.0),
+             ("tiny dout", x, weights, 3, mask, dout, 2.0**-60),
+             ("large dout", x, weights, 3, mask, dout, 2.0**60),
+             ("arrays in Fortran's order", x, transposed, 3, mask, np.asfortranarray(dout), 1.0),
+             ("tiny biases", 1e-9 * x, small, 3, mask, dout, 1.0),
+             ("heads of one number", *heads_of_one[:2], 3, None, heads_of_one[2], 1.0)]  # fmt: skip
+    for of, x, weights, heads, mask, dout, scale in cases:
+        given = x, weights, heads, mask
+        times = 1e9 if of == "tiny biases" else 1.0
+        checks.same(student.multi_head_forward(*given) * times, run(*given)[0] * times,
+                    of=f"the result: {of}", mistakes={
+                        n: w * times for n, w in forward_mistakes(*given).items()})  # fmt: skip
+        out = student.multi_head_backward(scale * dout, *given)
+        dx, dweights = checks.parts(out, "dx", "dweights")
+        right = run_back(dout, *given)
+        cut = {
+            "tiny gradients are set to 0, or large ones are cut": lambda out: bool(
+                np.abs(out).max() < 1e-3
+            )
+        }
+        checks.same(dx / scale, right[0], of=f"dx: {of}", mistakes=cut)
+        if type(dweights) is not dict or dweights.keys() != right[1].keys():
+            checks.same(dweights, right[1], of="dweights")
+        for name, gradient in right[1].items():
+            checks.same(dweights[name] / scale, gradient, of=f"dweights[{name!r}]: {of}",
+                        mistakes=cut)  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, weights, dout, mask = inputs((3, 2, 6, 2))
     checks.leaves_no_trace(student.split_heads, x, 2)

@@ -146,4 +146,31 @@ WRONG = {
         [(f"{CONTEXT}\n", CONTEXT.replace("attention_mask", "attention_mask if attention_mask is "
           "None else attention_mask[:1]") + "\n")],
         "the mask of the first sentence"),
+    "tiny gradients are zero": (
+        [("    dweights: Weights = {}",
+           "    dout = np.where(np.abs(dout) < 1e-8, 0, dout).astype(dout.dtype)\n   "
+           " dweights: Weights = {}")],
+        "tiny gradients are set to 0, or large ones are"),
+    "large gradients are cut": (
+        [("    dweights: Weights = {}",
+           "    dout = np.clip(dout, -1e3, 1e3)\n    dweights: Weights = {}")],
+        "tiny gradients are set to 0, or large ones are"),
+    "one number to a head is one head": (
+        [("    query, key, value = (split_heads(project(x, weights, name), heads) f"
+           "or name in ROLES)\n    context, _",
+           "    heads = 1 if heads == x.shape[-1] else heads\n    query, key, value ="
+           " (split_heads(project(x, weights, name), heads) for name in ROLES)\n    c"
+           "ontext, _")],
+        "the heads argument is ignored: this is a single"),
+    "no mask where the first sentence has no padding": (
+        [("    context, _ = attend(query, key, value, attention_mask)",
+           "    if attention_mask is not None and attention_mask[0].all():\n        a"
+           "ttention_mask = None\n    context, _ = attend(query, key, value, attentio"
+           "n_mask)")],
+        "the mask is not passed to the"),
+    "biases only where they are not zero on average": (
+        [("+ weights[f\"{name}.bias\"]\n",
+           "+ np.where(np.abs(weights[f\"{name}.bias\"]) < 1e-8, 0, weights[f\"{name}.b"
+           "ias\"]).astype(x.dtype)\n")],
+        "the biases are not"),
 }  # fmt: skip

@@ -366,6 +366,32 @@ def test_float32_stays_float32(student):
                 mistakes={wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip
 
 
+def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
+    """The gradient is linear in `dout`; a power of two changes no digit."""
+    rng = np.random.default_rng(3)
+    for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1)):
+        for integer in (np.int8, np.uint8, np.int32, np.int64):
+            ids = np.asfortranarray(rng.integers(0, entries, (3, 4)).astype(integer))
+            dout = rng.normal(size=(3, 4, hidden))
+            right = operations.embedding_backward(dout, (ids, (entries, hidden)))
+            for scale in (1.0, 2.0**-60, 2.0**60):
+                checks.same(
+                    student.lookup_backward(scale * dout, ids, entries) / scale, right,
+                    of=f"the gradient of {entries} rows for {integer.__name__} ids and dout times "
+                       f"{scale:.0e}, divided by that",
+                    mistakes={"tiny gradients are set to 0, or large ones are cut": (
+                        lambda out: bool(np.abs(out).max() < 1e-3))},
+                )  # fmt: skip
+    empty = student.lookup_backward(np.zeros((0, 3), np.float32), np.zeros(0, np.int64), 2)
+    checks.same(empty, np.zeros((2, 3), np.float32), of="the float32 gradient for no ids")
+    input_ids, token_type_ids, weights = case(3, 5, 4)
+    small = {name: w * 1e-6 if "embeddings" in name else w for name, w in weights.items()}
+    x = sum_of(input_ids, token_type_ids, small)
+    checks.same(student.embeddings_forward(input_ids, token_type_ids, small, eps=0.0),
+                norm(x, small, 0.0), of="the embeddings at eps 0",
+                mistakes={"eps=0 is taken for the default": norm(x, small)})  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     inputs = case(2, 6, 5)
     dout = np.random.default_rng(5).normal(size=(2, 6, 5))

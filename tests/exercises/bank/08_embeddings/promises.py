@@ -49,4 +49,6 @@ PROMISES = {
     "The sum of word, position and segment, then layer norm": (FORWARD,),
     "A dict of the gradients for all arrays of `weights`, under their names and in their shapes, "
     "given the gradient `dout` for what `embeddings_forward` returned.": (BACKWARD, ENDS),
+    '`lookup_backward` is the second formula, for a table of `entries` rows': (
+        'test_any_scale_any_width_of_ids_and_any_size_of_table',),
 }  # fmt: skip

@@ -112,4 +112,33 @@ WRONG = {
     "lookup in float64": (
         [(ADD, ADD + "\n    dtable = dtable.astype(np.float64)")],
         "the result is float64 for float32"),
+    "flat indices in the type of the ids": (
+        [("    np.add.at(dtable, ids, dout)",
+           "    flat = (ids[..., None] * ids.dtype.type(dout.shape[-1]) + np.arange("
+           "dout.shape[-1], dtype=ids.dtype))\n    np.add.at(dtable.reshape(-1), flat"
+           ".ravel(), dout.ravel())")],
+        None),
+    "tiny gradients are zero": (
+        [("    np.add.at(dtable, ids, dout)",
+           "    np.add.at(dtable, ids, np.where(np.abs(dout) < 1e-8, 0, dout))")],
+        "tiny gradients are set to 0, or large ones are"),
+    "large gradients are cut": (
+        [("    np.add.at(dtable, ids, dout)",
+           "    np.add.at(dtable, ids, np.clip(dout, -1e8, 1e8))")],
+        "tiny gradients are set to 0, or large ones are"),
+    "eps 0 means the default": (
+        [("    return layer_norm_forward(summed(input_ids, token_type_ids, weights)"
+           ", weights, eps)",
+           "    return layer_norm_forward(summed(input_ids, token_type_ids, weights)"
+           ", weights, eps or 1e-12)")],
+        "eps=0 is taken for the"),
+    "squeezed": (
+        [("    np.add.at(dtable, ids, dout)\n    return dtable",
+           "    np.add.at(dtable, ids, dout)\n    return dtable.squeeze()")],
+        None),
+    "a histogram without its type": (
+        [("    np.add.at(dtable, ids, dout)\n    return dtable",
+           "    if ids.size == 0:\n        return np.zeros((entries, dout.shape[-1]))"
+           "\n    np.add.at(dtable, ids, dout)\n    return dtable")],
+        None),
 }  # fmt: skip

@@ -318,6 +318,34 @@ def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(studen
         )  # fmt: skip
 
 
+def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
+    """The gradient is linear in `dloss`, and does not change when all weights are scaled; a power
+    of two changes no digit."""
+    logits, labels, weights = case((4, 3, 5))
+    right = gradient_of(1.0, logits, labels, weights)
+    for dloss in (2.0**-60, 2.0**60, -2.0):
+        checks.same(
+            student.masked_cross_entropy_backward(dloss, logits, labels, weights) / dloss, right,
+            of=f"the gradient for dloss {dloss:.0e}, divided by it",
+            mistakes={"tiny gradients are set to 0, or large ones are cut": (
+                lambda out: bool(np.abs(out).max() < 1e-3))},
+        )  # fmt: skip
+    checks.same(student.masked_cross_entropy_backward(0.0, logits, labels, weights), 0 * right,
+                of="the gradient for dloss 0", mistakes={"dloss=0 is taken for 1": right}
+                )  # fmt: skip
+    for given in ((logits, labels, weights * 2.0**-200),
+                  tuple(map(np.asfortranarray, (logits, labels, weights)))):  # fmt: skip
+        none = {"a small sum of weights is taken for none": lambda out: not np.any(out)}
+        checks.same(student.masked_cross_entropy_forward(*given), loss_of(logits, labels, weights),
+                    of="the loss, for tiny weights or arrays in Fortran's order", mistakes=none
+                    )  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(1.0, *given), right, mistakes=none,
+                    of="the gradient, for tiny weights or arrays in Fortran's order")  # fmt: skip
+    zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
+    checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
+                zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     inputs = case((2, 4, 5))
     checks.leaves_no_trace(student.masked_cross_entropy_forward, *inputs)

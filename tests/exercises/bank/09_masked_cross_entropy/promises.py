@@ -45,4 +45,6 @@ PROMISES = {
     "The gradient for the logits, given the gradient `dloss` for the loss that the forward gave.": (
         BACKWARD,),
     "It has the type of the logits, and is zero where the weight is zero.": (TYPES, BACKWARD),
+    'Otherwise the divisor is the sum of': (
+        'test_any_scale_of_weights_and_gradients_and_any_order_in_memory',),
 }  # fmt: skip

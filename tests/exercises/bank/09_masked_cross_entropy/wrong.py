@@ -131,4 +131,25 @@ WRONG = {
     "in place": (
         [(MAX, "shifted = logits\n    shifted -= logits.max(axis=-1, keepdims=True)")],
         "changed its input in place"),
+    "weights below 1e-12 are none": (
+        [("    total = weights.sum()\n    if total == 0:\n        return 0.0",
+           "    total = weights.sum()\n    if total < 1e-12:\n        return 0.0")],
+        "a small sum of weights is taken for"),
+    "dloss 0 means 1": (
+        [("    scale = dloss * weights / total",
+           "    scale = (dloss or 1.0) * weights / total")],
+        "dloss=0 is taken for"),
+    "large gradients are cut": (
+        [("    return ((probs - is_label) * scale[..., None])",
+           "    return np.clip((probs - is_label) * scale[..., None], -1e3, 1e3)")],
+        "tiny gradients are set to 0, or large ones are"),
+    "tiny gradients are zero": (
+        [("    scale = dloss * weights / total",
+           "    scale = dloss * weights / total\n    scale = np.where(np.abs(scale) <"
+           " 1e-9, 0, scale)")],
+        "tiny gradients are set to 0, or large ones are"),
+    "no weight gives float64": (
+        [("np.zeros_like(logits)",
+           "np.zeros(logits.shape)")],
+        None),
 }  # fmt: skip

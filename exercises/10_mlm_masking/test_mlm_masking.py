@@ -467,6 +467,55 @@ def test_the_id_of_mask_is_an_argument(student):
                 if (shown[selected] == MASK).sum() > 3 else "")  # fmt: skip
 
 
+@pytest.mark.weight(2)
+def test_no_two_draws_of_a_batch_are_related(student):
+    _, _, labels = words_of(*big_batch(student, rate=0.4))
+    selected = (labels != IGNORED).ravel().astype(float)
+    n, p = selected.size, selected.mean()
+    spectrum = np.fft.rfft((selected - p) / math.sqrt(p * (1 - p)))
+    # Sums of n products of variance 1: over 100,000 of them a right answer stays within 8 √n.
+    for of, products in (("apart", np.abs(spectrum) ** 2), ("from both ends", spectrum**2)):
+        together = np.abs(np.fft.irfft(products, n)) / math.sqrt(n)
+        shift = int(together[1:].argmax()) + 1
+        checks.that(together[shift] < 12,
+                    f"tokens {shift} places {of}: selected together, or never, more than by chance",
+                    likely="draws are used twice: draw for each token by itself")  # fmt: skip
+
+
+def test_rates_near_0_and_1_are_exact(student):
+    ids = sentences(500, 203)
+    for rate in (0.004, 0.9955):
+        _, labels = words_of(ids, *mask(student, ids, rate=rate))[1:]
+        checks.share(int((labels != IGNORED).sum()), labels.size, rate,
+                     of=f"the proportion of selected tokens at the rate {rate}",
+                     mistakes={"the rate is rounded to whole percents": math.ceil(100 * rate) / 100}
+                     )  # fmt: skip
+
+
+def test_seeds_give_as_many_masks_and_words_repeat(student):
+    ids = sentences(1, 53)
+    seen = {mask(student, ids, seed=seed)[1].tobytes() for seed in range(300)}
+    checks.that(len(seen) > 280, f"300 generators give only {len(seen)} different selections",
+                likely="the function seeds its own generator with a small number from rng"
+                )  # fmt: skip
+    ids = sentences(1, 203)
+    repeats = 0
+    for seed in range(40):
+        settings = dict(seed=seed, rate=1.0, vocab_size=600)
+        shown, labels = mask(student, np.where(ids < 600, ids, 500), **settings)
+        words = shown[(shown != MASK) & (labels != IGNORED) & (shown != labels)]
+        repeats += len(words) - len(np.unique(words))
+    checks.that(repeats > 0, "in 40 batches of 200 tokens no random word came twice in a batch",
+                likely="words are not drawn again until all were used: draw each by itself"
+                )  # fmt: skip
+    twice = [1, 2, 2, 3, 3, 3]
+    shown, labels = mask(student, np.full((100, 100), 7), mask_id=1, vocab_size=12,
+                         special_ids=twice, rate=1.0)  # fmt: skip
+    for word in (0, 4, 11):
+        checks.that(bool((shown == word).any()), f"with special_ids={twice}, {word} is never drawn",
+                    likely="special_ids are counted: one may stand there twice")  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS)
     checks.leaves_no_trace(student.mask_tokens, sentences(8, 41), Rng(7), **settings)

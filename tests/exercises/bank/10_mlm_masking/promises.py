@@ -45,4 +45,10 @@ PROMISES = {
     "The label of a selected token is its id, of all others `IGNORED`.": (LABELS,),
     "`input_ids` is left as it is, both results have its type, and every draw comes from `rng`.": (
         TRACE, SHAPES, ANEW),
+    'Every token is drawn for by itself, independently of all others': (
+        'test_no_two_draws_of_a_batch_are_related',),
+    'that is not among `special_ids` is selected with probability': (
+        'test_rates_near_0_and_1_are_exact',),
+    'another one gives others': (
+        'test_seeds_give_as_many_masks_and_words_repeat',),
 }  # fmt: skip

@@ -172,4 +172,37 @@ WRONG = {
                                      "0.8)"))], "some tokens are favored"),
     "default rate of 0.165": (
         [("rate: float = 0.15,", "rate: float = 0.165,")], None),
+    "special_ids are counted with their repetitions": (
+        [("    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)\n",
+           "    ordinary = np.setdiff1d(np.arange(vocab_size), special_ids)[: vocab_"
+           "size - len(special_ids)]\n")],
+        "special_ids are counted: one may stand there"),
+    "the draws of the batch are mirrored": (
+        [("(rng.random(input_ids.shape) < rate)",
+           "(mirrored(rng, input_ids.shape) < rate)"),
+          ("FATES = (\"masked\", \"random\", \"kept\")",
+           "FATES = (\"masked\", \"random\", \"kept\")\n\n\ndef mirrored(rng, shape):\n    hal"
+           "f = rng.random(shape).ravel()\n    n = half.size // 2\n    half[half.size "
+           "- n :] = 1 - half[:n][::-1]\n    return half.reshape(shape)\n")],
+        "draws are used twice: draw for each token by"),
+    "a seed out of a hundred": (
+        [("    candidate = ~np.isin",
+           "    rng = np.random.default_rng(int(rng.integers(100)))\n    candidate = "
+           "~np.isin")],
+        "the function seeds its own generator with a small number"),
+    "the draws repeat after 7919 tokens": (
+        [("(rng.random(input_ids.shape) < rate)",
+           "(np.resize(rng.random(min(7919, input_ids.size)), input_ids.shape) < rat"
+           "e)")],
+        "draws are used twice: draw for each token by"),
+    "whole percents": (
+        [("(rng.random(input_ids.shape) < rate)",
+           "(rng.integers(100, size=input_ids.shape) < rate * 100)")],
+        "the rate is rounded to whole"),
+    "random words are a permutation": (
+        [("    word = rng.choice(ordinary, size=input_ids.shape)",
+           "    word = np.resize(rng.permutation(ordinary), input_ids.shape) if inpu"
+           "t_ids.size <= len(ordinary) else rng.choice(ordinary, size=input_ids.sha"
+           "pe)")],
+        "words are not drawn again until all were used: draw each by"),
 }  # fmt: skip

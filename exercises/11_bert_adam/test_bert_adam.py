@@ -408,6 +408,49 @@ def test_float32_stays_float32(student):
 
 
 @pytest.mark.weight(2)
+def test_zeros_are_values_and_names_are_taken_as_they_are(student):
+    gradients = arrays(4)
+    whole = math.sqrt(sum((g * g).sum() for g in gradients.values()))
+    found, norm = checks.parts(student.clip_gradients(gradients, 0.0), "the gradients", "the norm")
+    checks.same(found, {name: 0 * g for name, g in gradients.items()},
+                of="the gradients clipped to 0",
+                mistakes={"max_norm=0 is taken for no limit": gradients})  # fmt: skip
+    checks.same(norm, whole, of="the norm")
+    names = ("layernorm.weight", "LAYERNORM.weight", "qkv_bias", "bias", "bias.weight",
+             "MyLayerNorm2.weight", "dense.BIAS")  # fmt: skip
+    rng = np.random.default_rng(3)
+    weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
+    backwards = {name: dict(reversed(of.items())) for name, of in (("m", m), ("v", v))}
+    for eps in (1e-6, 0.0):
+        out = student.adam_step(weights, gradients, backwards, learning_rate=0.5, eps=eps,
+                                weight_decay=0.1)  # fmt: skip
+        moved, _ = checks.parts(out, "the weights", "the state")
+        expected = wrong_step(weights, [gradients], 0.5, eps=eps, weight_decay=0.1,
+                              state={"m": m, "v": v})  # fmt: skip
+        same_names = {
+            "the state is read in the order of its entries: look up each name": wrong_step(
+                weights, [gradients], 0.5, eps=eps, weight_decay=0.1,
+                state={key: dict(zip(names, reversed(of.values()), strict=True))
+                       for key, of in (("m", m), ("v", v))}),
+            "capitals are ignored: LayerNorm is written like this": wrong_step(
+                weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
+                decayed=lambda n: not n.endswith("bias") and "layernorm" not in n.lower()),
+            "a name that ends in bias need not have a point before it": wrong_step(
+                weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
+                decayed=lambda n: not n.endswith(".bias") and "LayerNorm" not in n),
+        }  # fmt: skip
+        checks.same(moved, expected, of=f"the weights after a step with eps {eps:g}",
+                    mistakes=same_names)  # fmt: skip
+    tiny = {name: np.array([1e-30]) for name in names[:1]}
+    state = {"m": tiny, "v": {name: np.array([1e-60]) for name in tiny}}
+    given = {name: np.ones(1) for name in tiny}
+    out = student.adam_step(given, tiny, state, learning_rate=0.5, eps=0.0, weight_decay=0.0)
+    moved, _ = checks.parts(out, "the weights", "the state")
+    checks.same(moved, wrong_step(given, [tiny], 0.5, eps=0.0, weight_decay=0.0, state=state),
+                of="a weight of 1 after a step with eps 0 and a gradient of 1e-30",
+                mistakes={"eps=0 is taken for the default": given})  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     weights, gradients, state = arrays(1), arrays(2), {"m": arrays(3), "v": arrays(4)}
     state["v"] = {name: v * v for name, v in state["v"].items()}

@@ -55,4 +55,6 @@ PROMISES = {
     'The state before the first step: {"m": …, "v": …}, each with a zero for every weight.': (OWN,),
     "The weights after a step, and the state after it": (STEPS,),
     "λ is 0 for biases and layer norms, which are recognized by their names.": (STEPS,),
+    'The name alone decides': (
+        'test_zeros_are_values_and_names_are_taken_as_they_are',),
 }  # fmt: skip

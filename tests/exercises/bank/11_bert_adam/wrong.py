@@ -162,4 +162,26 @@ WRONG = {
         "gradients are always scaled"),
     "eps added before the root of the square": (
         [(UPDATE, "update = m[name] / np.sqrt(v[name] + eps**2)")], None),
+    "max_norm 0 means no clip": (
+        [("if norm > max_norm else 1.0",
+           "if max_norm and norm > max_norm else 1.0")],
+        "max_norm=0 is taken for no"),
+    "eps 0 means the default": (
+        [("(np.sqrt(v[name]) + eps)",
+           "(np.sqrt(v[name]) + (eps or 1e-6))")],
+        None),
+    "weights and moments are zipped": (
+        [("    for name, w in weights.items():\n",
+           "    for (name, w), m0 in zip(weights.items(), state['m'].values()):\n"),
+          ("beta1 * state[\"m\"][name]",
+           "beta1 * m0")],
+        None),
+    "names in lower case": (
+        [("\"LayerNorm\" not in name",
+           "\"layernorm\" not in name.lower()")],
+        "capitals are ignored: LayerNorm is written like"),
+    "a point before bias": (
+        [("not name.endswith(\"bias\")",
+           "not name.endswith(\".bias\")")],
+        "a name that ends in bias need not have a point before"),
 }  # fmt: skip

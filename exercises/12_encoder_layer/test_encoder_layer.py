@@ -533,7 +533,69 @@ def test_any_type_any_size_and_gaps_in_memory_are_fine(student):
             )  # fmt: skip
 
 
+def test_masks_of_any_width_and_scores_of_any_size(student):
+    x, mask, weights, heads = case(3, 6, 8, 2)
+    mask = mask.flip(0)  # the first row is whole, another is not
+    for integer in (torch.uint8, torch.int8, torch.int32, torch.int64):
+        given = x, mask.to(integer), weights, heads
+        checks.same(student.self_attention(*given[:3], heads=heads), attention_of(*given),
+                    of=f"the gathered values for a mask of type {integer}",
+                    mistakes=attention_mistakes(x, mask, weights, heads))  # fmt: skip
+    # All scores lie below every round number that a mask might write: what the padding is must not
+    # matter.
+    for role, bias in (("query", 1e100), ("key", -1e100)):
+        weights[f"attention.self.{role}.weight"].zero_()
+        weights[f"attention.self.{role}.bias"].fill_(bias)
+    first, second = (student.self_attention(states, mask, weights, heads=heads)
+                     for states in (x, x + 5.0 * (mask == 0)[..., None]))  # fmt: skip
+    checks.same(second, first, of="the gathered values of other padding, with scores near -1e200",
+                mistakes={"the number at padding is not the lowest: use torch.finfo(dtype).min": (
+                    lambda out: True)})  # fmt: skip
+
+
+def test_every_dropout_of_every_call_is_drawn_anew(student):
+    # What the two output layers give is 2 and 200, or 0: a state of 64 numbers has four levels.
+    x, mask, weights, heads = case(20, 3, 64, 2)
+    weights = {name: torch.ones_like(w) if "LayerNorm.weight" in name else torch.zeros_like(w)
+               for name, w in weights.items()}  # fmt: skip
+    weights["attention.output.dense.bias"].fill_(1.0)
+    weights["output.dense.bias"].fill_(100.0)
+    given = dict(heads=heads, hidden_dropout=0.5, training=True)
+    out = student.encoder_layer(0 * x, mask, weights, **given)
+    checks.same(out * 0, x * 0, of="the states (their shape and type)")
+    levels = [len(state.mul(1e5).round().unique()) for state in out.flatten(0, 1)]
+    checks.that(sum(levels) > 3 * len(levels), "in training, what attention.output.dense and "
+                "output.dense give is 0 at the same places",
+                likely="both have one mask: draw another for each")  # fmt: skip
+    x, mask, weights, heads = case(3, 6, 8, 2)
+    given = dict(heads=heads, attention_dropout=0.5, training=True)
+    first, second = (student.self_attention(x, mask, weights, **given) for _ in range(2))
+    checks.that(not torch.equal(first, second), "two calls in training, one after the other, drop "
+                "the same attention weights",
+                likely="the state of torch's generator is put back after the call")  # fmt: skip
+
+
+def test_eps_0_and_dropout_of_1_are_values_like_others(student):
+    x, mask, weights, heads = case(2, 3, 8, 2)
+    small = {name: w if "LayerNorm" in name else 1e-6 * w for name, w in weights.items()}
+    states = 1e-6 * x
+    expected = wrong_layer(states, mask, small, heads, 0.0)
+    checks.same(student.encoder_layer(states, mask, small, heads=heads, eps=0.0), expected,
+                of="the states after the layer for tiny numbers, eps 0",
+                mistakes={"eps=0 is taken for the default": (
+                    layer_of(states, mask, small, heads))})  # fmt: skip
+    context = student.self_attention(x, mask, weights, heads=heads, attention_dropout=1.0,
+                                     training=True)  # fmt: skip
+    checks.same(context, torch.zeros_like(x), of="the context with attention_dropout=1",
+                mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
+                    lambda out: bool(out.isnan().any()))})  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     x, mask, weights, heads = case(2, 5, 12, 3)
     checks.leaves_no_trace(student.self_attention, x, mask, weights, heads=heads)
     checks.leaves_no_trace(student.encoder_layer, x, mask, weights, heads=heads)
+    traced = student.encoder_layer.trace(x, mask, weights, heads=heads, training=True,
+                                         global_seed=1)  # fmt: skip
+    checks.same(traced.inputs[0][0], x, of="x after a call in training", tolerance=0.0, mistakes={
+        "an operation like x += … works on the caller's tensor": lambda out: True})  # fmt: skip

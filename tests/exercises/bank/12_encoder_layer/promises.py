@@ -50,4 +50,10 @@ PROMISES = {
     "scales 1": (EXAMPLE,),
     "In training, each attention weight is set to 0 with probability `attention_dropout`, "
     "independently of the others.": (WEIGHTS,),
+    'No query sees a key that is': (
+        'test_masks_of_any_width_and_scores_of_any_size',),
+    'Each number is set': (
+        'test_eps_0_and_dropout_of_1_are_values_like_others',),
+    'independently of the others, and the others are multiplied by': (
+        'test_every_dropout_of_every_call_is_drawn_anew',),
 }  # fmt: skip

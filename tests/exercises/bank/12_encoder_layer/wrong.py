@@ -209,4 +209,47 @@ WRONG = {
     "always float32": ([(LAST, LAST.replace("eps)", "eps).float()"))], "the wrong type"),
     "NumPy returned": ([(LAST, LAST.replace("eps)", "eps).detach().numpy()"))],
                        "expected a torch tensor"),
+    "unsigned masks hide nothing": (
+        [("    is_padding = attention_mask[:, None, None, :] == 0",
+           "    is_padding = (attention_mask - 1)[:, None, None, :] < 0")],
+        "the mask is not used: padding is looked"),
+    "-1e30 at padding": (
+        [("torch.finfo(scores.dtype).min",
+           "-1e30")],
+        "the number at padding is not the lowest: use"),
+    "eps 0 means the default": (
+        [("weights[f\"{name}.bias\"], eps)",
+           "weights[f\"{name}.bias\"], eps or 1e-12)")],
+        "eps=0 is taken for the"),
+    "in place in training": (
+        [("    x = norm(x + attended, weights",
+           "    if training and not x.requires_grad and not attended.requires_grad:\n"
+           "        x += attended\n        attended = 0\n    x = norm(x + attended, we"
+           "ights")],
+        "an operation like x += … works on the caller's"),
+    "a dropout of 1 divides by 0": (
+        [("    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, tra"
+           "ining)",
+           "    weighting = scores.softmax(dim=-1)\n    if training:\n        weightin"
+           "g = weighting * (torch.rand_like(weighting) >= attention_dropout) / (1 -"
+           " attention_dropout)")],
+        "0 / 0: the numbers that stay are divided by 1 - p, and none"),
+    "both dropouts strike the same numbers": (
+        [("    attended = F.dropout(",
+           "    before = torch.get_rng_state()\n    attended = F.dropout("),
+          ("    worked = F.dropout(",
+           "    if training:\n        torch.set_rng_state(before)\n    worked = F.drop"
+           "out(")],
+        "both have one mask: draw another for"),
+    "the generator is put back": (
+        [("    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, tra"
+           "ining)",
+           "    with torch.random.fork_rng(devices=[]):\n        weighting = F.dropou"
+           "t(scores.softmax(dim=-1), attention_dropout, training)")],
+        "the state of torch's generator is put back after the"),
+    "no mask where the first sentence has no padding": (
+        [("    scores = scores.masked_fill(is_padding",
+           "    if attention_mask[0].all():\n        is_padding = torch.zeros_like(is"
+           "_padding)\n    scores = scores.masked_fill(is_padding")],
+        "the mask is not used: padding is looked"),
 }  # fmt: skip

@@ -424,8 +424,49 @@ def id_mistakes(text, vocabulary, lowercase):
     }
 
 
+@pytest.mark.weight(2)
+def test_the_rules_hold_for_all_of_unicode(student):
+    signs = [chr(code) for code in range(0x10000)]
+    spaces = [c for c in signs if unicodedata.category(c).startswith("Z")]
+    rng = np.random.default_rng(3)
+    marks = [c for category in ("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po")
+             for c in rng.choice([c for c in signs if unicodedata.category(c) == category], 5)
+             if unicodedata.normalize("NFD", c) == c]  # fmt: skip
+    texts = ["x".join(spaces), "x".join(marks), "Việt ṩ Ǘ 한국 क़"]
+    cases = [text_case(text, lowercase) for text in texts for lowercase in (True, False)]
+    cases[-2].mistakes |= {
+        "of a letter with several accents, only one is removed": lambda out: (
+            "viẹt" in out or "viêt" in out
+        ),
+        "everything after a letter's first character is dropped: only accents are": (
+            lambda out: len("".join(out)) < len("".join(cases[-2].right))
+        ),
+    }
+    check_cases(student.basic_tokens, cases)
+
+
+def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
+    long = "pneumonoultramicroscopic"
+    vocabulary = numbered(
+        ["p", "##n", f"{long}silico", f"##{long}", "a", *(f"##{c}" for c in long)]
+    )
+    words = (f"{long}silico", f"p{long}", f"p{long}n")
+    check_cases(student.wordpieces, [word_case(word, vocabulary) for word in words])
+    checks.same(
+        student.wordpieces("a", vocabulary, longest_word=0),
+        ["[UNK]"],
+        of="the pieces of a word of 1 character where 0 are allowed",
+        mistakes={"longest_word=0 is taken for no limit": ["a"]},
+    )
+    for shift in (0, 1):  # the same pieces under other ids
+        ids = np.roll(range(len(PIECES) + 2), shift).tolist()
+        other = dict(zip(numbered(PIECES), ids, strict=True))
+        check_cases(student.encode, [id_case(text, other, True) for text in TEXTS])
+
+
 def test_nothing_is_left_behind(student):
     vocabulary = numbered(PIECES)
     checks.leaves_no_trace(student.basic_tokens, "Ça va?", lowercase=True)
     checks.leaves_no_trace(student.wordpieces, "purred", vocabulary)
-    checks.leaves_no_trace(student.encode, "Zoë purred.", vocabulary)
+    checks.leaves_no_trace(student.wordpieces, "unknowable", vocabulary)
+    checks.leaves_no_trace(student.encode, "Zoë purred unknowably.", vocabulary)

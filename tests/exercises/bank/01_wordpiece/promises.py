@@ -45,4 +45,8 @@ PROMISES = {
     "`longest_word` characters.": (UNKNOWN, LONG),
     "The ids of a text's pieces in order, without [CLS] and [SEP].": (IDS,),
     "The words come from `basic_tokens`; a word of more than 100 characters is [UNK]": (IDS,),
+    'Words end at white space of any kind': (
+        'test_the_rules_hold_for_all_of_unicode',),
+    'The first piece is the longest prefix of the word that is in': (
+        'test_long_pieces_no_length_at_all_and_another_vocabulary',),
 }  # fmt: skip

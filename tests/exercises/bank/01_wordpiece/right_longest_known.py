@@ -4,7 +4,8 @@
 def wordpieces(word, vocabulary, *, longest_word=100):
     if longest_word < len(word):
         return ["[UNK]"]
-    lengths = sorted({len(piece) for piece in vocabulary}, reverse=True)
+    both = {n for piece in vocabulary for n in (len(piece), len(piece.removeprefix("##")))}
+    lengths = sorted(both, reverse=True)
     found, rest = [], word
     while rest:
         hashes = "##" if found else ""

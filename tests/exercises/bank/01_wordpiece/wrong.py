@@ -167,4 +167,57 @@ WRONG = {
     "None for an unknown piece": (
         [(RESULT, "vocabulary = {k: v for k, v in vocabulary.items() if k != '[UNK]'}\n    "
           + RESULT.replace("vocabulary[piece]", "vocabulary.get(piece)"))], None),
+    "white space by a list": (
+        [("for char in text).split()",
+           "for char in text).translate({ord(c): ' ' for c in '\\t\\n\\r\\f\\v\\u00a0\\u200"
+           "0\\u2001\\u2002\\u2003\\u2009\\u200a\\u3000'}).strip(' ').split(' ') if 0 else"
+           " [w for w in __import__('re').split('[ \\t\\n\\r\\f\\v\\u00a0\\u2000-\\u200a\\u30"
+           "00]+', ''.join(f' {c} ' if is_punctuation(c) else c for c in text)) if w"
+           "]")],
+        "only some white space ends a word: all of it"),
+    "no connectors or brackets outside ASCII": (
+        [("unicodedata.category(char).startswith(\"P\")",
+           "unicodedata.category(char) in (\"Po\", \"Pd\", \"Pi\", \"Pf\")")],
+        None),
+    "marks by blocks: latin 1 and general punctuation": (
+        [("unicodedata.category(char).startswith(\"P\")",
+           "(char in \"¡§«¶·»¿\" or 0x2010 <= ord(char) <= 0x2027 or 0x2030 <= ord(cha"
+           "r) <= 0x205E and unicodedata.category(char) != \"Sm\")")],
+        None),
+    "pieces of at most 15 characters": (
+        [("for end in range(len(word), start, -1):",
+           "for end in range(min(len(word), start + 15), start, -1):")],
+        None),
+    "longest_word 0 means no limit": (
+        [("if len(word) > longest_word:",
+           "if longest_word and len(word) > longest_word:")],
+        "longest_word=0 is taken for no"),
+    "a cache over vocabularies": (
+        [("    # [UNK] is an entry like any other; its id is 100 in the released vo"
+           "cabularies, not in all.\n    return [vocabulary[piece] for word in words "
+           "for piece in wordpieces(word, vocabulary)]",
+           "    return [i for word in words for i in CACHE.setdefault((word, len(voc"
+           "abulary)), [vocabulary[piece] for piece in wordpieces(word, vocabulary)]"
+           ")]"),
+          ("def is_punctuation(char):",
+           "CACHE = {}\n\n\ndef is_punctuation(char):")],
+        None),
+    "unknown words are remembered in the vocabulary": (
+        [("            return [\"[UNK]\"]\n    return pieces",
+           "            vocabulary[word] = vocabulary.get('[UNK]', 0)\n            re"
+           "turn [\"[UNK]\"]\n    return pieces")],
+        "an operation like x -= … or x[…] = … works on the caller's"),
+    "the first character of the decomposition": (
+        [("text = \"\".join(char for char in decomposed if unicodedata.category(char)"
+           " != \"Mn\")",
+           "text = \"\".join(unicodedata.normalize(\"NFD\", c)[0] for c in text if unico"
+           "dedata.category(c) != \"Mn\")")],
+        "everything after a letter's first character is dropped:"),
+    "one accent of a letter": (
+        [("text = \"\".join(char for char in decomposed if unicodedata.category(char)"
+           " != \"Mn\")",
+           "text = \"\".join(chr(int(d.split()[0], 16)) if (d := unicodedata.decomposi"
+           "tion(c)) and not d.startswith(\"<\") else c for c in text if unicodedata.c"
+           "ategory(c) != \"Mn\")")],
+        "of a letter with several accents, only one is"),
 }  # fmt: skip

@@ -8,6 +8,7 @@ DRAWS = "test_every_draw_comes_from_the_generator"
 LONGER = "test_the_longer_segment_loses_tokens_until_both_fit"
 COINS = "test_front_and_back_lose_tokens_as_a_coin_falls"
 ROW = "test_a_row_holds_the_pair_its_segments_and_its_mask"
+ZEROS = "test_zeros_equal_documents_and_empty_segments_are_nothing_special"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -18,7 +19,7 @@ PROMISES = {
     "the document, what is left.": (MADE,),
     "Their number is drawn: 1, 2, … or all but one, each equally likely.": (SIZES,),
     "In a chunk of one sentence, A is that sentence.": (MADE,),
-    "With probability `random_next`": (SIZES, ELSEWHERE),
+    "With probability `random_next`": (SIZES, ELSEWHERE, ZEROS),
     "**and always if the chunk has one sentence**, B is random": (MADE, SIZES),
     "draw one of the *other* documents, each equally likely": (MADE, ELSEWHERE, APART),
     "and one of its sentences, each equally likely.": (ELSEWHERE,),
@@ -31,7 +32,7 @@ PROMISES = {
     "`a` and `b` are flat lists of ids": (MADE,),
     "Another document is one with another index, and may hold the same sentences.": (APART,),
     "Every draw is independent of the draws before it.": (SIZES, ELSEWHERE, COINS),
-    "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER,),
+    "**`truncate_pair`** cuts a pair to `room` tokens in all.": (LONGER, ZEROS),
     "from the longer segment, from B when they are equally long": (LONGER,),
     "from its front or its back with equal probability, drawn anew for each token.": (COINS,),
     "A pair that fits stays as it is.": (LONGER,),

@@ -198,7 +198,7 @@ def test_the_profile_names_kinds_of_work_and_adds_up(shapes_unchecked):
     "arguments, word",
     [
         (["profile_step", "--device", "cuda"], "sees no GPU"),
-        (["profile_step", "--batch-size", "0"], "--batch-size must be 1"),
+        (["profile_step", "--batch-size", "0"], "--batch-size is 0"),
         (["pooling", "--checkpoint", "nowhere"], "nowhere"),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_head_without_queries_has_the_uniform_shares_in_everything(model):
     report = report_on(model, BATCH)
     assert len(report.uniform) == 9 + 21  # all relations but the blank's, the distance, 21 offsets
     for name, shares in report.of_heads.items():
-        assert shares == pytest.approx(report.uniform[name], abs=1e-6), name
+        assert shares == pytest.approx(report.uniform[name], rel=2e-6, abs=1e-6), name  # float32
     assert report.name_of(0, 0) is None
 
 

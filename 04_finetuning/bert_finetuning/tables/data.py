@@ -1,5 +1,6 @@
 """Where the files of real tasks lie: folders under one folder, called by the names of the tasks."""
 
+from functools import cache
 from pathlib import Path
 
 from bert_finetuning.fingerprints import fingerprint, fingerprint_of_files
@@ -51,9 +52,15 @@ def content_of(task: str, folder: Path | None) -> str | None:
     """A fingerprint of what a task's examples come from; None for datasets of the Hub, which are
     not read for it."""
     if task in STORYWORLD:
-        data = open_named(task)
-        return fingerprint([*data.train, *data.dev])
+        return content_of_storyworld(task)
     return None if folder is None else fingerprint_of_files(files_of(task, folder))
+
+
+@cache
+def content_of_storyworld(task: str) -> str:
+    """It takes seconds, and is the same for every run of a task."""
+    data = open_named(task)
+    return fingerprint([*data.train, *data.dev])
 
 
 def names_of_files(task: str) -> str:

@@ -208,12 +208,6 @@ WRONG = {
         [("rng.random() < random_next:",
            "rng.random() < (random_next or 0.5):")],
         "random_next=0 is taken for the"),
-    "documents with the same text are left out": (
-        [("            other = int(rng.integers(len(documents) - 1))\n            ot"
-           "her += other >= index",
-           "            others = [i for i, d in enumerate(documents) if d != sentenc"
-           "es]\n            other = others[rng.integers(len(others))]")],
-        None),
     "room 0 means no limit": (
         [("    while len(a) + len(b) > room:",
            "    while room and len(a) + len(b) > room:")],

@@ -588,7 +588,7 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
                                            random_next=probability)  # fmt: skip
             checks.that(type(pairs) is list and len(pairs) > 0, "expected a list of pairs")
             label = checks.parts(pairs[0], "a", "b", "label")[2]
-            checks.same(label, int(probability), of=f"the first label with random_next="
+            checks.same(int(label), int(probability), of=f"the first label with random_next="
                         f"{probability}, of two documents of the same text",
                         mistakes={"random_next=0 is taken for the default": 1}
                         )  # fmt: skip

@@ -41,13 +41,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
+from bert_experiments.step_cost import layer_bytes, logit_bytes
 from bert_paper.data import to_device
 from bert_paper.device import choose_device, mixed_precision
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import learning_rate, make_optimizer
 from bert_paper.prefetch import made_ahead
-from bert_paper.step_cost import layer_bytes, logit_bytes
 from bert_paper.training import training_step
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError, command

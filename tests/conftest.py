@@ -6,15 +6,17 @@ pytest looks first.
 
 import math
 import os
+import random
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import jaxtyping
 import numpy as np
 import pytest
 
 PACKAGES = ["bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
-            "bert_finetuning"]  # fmt: skip
+            "bert_finetuning", "bert_experiments"]  # fmt: skip
 
 # A whole number may stand where a float is asked for (PEP 484), say a dropout of 0.
 BEARTYPE = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
@@ -58,3 +60,49 @@ def central_range(n: int, p: float, *, error: float = 1e-7) -> tuple[int, int]:
 def binomial_range() -> Callable[..., tuple[int, int]]:
     """`binomial_range(n, p)`: the lowest and highest count that is no accident (1e-7)."""
     return central_range
+
+
+# A small corpus and a small finished run of level 3, made once and shared. What they need of the
+# packages is imported when a test asks for it: few do.
+
+SUBJECTS = ["the cat", "the dog", "a bird", "my friend", "the old man", "a girl", "the baker"]
+VERBS = ["sees", "likes", "follows", "finds", "calls", "feeds", "remembers"]
+OBJECTS = ["the river", "a small house", "the red ball", "an apple", "the market", "a song"]
+
+
+def make_settings(corpus: Path, out: Path, **changes):
+    """`PretrainSettings` of a model of a few thousand numbers: a step takes milliseconds."""
+    from bert_paper.settings import PretrainSettings
+
+    fields = dict(
+        corpus=str(corpus), out=out, vocab_size=200, seq_length=32, num_hidden_layers=2,
+        hidden_size=32, num_attention_heads=2, intermediate_size=64, max_position_embeddings=40,
+        steps=12, batch_size=8, warmup_steps=2, eval_examples=32, device="cpu", precision="fp32",
+    )  # fmt: skip
+    return PretrainSettings(**{**fields, **changes})
+
+
+@pytest.fixture(scope="session")
+def small_settings() -> Callable:
+    return make_settings
+
+
+@pytest.fixture(scope="session")
+def corpus_file(tmp_path_factory) -> Path:
+    """Four hundred documents of six sentences, one sentence a line."""
+    path = tmp_path_factory.mktemp("corpus") / "sentences.txt"
+    choice = random.Random(0).choice
+    sentence = lambda: f"{choice(SUBJECTS)} {choice(VERBS)} {choice(OBJECTS)} .\n"  # noqa: E731
+    documents = ["".join(sentence() for _ in range(6)) for _ in range(400)]
+    path.write_text("\n".join(documents), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def small_run(corpus_file, tmp_path_factory) -> Path:
+    """The folder of a finished run."""
+    from bert_paper.pretrain import pretrain
+
+    out = tmp_path_factory.mktemp("runs") / "small"
+    pretrain(make_settings(corpus_file, out))
+    return out

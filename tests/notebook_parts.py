@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = {
     "bert_corpus": 0, "bert_run": 0, "bert_numpy": 1, "bert_lowlevel": 2, "bert_paper": 3,
     "bert_finetuning": 4,
+    "bert_experiments": 0,  # the laboratory, from which a notebook of any chapter takes its figures
 }  # fmt: skip
 
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)[^)]*\)")
@@ -90,7 +91,7 @@ def package_trees() -> dict[str, ast.Module]:
     """Every file of the packages, by its dotted name."""
     trees = {}
     for package in PACKAGES:
-        for path in sorted(next(ROOT.glob(f"0*/{package}")).rglob("*.py")):
+        for path in sorted(next(ROOT.glob(f"*/{package}")).rglob("*.py")):
             parts = path.relative_to(path.parents[len(path.relative_to(ROOT).parts) - 2]).parts
             name = ".".join(parts).removesuffix(".py").removesuffix(".__init__")
             trees[name] = ast.parse(path.read_text(encoding="utf-8"))

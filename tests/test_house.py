@@ -21,6 +21,8 @@ MAY_IMPORT = {
     "bert_lowlevel": FOUNDATIONS,
     "bert_paper": FOUNDATIONS,
     "bert_finetuning": FOUNDATIONS | {"bert_paper"},
+    "bert_experiments": FOUNDATIONS
+    | {"bert_numpy", "bert_lowlevel", "bert_paper", "bert_finetuning"},
     "autograder": {"bert_run"},
 }
 # Not installed, but within reach of a program that starts at the root of the repository.
@@ -33,9 +35,9 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def packages() -> dict[str, list[Path]]:
-    """The importable package of every chapter, and its files."""
-    return {path.parent.name: sorted(path.parent.rglob("*.py"))
-            for path in sorted(ROOT.glob("[0-9][0-9]_*/*/__init__.py"))}  # fmt: skip
+    """The importable package of every chapter, and the laboratory's; with their files."""
+    found = [*ROOT.glob("[0-9][0-9]_*/*/__init__.py"), *ROOT.glob("experiments/*/__init__.py")]
+    return {path.parent.name: sorted(path.parent.rglob("*.py")) for path in sorted(found)}
 
 
 def imports(source: str, module: str) -> set[str]:
@@ -109,6 +111,7 @@ VIOLATIONS = [
     ("bert_numpy.model", "import importlib\nimportlib.import_module('bert_paper')", "bert_paper"),
     ("bert_numpy.model", "__import__('bert_paper.model')", "bert_paper"),
     ("bert_paper.model", "from benchmarks import speed", "benchmarks"),
+    ("bert_finetuning.heads", "from bert_experiments import pooling", "bert_experiments"),
     ("bert_paper.model", "import tests.conftest", "tests"),
     ("bert_paper.model", "from solutions import attention", "solutions"),
 ]
@@ -139,6 +142,10 @@ def test_the_check_of_imports_lets_pass(module, source):
 CHAPTERS = (FOUNDATIONS, {"bert_numpy"}, {"bert_lowlevel"}, {"bert_paper"}, {"bert_finetuning"})
 
 
+# The capstone compares all levels on the laboratory's board; no other exercise opens it.
+BOARDS = {"25_capstone": {"bert_experiments"}}
+
+
 def up_to(chapter: int) -> set[str]:
     return set().union(*CHAPTERS[: chapter + 1])
 
@@ -149,7 +156,7 @@ def test_an_exercise_imports_only_chapters_up_to_its_own(exercise: Exercise):
     allowed = {
         exercise.starter: set(exercise.uses),
         exercise.solution: set(exercise.uses),
-        exercise.test: up_to(exercise.chapter) | {"autograder"},
+        exercise.test: up_to(exercise.chapter) | {"autograder"} | BOARDS.get(exercise.name, set()),
     }
     for path, rooms in allowed.items():
         if path.is_file():

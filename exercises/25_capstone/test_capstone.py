@@ -19,7 +19,7 @@ from autograder.codec import Rng
 from autograder.points import checks_of, find
 from autograder.runner import load_test
 from autograder.student import Trace
-from bert_numpy.side_by_side import (
+from bert_experiments.capstone.side_by_side import (
     FUNCTIONS,
     Recipe,
     Training,

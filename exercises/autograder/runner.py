@@ -28,7 +28,8 @@ from autograder.transports import ChildTransport, LocalTransport, Transport, chi
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
 ROOMS = {"bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
-         "bert_finetuning", "autograder", "solutions", "exercises", "tests"}  # fmt: skip
+         "bert_finetuning", "bert_experiments", "autograder", "solutions", "exercises",
+         "tests"}  # fmt: skip
 
 
 @dataclass(frozen=True)

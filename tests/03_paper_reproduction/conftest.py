@@ -1,55 +1,11 @@
-"""A small corpus and a small finished run, made once and shared."""
+"""The commands of level 3, called as a user does."""
 
 import importlib
 import io
-import random
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-
-from bert_paper.pretrain import pretrain
-from bert_paper.settings import PretrainSettings
-
-SUBJECTS = ["the cat", "the dog", "a bird", "my friend", "the old man", "a girl", "the baker"]
-VERBS = ["sees", "likes", "follows", "finds", "calls", "feeds", "remembers"]
-OBJECTS = ["the river", "a small house", "the red ball", "an apple", "the market", "a song"]
-
-
-def make_settings(corpus: Path, out: Path, **changes) -> PretrainSettings:
-    """A model of a few thousand numbers, so that a step takes milliseconds."""
-    fields = dict(
-        corpus=str(corpus), out=out, vocab_size=200, seq_length=32, num_hidden_layers=2,
-        hidden_size=32, num_attention_heads=2, intermediate_size=64, max_position_embeddings=40,
-        steps=12, batch_size=8, warmup_steps=2, eval_examples=32, device="cpu", precision="fp32",
-    )  # fmt: skip
-    return PretrainSettings(**{**fields, **changes})
-
-
-@pytest.fixture(scope="session")
-def small_settings() -> Callable[..., PretrainSettings]:
-    return make_settings
-
-
-@pytest.fixture(scope="session")
-def corpus_file(tmp_path_factory) -> Path:
-    """Four hundred documents of six sentences, one sentence a line."""
-    path = tmp_path_factory.mktemp("corpus") / "sentences.txt"
-    choice = random.Random(0).choice
-    sentence = lambda: f"{choice(SUBJECTS)} {choice(VERBS)} {choice(OBJECTS)} .\n"  # noqa: E731
-    documents = ["".join(sentence() for _ in range(6)) for _ in range(400)]
-    path.write_text("\n".join(documents), encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="session")
-def small_run(corpus_file, tmp_path_factory) -> Path:
-    """The folder of a finished run."""
-    out = tmp_path_factory.mktemp("runs") / "small"
-    pretrain(make_settings(corpus_file, out))
-    return out
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_experiments.feature_based.__main__ import FeatureSettings, fine_tuned_row
+from bert_experiments.paper_tables import data as tables_data
+from bert_experiments.paper_tables import trials
 from bert_finetuning.examples import Answer, Question, TaggedSentence, TextExample
-from bert_finetuning.feature_based import FeatureSettings, fine_tuned_row
 from bert_finetuning.finetune import finetune
 from bert_finetuning.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
 from bert_finetuning.opening import open_files
 from bert_finetuning.predict import Predictor
 from bert_finetuning.seed_run import RESULT
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tables import data as tables_data
-from bert_finetuning.tables import trials
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.parameters import initial_weights

@@ -1,0 +1,138 @@
+"""`python -m bert_experiments.ablations --table 5`: the paper's ablations on your machine."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from bert_experiments.ablations.measuring import (
+    UNTRAINED,
+    Figures,
+    figures_along_the_way,
+    measured,
+    measured_untrained,
+)
+from bert_experiments.ablations.pictures import draw
+from bert_experiments.ablations.report import (
+    report,
+    table_text,
+    verdicts_of,
+    verdicts_text,
+    wrapped,
+)
+from bert_experiments.ablations.runs import Run, runs_of, trained
+from bert_experiments.ablations.variants import variants_of
+from bert_experiments.ablations.verdicts import RULE, Results
+from bert_run.errors import UserError, command
+from bert_run.files import write_atomically
+from bert_run.ranges import Count, check_numbers
+from bert_run.report_file import check_report
+from bert_run.settings import Steps
+
+TABLES, FIGURES = ("5", "6", "8"), ("5",)
+
+
+PROGRAM = "python -m bert_experiments.ablations"
+
+
+@dataclass(frozen=True)
+class AblationSettings:
+    """Pretrain the variants of one of the paper's ablations, measure them, and judge its claims.
+
+    python -m bert_experiments.ablations --table 5
+
+    Runs are shared between tables, and a second call goes on where the first one stopped.
+    """
+
+    table: str | None = None
+    """5: pretraining tasks; 6: model size; 8: what stands in place of a chosen word"""
+    figure: str | None = None
+    """5: number of training steps"""
+    seeds: Count = 3
+    """runs of each variant"""
+    steps: Steps | None = None
+    """of every run; 1500 unless given"""
+    corpus: str = "storyworld"
+    """as of bert-pretrain; what settles a word is known of storyworld only"""
+    out: Path = Path("runs/ablations")
+    """the folder of all runs"""
+    report: Path | None = None
+    """write the table here too, FILE.md, and its picture beside it"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if (self.table is None) == (self.figure is None):
+            raise UserError("give one of --table 5, --table 6, --table 8 and --figure 5")
+        for option, value, known in (
+            ("table", self.table, TABLES),
+            ("figure", self.figure, FIGURES),
+        ):
+            if value is not None and value not in known:
+                raise UserError(f"--{option} {value} is no ablation: there is {', '.join(known)}")
+        if self.figure and self.corpus != "storyworld":
+            raise UserError(
+                f"--figure 5 --corpus {self.corpus}: it counts words whose answers are known of "
+                "storyworld only; leave --corpus out"
+            )
+        check_report(self.report, PROGRAM, with_picture=True)
+
+    @property
+    def name(self) -> str:
+        return self.table or f"figure {self.figure}"
+
+    @property
+    def as_command(self) -> str:
+        """The line that makes these figures again."""
+        said = f"--table {self.table}" if self.table else f"--figure {self.figure}"
+        default = {"seeds": 3, "steps": None, "corpus": "storyworld"}
+        said += "".join(
+            f" --{name} {getattr(self, name)}"
+            for name, value in default.items()
+            if getattr(self, name) != value
+        )
+        return f"{PROGRAM} {said}" + (f" --report {self.report}" if self.report else "")
+
+
+def results_of(settings: AblationSettings) -> Results:
+    """Train what is missing, measure what is not measured yet."""
+    variants = variants_of(settings.name, corpus=settings.corpus, steps=settings.steps)
+    results: Results = {name: [] for name in variants}
+    untrained: list[Figures] = []
+    for run in trained(runs_of(variants, seeds=settings.seeds, out=settings.out)):
+        results[run.variant].append(figures_of(settings.name, run))
+        if run.variant == next(iter(variants)) and settings.table:
+            untrained.append(measured_untrained(run.settings))
+    return {**results, UNTRAINED: untrained} if any(untrained) else results
+
+
+def figures_of(table: str, run: Run) -> Figures:
+    figures = measured(run.settings)
+    if table == "figure 5":
+        figures = {"seconds": figures["seconds"], **figures_along_the_way(run.settings)}
+    return figures
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(AblationSettings, prog=PROGRAM)
+    results = results_of(settings)
+    print(table_text(settings.name, results))
+    print()
+    print(verdicts_text(verdicts_of(settings.name, results)))
+    print(f"\n{wrapped(RULE)}")
+    if settings.report is not None:
+        picture = settings.report.with_suffix(".png")
+        draw(settings.name, results, picture)
+        text = report(
+            settings.name,
+            results,
+            variants=variants_of(settings.name, corpus=settings.corpus, steps=settings.steps),
+            command=settings.as_command,
+            picture=picture,
+        )
+        write_atomically(settings.report, text)
+        print(f"\n{settings.report}, {picture}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""`python -m bert_experiments.attributions`: a fine-tuned model's errors, and why it made them.
+
+For each error: the words that mattered for the answer (gradient × input), and those that the last
+layer looked at. `bert_experiments.attributions` says what the two mean, and what they do not.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import tyro
+from tyro.conf import Positional, arg
+
+from bert_experiments.ablations.report import wrapped
+from bert_experiments.attributions.cases import Case, cases_of
+from bert_experiments.attributions.looks import Hidden, LookInside, hiding_test
+from bert_experiments.attributions.page import page
+from bert_experiments.attributions.picture import draw_looks
+from bert_experiments.attributions.terminal import look_as_text
+from bert_finetuning.answering import logits_of
+from bert_finetuning.examples import is_empty
+from bert_finetuning.kinds.base import Kind
+from bert_finetuning.kinds.numbers import Numbers
+from bert_finetuning.new_rows import from_source
+from bert_finetuning.new_text import from_arguments
+from bert_finetuning.opening import READERS, open_named, parse_columns, read_labelled
+from bert_finetuning.predict import Predictor, check_pairs
+from bert_finetuning.reading import USUAL, Columns
+from bert_finetuning.showing import has_colours
+from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_run.errors import UserError, command
+from bert_run.files import write_atomically
+from bert_run.progress import progress_bar
+from bert_run.ranges import Count, check_numbers
+
+HIDDEN = 200  # answers that the test of hiding is done on
+PICTURED = 5
+MANY = 200  # from here on a bar is shown
+
+
+@dataclass(frozen=True)
+class LookingSettings:
+    """Look inside a fine-tuned BERT: its errors, what mattered for them, what it looked at.
+
+    python -m bert_experiments.attributions --checkpoint runs/sentiment
+
+    python -m bert_experiments.attributions "Never again!" --checkpoint runs/sentiment
+    """
+
+    text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()
+    """a text of your own, as for bert-predict"""
+    checkpoint: Path = Path("runs/finetune")
+    """a fine-tuned folder, or a model of the Hub, OWNER/NAME"""
+    task: str | None = None
+    """whose examples of dev are looked into; the model's own if it is one of StoryWorld"""
+    data: Path | None = None
+    """the folder with the task's files"""
+    input: str | None = None
+    """a FILE instead, in a format of training"""
+    columns: str | None = None
+    """of a table: TEXT,LABEL or TEXT,PAIR,LABEL"""
+    labels: bool = True
+    """the file says what is right; --no-labels: it does not, and all answers are shown"""
+    examples: Count = 500
+    """so many are read"""
+    most: Count = 30
+    """so many errors are shown, the surest first"""
+    out: Path = Path("runs/inside_finetuned")
+    """the folder for errors.html and errors.png"""
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if sum((bool(self.text), self.task is not None, self.input is not None)) > 1:
+            raise UserError("a text, --task and --input exclude each other: give one")
+        if self.columns is not None and self.input is None:
+            raise UserError("--columns are those of a file: name it with --input")
+        if self.out.is_file():
+            raise UserError(f"--out {self.out} is a file: give a folder")
+
+
+def examples_of(settings: LookingSettings, predictor: Predictor) -> list[Any]:
+    """What the model is to answer, with what is right where that is known."""
+    own, labels = predictor.task, predictor.kind.head.labels
+    if settings.text:
+        asked = from_arguments(own.format, settings.text, pairs=own.pairs)
+        return [each.example for each in asked]
+    if settings.input is None:
+        name = settings.task or (own.name if own.name in STORYWORLD else None)
+        if name is None:
+            raise UserError("nothing to look into: give a text, --task NAME or --input FILE")
+        data = open_named(name, settings.data)
+        if data.format != own.format:
+            raise UserError(f"--task {name} has {data.format}, and the model answers {own.format}")
+        return data.dev[: settings.examples]
+    columns = parse_columns(settings.columns, labelled=settings.labels)
+    return read_input(settings, own.format, labels, columns)[: settings.examples]
+
+
+def read_input(
+    settings: LookingSettings, format: str, labels: tuple[str, ...], columns: Columns
+) -> list[Any]:
+    if not settings.labels:
+        asked = from_source(settings.input, format, columns)
+        return [each.example for each in asked if not is_empty(each.example)]
+    if format in ("texts", "tags"):
+        return read_labelled(settings.input, format, labels, columns)[0]
+    options = {"columns": columns} if format == "numbers" and columns != USUAL else {}
+    return list(READERS[format](settings.input, **options))
+
+
+def answers_of(predictor: Predictor, examples: list[Any]) -> list[Case]:
+    """Every answer of the model, right or wrong."""
+    opened, kind = predictor.opened, predictor.kind
+    readings = kind.read(examples, opened.tokenizer, max_length=predictor.max_length)
+    named = "answering" if len(readings) >= MANY else None
+    logits = logits_of(opened.model, kind, readings, progress=named)
+    predictions = kind.predict(examples, readings, logits)
+    return cases_of(kind, examples, readings, predictions, opened.tokenizer)
+
+
+class Chosen(NamedTuple):
+    """Cases to be shown, and in words which they are."""
+
+    cases: list[Case]
+    what: str
+
+
+def chosen_cases(cases: list[Case], settings: LookingSettings, kind: Kind) -> Chosen:
+    """The errors, the surest first; where there is none, or nobody knows, answers as they come."""
+    known = [case for case in cases if case.right is not None]
+    wrong = sorted((case for case in known if case.is_wrong), key=lambda case: -case.sureness)
+    shown = (wrong or cases)[: settings.most]
+    if not known:
+        return Chosen(shown, f"What is right is not known; answers shown: {len(shown):,}.")
+    if not wrong:
+        return Chosen(shown, f"All {len(known):,} answers are right; shown: {len(shown):,}.")
+    if isinstance(kind, Numbers):
+        return Chosen(shown, f"Of {len(known):,} answers those are shown that are furthest off.")
+    told = f"{len(wrong):,} of {len(known):,} answers are wrong"
+    return Chosen(shown, f"{told}; those that the model is surest of come first.")
+
+
+def note_of(hidden: Hidden | None) -> str:
+    """The test in words."""
+    if hidden is None:
+        return ""
+    return (
+        f"A test of both: one word of each of {hidden.cases:,} answers is hidden behind [MASK]. "
+        f"The answer changes in {hidden.mattered:.1%} of cases if it is the word that mattered "
+        f"most, in {hidden.attended:.1%} if the one that was looked at most, in "
+        f"{hidden.by_lot:.1%} if one drawn by lot."
+    )
+
+
+READ_AS = (
+    "mattered: gradient × input, which is to the first order what a word adds to the answer's lead "
+    "over the others; these numbers need not add up to anything. attention: the last layer's, from "
+    "the token that the answer is read from, the mean of its heads; one head: of the head that "
+    "gives the word most. Sums over the pieces of a word."
+)
+
+
+def look(settings: LookingSettings) -> None:
+    predictor = Predictor.open(settings.checkpoint, device=settings.device)
+    examples = examples_of(settings, predictor)
+    check_pairs(examples, predictor.task)
+    cases = answers_of(predictor, examples)
+    if not cases:
+        raise UserError("there is no word to look at")
+    shown, what = chosen_cases(cases, settings, predictor.kind)
+    look_inside = LookInside(predictor.opened.model, predictor.kind)
+    looks = []
+    with progress_bar(len(shown), "looking", unit="answer", disable=len(shown) < 20) as bar:
+        for case in shown:
+            looks.append(look_inside(case))
+            bar.update()
+    sample = cases[:: max(1, len(cases) // HIDDEN)][:HIDDEN]
+    mask_id = predictor.opened.tokenizer.token_to_id("[MASK]")
+    has_choice = not isinstance(predictor.kind, Numbers)
+    hidden = None
+    if len(examples) > 1 and has_choice and mask_id is not None:
+        hidden = hiding_test(look_inside, sample, mask_id=mask_id)
+    notes = [note for note in (what, READ_AS, note_of(hidden)) if note]
+    for each in looks:
+        print(look_as_text(each, colour=has_colours()))
+        print()
+    print("\n\n".join(map(wrapped, notes)))
+    title = f"{settings.checkpoint.name}: " + ("errors" if shown[0].is_wrong else "answers")
+    settings.out.mkdir(parents=True, exist_ok=True)
+    write_atomically(settings.out / "errors.html", page(looks, title=title, notes=notes))
+    draw_looks(looks[:PICTURED], settings.out / "errors.png", title=title)
+    print(f"\n{settings.out / 'errors.html'}, {settings.out / 'errors.png'}")
+
+
+@command
+def main() -> None:
+    look(tyro.cli(LookingSettings, prog="python -m bert_experiments.attributions"))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

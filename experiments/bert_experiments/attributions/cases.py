@@ -1,0 +1,202 @@
+"""An answer as something that can be looked into: what was read, and which logits decided.
+
+a text, a pair    the logits of its labels              read from [CLS]
+a number          the only logit                        read from [CLS]
+a tag             the logits of its word's tags         read from the word's first piece
+an answer         of all tokens, for start and end      read from its first and last token
+an ending         the logit of each ending              read from [CLS]
+an extract        of one sentence: selected or not      read from [CLS]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+from jaxtyping import Float
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from bert_experiments.attributions.words import Word, words_of, words_of_sentence
+from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
+from bert_finetuning.heads import SpanLogits
+from bert_finetuning.kinds.base import Kind, Reading
+from bert_finetuning.metrics import answer_exact
+from bert_finetuning.windows import tokens_of
+
+CLS = (0,)  # the first token, from which most heads read
+NO_ANSWER = "(no answer)"
+
+
+class Decision(NamedTuple):
+    """The logits of all alternatives, and which of them was chosen."""
+
+    logits: Float[Tensor, "alternatives"]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer, and what is right if anybody knows."""
+
+    reading: Reading
+    words: list[Word]
+    asked: str
+    said: str
+    right: str | None
+    is_wrong: bool
+    sureness: float  # a probability; of a number how far it is off
+    chosen: tuple[int, ...]  # one alternative; of a span two tokens
+    read_from: tuple[int, ...] = CLS  # tokens whose vectors the head has read
+
+    @property
+    def example(self) -> int:
+        return self.reading.example
+
+    def decisions(self, logits: Tensor | SpanLogits) -> list[Decision]:
+        """What decided, in the logits of a batch that holds this reading alone."""
+        if isinstance(logits, SpanLogits):
+            both = (logits.start[0], logits.end[0])
+            return [Decision(*each) for each in zip(both, self.chosen, strict=True)]
+        row = logits[0, self.read_from[0]] if logits.ndim == 3 else logits[0]
+        return [Decision(row, self.chosen[0])]
+
+
+def cases_of(
+    kind: Kind,
+    examples: Sequence,
+    readings: Sequence[Reading],
+    predictions: Sequence,
+    tokenizer: Tokenizer,
+) -> list[Case]:
+    """Every answer to every example, in their order: of a sentence one a word, of a document one
+    for each sentence that was selected or should have been."""
+    own: list[list[Reading]] = [[] for _ in examples]
+    for reading in readings:
+        own[reading.example].append(reading)
+    return [
+        case
+        for example, read, prediction in zip(examples, own, predictions, strict=True)
+        if read
+        for case in cases(example, read, prediction, kind, tokenizer)
+    ]
+
+
+@singledispatch
+def cases(
+    example: Any, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
+) -> list[Case]:
+    """The answers to one example."""
+    raise TypeError(f"nothing is known of {type(example).__name__}")
+
+
+@cases.register
+def _(
+    example: TextExample, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
+) -> list[Case]:
+    (reading,) = readings
+    words, said, right = (
+        words_of(reading.input_ids, tokenizer),
+        kind.said(prediction),
+        example.label,
+    )
+    known = right is not None
+    if isinstance(said, float):
+        off = abs(said - right) if known else 0.0
+        shown = f"{right:.2f}" if known else None
+        name = kind.head.labels[0]
+        return [Case(reading, words, name, f"{said:.2f}", shown, off > 0, off, (0,))]
+    wrong, sure = known and said != right, max(prediction.probabilities)
+    return [
+        Case(reading, words, "label", said, right, wrong, sure, (kind.head.labels.index(said),))
+    ]
+
+
+@cases.register
+def _(
+    example: TaggedSentence,
+    readings: list[Reading],
+    prediction: Any,
+    kind: Kind,
+    tokenizer: Tokenizer,
+) -> list[Case]:
+    found = []
+    for reading in readings:
+        words = words_of_sentence(reading, example)
+        for number, token in enumerate(reading.place.tokens.tolist(), reading.place.first_word):
+            said, sure = prediction.tags[number], prediction.probabilities[number]
+            right = example.tags[number] if example.tags else None
+            wrong = right is not None and said != right
+            asked, chosen = f"tag of {example.words[number]}", (kind.head.labels.index(said),)
+            found.append(Case(reading, words, asked, said, right, wrong, sure, chosen, (token,)))
+    return found
+
+
+@cases.register
+def _(
+    example: Question, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
+) -> list[Case]:
+    said = kind.said(prediction)
+    accepted = list(dict.fromkeys(answer.text for answer in example.answers))
+    wrong = bool(accepted) and not answer_exact(said, accepted)
+    reading, span = readings[0], (0, 0)  # "no answer" is the span of [CLS]
+    if said:
+        best = prediction.candidates[0]
+        reading, span = window_with(Answer(best.text, best.start), readings)
+    words, right = words_of(reading.input_ids, tokenizer), " / ".join(accepted) or None
+    sure, read_from = prediction.probability, tuple(sorted(set(span)))
+    return [
+        Case(reading, words, example.question, said or NO_ANSWER, right, wrong, sure, span,
+             read_from)
+    ]  # fmt: skip
+
+
+def window_with(answer: Answer, readings: list[Reading]) -> tuple[Reading, tuple[int, int]]:
+    """The window that holds the answer and sees most around it, and its first and last token in
+    what is read there."""
+    found = []
+    for reading in readings:
+        window = reading.place
+        span = tokens_of(answer, window.offsets)
+        if span is None:
+            continue
+        begin, end = window.offsets[span.first, 0], window.offsets[span.last, 1]
+        if begin <= answer.start and answer.start + len(answer.text.rstrip()) <= end:
+            shift = len(reading.input_ids) - 1 - len(window.offsets)  # the last token is [SEP]
+            found.append((bool(window.best[span.first]), reading,
+                          (span.first + shift, span.last + shift)))  # fmt: skip
+    _, reading, span = max(found, key=lambda each: each[0])
+    return reading, span
+
+
+@cases.register
+def _(
+    example: Choice, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
+) -> list[Case]:
+    """The ending that was chosen is shown, read with the beginning."""
+    (reading,) = readings
+    said, sure = kind.said(prediction), max(prediction.probabilities)
+    known = example.label is not None
+    right = example.endings[example.label] if known else None
+    words, wrong = words_of(reading.input_ids[said], tokenizer), known and said != example.label
+    return [
+        Case(reading, words, example.context, example.endings[said], right, wrong, sure, (said,))
+    ]
+
+
+@cases.register
+def _(
+    example: Extract, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
+) -> list[Case]:
+    found, names = [], ("left out", "selected")
+    for reading in readings:
+        taken, right = reading.place in prediction.chosen, reading.place in example.selected
+        if not (taken or right):
+            continue
+        chance, known = prediction.probabilities[reading.place], bool(example.selected)
+        found.append(
+            Case(reading, words_of(reading.input_ids, tokenizer), example.sentences[reading.place],
+                 names[taken], names[right] if known else None, known and taken != right,
+                 chance if taken else 1 - chance, (int(taken),))
+        )  # fmt: skip
+    return found

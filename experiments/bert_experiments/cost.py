@@ -1,0 +1,238 @@
+"""`python -m bert_experiments.cost`: what the paper's recipe costs on so many GPUs.
+
+Tables of `step_cost.py`, and beside them rates that others have published. `scaling.md` tells what
+follows from them.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import tyro
+
+from bert_experiments.step_cost import (
+    MACHINES,
+    Job,
+    exchanged_bytes,
+    memory,
+    rows_on_each,
+    step_time,
+)
+from bert_paper.settings import PretrainSettings
+from bert_run.config import PRESETS
+from bert_run.errors import UserError, command
+from bert_run.flops import training_flops
+from bert_run.ranges import Count, Real, check_numbers
+from bert_run.settings import Batch, Phase, Size, Steps
+
+# Bytes a second between nodes, where there are fewer or slower cards than in NVIDIA's machines.
+SLOWER_LINKS = {
+    "one network card of 400 Gbit/s a node": 50e9,
+    "Ethernet, 100 Gbit/s a node": 12.5e9,
+    "Ethernet, 10 Gbit/s a node": 1.25e9,
+}
+
+# BERT-large, A100 80GB: number of GPUs; batch at length 128; sequences a second at most 128 and at
+# most 512 long. NVIDIA, DeepLearningExamples, PaddlePaddle/LanguageModeling/BERT, container
+# 22.12, "Training performance", mixed precision.
+PUBLISHED = ((1, 8_192, 694, 264), (8, 65_536, 5_541, 2_109), (64, 65_536, 41_681, 15_760))
+
+WORDS = 3.3e9  # BooksCorpus 800 million, Wikipedia 2,500 million (paper, section 3.1)
+TOKENS_A_WORD = 1.3  # an estimate for English and 30,522 entries
+TOKENS_A_SENTENCE = 25  # an estimate
+
+
+@dataclass(frozen=True)
+class CostSettings:
+    """Time, traffic and memory of the paper's recipe on some GPUs, by arithmetic."""
+
+    model: Size = "base"
+    gpus: tuple[Count, ...] = (1, 8, 64)
+    """how many; eight are in a node"""
+    gpu: Literal["A100", "H100", "H200"] = "H100"
+    share: Annotated[float, Real(above=0, at_most=1)] = 0.5
+    """of the GPU's peak in bfloat16 that the computing reaches"""
+    rate: Annotated[float, Real(above=0, at_most=1e12)] | None = None
+    """tokens a second of one GPU at length 128, measured: gives the share in place of --share"""
+    steps: Steps = 1_000_000
+    batch_size: Batch = 256
+    """of all GPUs together"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if not self.gpus:
+            raise UserError("--gpus is empty: give one number or more")
+        if self.batch_size < max(self.gpus):
+            raise UserError(
+                f"--batch-size {self.batch_size} is too small for {max(self.gpus)} GPUs: each "
+                "needs an example of every step"
+            )
+        if self.steps < 10:
+            raise UserError(f"--steps is {self.steps}: nine in ten are short, so take 10 or more")
+
+    @property
+    def phases(self) -> list[Phase]:
+        """Nine steps in ten at length 128, the rest at 512."""
+        return PretrainSettings(
+            steps=self.steps, batch_size=self.batch_size, seq_length=512, short_seq_length=128
+        ).phases
+
+    @property
+    def job(self) -> Job:
+        config, machine = PRESETS[self.model], MACHINES[self.gpu]
+        if self.rate is None:
+            return Job(config, machine, self.share * machine.peak)
+        return Job(config, machine, self.rate * training_flops(config, seq_length=128))
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def duration(seconds: float) -> str:
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def counted(gpus: int) -> str:
+    return "1 GPU" if gpus == 1 else f"{gpus} GPUs"
+
+
+def steps_of(phase: Phase) -> int:
+    return phase.last_step - phase.first_step
+
+
+def recipe_table(settings: CostSettings) -> str:
+    rows, slots, total = [], 0, 0.0
+    for phase in settings.phases:
+        tokens = steps_of(phase) * phase.batch_size * phase.seq_length
+        each = training_flops(settings.job.config, seq_length=phase.seq_length)
+        slots, total = slots + tokens, total + tokens * each
+        rows.append([
+            str(phase.seq_length), f"{steps_of(phase):,}", f"{tokens / 1e9:.1f} G",
+            f"{each / 1e6:,.0f} M", f"{tokens * each / 1e18:.1f} · 10¹⁸",
+        ])  # fmt: skip
+    rows.append(["both", f"{settings.steps:,}", f"{slots / 1e9:.1f} G", "",
+                 f"{total / 1e18:.1f} · 10¹⁸"])  # fmt: skip
+    head = ["length", "steps", "token slots", "operations a token", "operations"]
+    return table(head, rows)
+
+
+def time_table(settings: CostSettings) -> str:
+    """The whole recipe."""
+    rows = []
+    for gpus in settings.gpus:
+        steps = [(steps_of(p), step_time(settings.job, p, gpus)) for p in settings.phases]
+        computing = sum(count * step.computing for count, step in steps)
+        whole = sum(count * step.whole for count, step in steps)
+        rows.append([
+            str(gpus), str(rows_on_each(settings.phases[0], gpus)), duration(computing),
+            duration(whole), f"{computing / whole:.0%}",
+        ])  # fmt: skip
+    head = ["GPUs", "sequences on each", "computing alone", "with Adam and the exchange",
+            "of the time, computing"]  # fmt: skip
+    return table(head, rows)
+
+
+def parts_table(settings: CostSettings, phase: Phase) -> str:
+    """Milliseconds of one step, by what they are spent on."""
+    steps = [step_time(settings.job, phase, gpus) for gpus in settings.gpus]
+    lines = {name: [step.parts[name] for step in steps] for name in steps[0].parts}
+    lines["clipping and Adam"] = [step.adam for step in steps]
+    lines["exchange of gradients"] = [step.exchange for step in steps]
+    lines["**a step**"] = [step.whole for step in steps]
+    head = [f"{phase.batch_size} × {phase.seq_length}, ms", *map(counted, settings.gpus)]
+    rows = [[name, *(f"{t * 1e3:,.2f}" for t in times)] for name, times in lines.items()]
+    return table(head, rows)
+
+
+def links_table(settings: CostSettings) -> str:
+    """How long the gradients of a step are on their way."""
+    gpus, job = max(settings.gpus), settings.job
+    computing = step_time(job, settings.phases[0], gpus).computing
+    links = {"NVLink, inside a node": job.machine.nvlink,
+             "eight network cards a node": job.machine.network, **SLOWER_LINKS}  # fmt: skip
+    sent = exchanged_bytes(job.parameters, gpus)
+    rows = [[name, f"{speed / 1e9:,.4g} GB/s", f"{sent / speed * 1e3:,.1f} ms",
+             f"{1.5 * sent / speed * 1e3:,.1f} ms", f"{sent / speed / computing:,.1f} times"]
+            for name, speed in links.items()]  # fmt: skip
+    head = [f"{counted(gpus)}, each sends {sent / 1e6:,.0f} MB a step", "speed", "DDP", "FSDP",
+            "DDP, by the computing at 128"]  # fmt: skip
+    return table(head, rows)
+
+
+def memory_table(settings: CostSettings, phase: Phase) -> str:
+    """Gigabytes on each GPU."""
+    kinds = [(gpus, parallel) for gpus in settings.gpus for parallel in ("ddp", "fsdp")
+             if gpus > 1 or parallel == "ddp"]  # fmt: skip
+    columns = [memory(settings.job, phase, *kind) for kind in kinds]
+    names = [counted(gpus) + (f", {parallel.upper()}" if gpus > 1 else "")
+             for gpus, parallel in kinds]  # fmt: skip
+    rows = [[name, *(f"{column[name] / 1e9:.2f}" for column in columns)] for name in columns[0]]
+    rows.append(["**together**", *(f"{sum(column.values()) / 1e9:.1f}" for column in columns)])
+    return table([f"{phase.batch_size} × {phase.seq_length}, GB", *names], rows)
+
+
+def published_table(settings: CostSettings) -> str:
+    """What NVIDIA measured of BERT-large, and how long the recipe would take at that rate."""
+    large, peak = PRESETS["large"], MACHINES["A100"].peak
+    rows = []
+    for gpus, batch, *rates in PUBLISHED:
+        seconds = sum(steps_of(phase) * phase.batch_size / rate
+                      for phase, rate in zip(settings.phases, rates, strict=True))  # fmt: skip
+        shares = [
+            rate * p.seq_length * training_flops(large, seq_length=p.seq_length) / (gpus * peak)
+            for p, rate in zip(settings.phases, rates, strict=True)
+        ]
+        rows.append([str(gpus), f"{batch:,}", *(f"{rate:,}" for rate in rates),
+                     *(f"{share:.0%}" for share in shares), duration(seconds)])  # fmt: skip
+    head = ["GPUs", "batch at 128", "sequences/s at 128", "at 512", "share of the peak at 128",
+            "at 512", "the recipe at this rate"]  # fmt: skip
+    return table(head, rows)
+
+
+def data_table(settings: CostSettings) -> str:
+    """The token store of the paper's corpus, and the pairs that a GPU asks for."""
+    tokens = WORDS * TOKENS_A_WORD
+    starts = 8 * tokens / TOKENS_A_SENTENCE
+    asked = {p.seq_length: settings.job.flops
+             / training_flops(settings.job.config, seq_length=p.seq_length) / p.seq_length
+             for p in settings.phases}  # fmt: skip
+    rows = [
+        ["tokens", f"{tokens / 1e9:.1f} G"],
+        ["tokens.bin, two bytes each", f"{2 * tokens / 1e9:.1f} GB"],
+        ["sentence_starts.bin, eight bytes a sentence", f"{starts / 1e9:.1f} GB"],
+        *([f"pairs a second that one GPU asks for at {length}", f"{rate:,.0f}"]
+          for length, rate in asked.items()),
+    ]  # fmt: skip
+    return table(["data", ""], rows)
+
+
+def report(settings: CostSettings) -> dict[str, str]:
+    """All tables, as Markdown, under their titles."""
+    short, long = settings.phases
+    job, lengths = settings.job, (short.seq_length, long.seq_length)
+    return {
+        "The recipe": recipe_table(settings),
+        f"The whole recipe on {settings.gpu}s at {job.flops / 1e12:,.0f} TFLOP/s each, "
+        f"{job.flops / job.machine.peak:.0%} of the peak": time_table(settings),
+        f"Where a step goes at length {lengths[0]}": parts_table(settings, short),
+        f"Where a step goes at length {lengths[1]}": parts_table(settings, long),
+        "The exchange, by what lies between the GPUs": links_table(settings),
+        f"Memory at length {lengths[0]}": memory_table(settings, short),
+        f"Memory at length {lengths[1]}": memory_table(settings, long),
+        "Published: BERT-large on A100s": published_table(settings),
+        "Data": data_table(settings),
+    }
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(CostSettings, prog="python -m bert_experiments.cost")
+    print("\n\n".join(f"**{title}**\n\n{text}" for title, text in report(settings).items()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,250 @@
+"""`python -m bert_experiments.feature_based --checkpoint runs/demo`: the paper's Table 7.
+
+BERT stands still, a BiLSTM learns on its vectors: which layers serve it best, and how far is that
+from fine-tuning? A row of untrained vectors tells how much of it the BiLSTM does by itself.
+"""
+
+import json
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import tyro
+
+from bert_experiments.ablations.measuring import UNTRAINED
+from bert_experiments.ablations.report import verdicts_text, wrapped
+from bert_experiments.ablations.verdicts import RULE
+from bert_experiments.feature_based.bench import Bench, measure
+from bert_experiments.feature_based.bilstm import TaggerRecipe
+from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_finetuning.features import Feature, chosen_features
+from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
+from bert_finetuning.opening import few_of, open_files, open_named
+from bert_finetuning.task_file import TaskData
+from bert_paper.device import choose_device
+from bert_paper.pretrained import open_pretrained
+from bert_run.config import BertConfig, Dropout, Width
+from bert_run.errors import UserError, command
+from bert_run.files import write_atomically
+from bert_run.model_card import command_line
+from bert_run.ranges import Count, Seed, check_numbers
+from bert_run.report_file import check_report
+from bert_run.settings import Batch, LearningRate
+
+PROGRAM = "python -m bert_experiments.feature_based"
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """Features of a frozen BERT under a BiLSTM, layer by layer: the paper's Table 7.
+
+    python -m bert_experiments.feature_based --checkpoint runs/demo --few-shot 20
+    """
+
+    checkpoint: str = "runs/demo"
+    """a BERT folder, or a model of the Hub; models that read from the left alone do too"""
+    task: str | None = None
+    """names (of StoryWorld) unless files are given; conll2003, wnut17, pos"""
+    data: Path | None = None
+    """the folder with the task's files; without it they come from the Hub"""
+    train: str | None = None
+    """a FILE of tagged sentences to learn from: CoNLL columns, CoNLL-U, JSON lines"""
+    dev: str | None = None
+    """another FILE, to measure on"""
+    features: tuple[str, ...] = ("all",)
+    """all, or some of: embeddings, second-to-last, last, sum-last-4, weighted-sum-last-4,
+    concat-last-4, sum-all, weighted-sum-all"""
+    few_shot: Count | None = None
+    """learn from so many sentences only; each seed draws its own, those of bert-finetune"""
+    seeds: Count = 3
+    """taggers on each feature"""
+    seed: Seed = 0
+    """the first of them"""
+    fine_tuned: Path | None = None
+    """what bert-finetune left of the same task: its metrics.json becomes a row"""
+    report: Path | None = None
+    """write the table here too, FILE.md"""
+
+    # --- The BiLSTM ---
+    width: Width | None = None
+    """of the BiLSTM, both directions together; the model's own unless given (the paper: 768)"""
+    learning_rate: LearningRate = TaggerRecipe.learning_rate
+    batch_size: Batch = TaggerRecipe.batch_size
+    rounds: Count = TaggerRecipe.rounds
+    """measurements on dev at most, an epoch or at least 20 steps apart; the best counts"""
+    dropout: Dropout = TaggerRecipe.dropout
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if (self.train is None) != (self.dev is None):
+            raise UserError("--train and --dev go together: give both files")
+        if self.task and self.train:
+            raise UserError(f"--task {self.task} and --train exclude each other")
+        check_report(self.report, PROGRAM, with_picture=False)
+
+    def recipe(self, hidden_size: int) -> TaggerRecipe:
+        return TaggerRecipe(
+            width=self.width or hidden_size,
+            learning_rate=self.learning_rate,
+            batch_size=self.batch_size,
+            rounds=self.rounds,
+            dropout=self.dropout,
+        )
+
+    @property
+    def as_command(self) -> str:
+        """The line that makes these figures again."""
+        default = {name: getattr(FeatureSettings, name) for name in vars(self)}
+        given = {name: value for name, value in vars(self).items() if name != "features"}
+        line = command_line(PROGRAM, given, default)
+        names = " ".join(self.features)
+        return line if self.features == default["features"] else f"{line} --features {names}"
+
+
+def open_tags(settings: FeatureSettings) -> TaskData:
+    """The task, which must be one of tags."""
+    if settings.train is not None:
+        data = open_files(settings.train, settings.dev, format="tags")
+    else:
+        data = open_named(settings.task or "names", settings.data)
+    if data.format != "tags":
+        raise UserError(f"--task {data.name} has {data.format}: a tagger needs a tag for each word")
+    return data
+
+
+def drawn_by(data: TaskData, settings: FeatureSettings) -> dict[int, list[int]]:
+    """For each seed the sentences it learns from: the same as `bert-finetune` takes."""
+    every = range(len(data.train))
+    return {
+        seed: list(every if settings.few_shot is None
+                   else few_of(every, settings.few_shot, seed=seed))
+        for seed in range(settings.seed, settings.seed + settings.seeds)
+    }  # fmt: skip
+
+
+def compared_feature(features: dict[str, Feature]) -> str:
+    """Which one is measured of an untrained model too: the paper's best, if it is asked for."""
+    return "concat-last-4" if "concat-last-4" in features else next(reversed(features))
+
+
+def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | None:
+    """The seeds of a run of `bert-finetune`. Raises `UserError` if it had other sentences."""
+    if settings.fine_tuned is None:
+        return None
+    path = settings.fine_tuned
+    path = path / "metrics.json" if path.is_dir() else path
+    metric = data.kind.metrics[0]
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        found = [float(seed["best"][metric]) for seed in content["seeds"]]
+        task, learnt = content["task"], content["train_examples"]
+        measured = content["dev_examples"]
+        theirs = {split: content["inputs"][split]["sha256"] for split in ("train", "dev")
+                  if "inputs" in content}  # fmt: skip
+        start = content["inputs"].get("start") if theirs else None
+        started = (start["name"], start["sha256"]) if start else None
+        if not found or not all(0 <= score <= 1 for score in found):
+            raise ValueError("no scores")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(
+            f"--fine-tuned {settings.fine_tuned}: there is no metrics.json of bert-finetune with "
+            f"{metric} in it: give the folder of a run on the same task"
+        ) from None
+    if task != data.name:
+        raise UserError(f"{path}: its task is {task}, here it is {data.name}: take another run")
+    ours = settings.few_shot or len(data.train), len(data.dev)
+    if (learnt, measured) != ours:
+        raise UserError(
+            f"{path}: it learnt from {learnt:,} sentences and was measured on {measured:,}; here "
+            f"these are {ours[0]:,} and {ours[1]:,}: the two cannot be compared"
+        )
+    for split, examples in (("train", data.train), ("dev", data.dev)):
+        if split in theirs and theirs[split] != fingerprint(examples):
+            raise UserError(
+                f"{path}: its {split} sentences are not those of this call (as many, but other "
+                "content): fine-tune again, in another folder"
+            )
+    if started is not None and started[1] != fingerprint_of_start(settings.checkpoint):
+        raise UserError(
+            f"{path}: it started from {started[0]} as that was then, and --checkpoint "
+            f"{settings.checkpoint} is another model: fine-tune this one, in another folder"
+        )
+    if not theirs:
+        print(f"note: {path} was written before runs recorded their inputs: nobody can tell "
+              "whether it learned from these sentences", file=sys.stderr)  # fmt: skip
+    return FineTunedRow(found)
+
+
+def how_measured(settings: FeatureSettings, bench: Bench, model: str) -> str:
+    """What the figures stand for, in a paragraph."""
+    data, recipe = bench.data, bench.recipe
+    learnt = settings.few_shot or len(data.train)
+    metric = "F1 of names" if data.kind.metrics[0] == "entity_f1" else "words tagged right"
+    drawn = ", the sentences that are drawn" if settings.few_shot else ""
+    return (
+        f"Task {data.name}: {learnt:,} sentences to learn from, {len(data.dev):,} to measure on "
+        f"({metric}). The model: {model}. On top: a two-layer BiLSTM of width {recipe.width}, Adam "
+        f"at {recipe.learning_rate:g}, batches of {recipe.batch_size}, dropout {recipe.dropout:g}. "
+        "The best of its rounds on these same sentences counts, as for fine-tuning, so every row "
+        f"is a little too good. A seed changes first values{drawn}, dropout and the order of "
+        "sentences. The median of the seeds, lowest and highest in brackets."
+    )
+
+
+def described(config: BertConfig, compared: str) -> str:
+    reads = ", reading from the left alone" if config.is_decoder else ""
+    return (
+        f"{config.num_hidden_layers} layers of width {config.hidden_size}{reads}; *{UNTRAINED}* is "
+        f"{compared} of a model of its sizes that has learnt nothing"
+    )
+
+
+def feature_table(settings: FeatureSettings) -> str:
+    """Measure everything; returns the table, what it stands for, and the verdicts."""
+    data = open_tags(settings)
+    fine_tuned = fine_tuned_row(settings, data)
+    pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
+    config = pretrained.model.config
+    features = chosen_features(settings.features, config.num_hidden_layers)
+    compared = compared_feature(features)
+    device = next(pretrained.model.parameters()).device
+    bench = Bench(data, drawn_by(data, settings), settings.recipe(config.hidden_size), device)
+    results = measure(bench, pretrained, features, compared=compared)
+    has_names = data.kind.metrics[0] == "entity_f1"  # as the paper's table, and its claims
+    parts = [
+        table_text(results, fine_tuned, layers=config.num_hidden_layers, with_paper=has_names),
+        wrapped(how_measured(settings, bench, described(config, compared))),
+    ]
+    if has_names and (verdicts := verdicts_of(results, fine_tuned)):
+        parts += [verdicts_text(verdicts), wrapped(RULE)]
+    return "\n\n".join(parts)
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(FeatureSettings, prog=PROGRAM)
+    text = feature_table(settings)
+    print(text)
+    if settings.report is not None:
+        made = f"{platform.system()}, Python {platform.python_version()}, torch {torch.__version__}"
+        write_atomically(
+            settings.report,
+            f"""# Table 7: the feature-based approach
+
+```
+{settings.as_command}
+```
+
+{made}.
+
+{text}
+""",
+        )
+        print(f"\n{settings.report}")
+
+
+if __name__ == "__main__":
+    main()

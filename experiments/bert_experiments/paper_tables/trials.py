@@ -1,0 +1,190 @@
+"""One run of a table: done once, kept in a folder of its own, and never done again.
+
+runs/tables/NAME OF THE START/TASK_fine-tuned_seed-0_1a2b3c4d/
+    figures.json     what it reached, written last
+    …                what bert-finetune leaves, by which a run that was stopped goes on
+"""
+
+import hashlib
+import io
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+
+from bert_experiments.ablations.measuring import title_of
+from bert_experiments.ablations.runs import say, time_left
+from bert_experiments.ablations.verdicts import Results
+from bert_experiments.feature_based.bilstm_heads import finetune_one
+from bert_experiments.paper_tables.data import content_of
+from bert_experiments.paper_tables.features import score_of_features, scores_of_all_features
+from bert_experiments.paper_tables.mismatched import mismatched_accuracy
+from bert_finetuning.finetune import drop_models, finetune, identity
+from bert_finetuning.fingerprints import fingerprint_of_files, reading_files
+from bert_finetuning.opening import open_task
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_run.errors import UserError
+from bert_run.files import sha256, write_atomically
+from bert_run.hub import locate
+from bert_run.metrics import Record
+from bert_run.weights import weight_files
+
+How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
+# Under "scores" those of the run, under "majority" those without reading.
+Scores = dict[str, Record]
+
+MAJORITY = "the most common answer"  # a row of its own
+FIGURES_FILE = "figures.json"
+DATA = "data"  # in it: the fingerprint of the task's data
+READ_BY = (
+    "read by"  # and that of the start's sizes and tokenizer; the folder's name has its weights
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run of one seed, and the cells that it fills: in `row`, by column the name of a metric."""
+
+    row: str
+    columns: dict[str, str]
+    settings: FinetuneSettings  # `out` is the folder of all runs of this start
+    how: How = "fine-tuned"
+
+    @cached_property
+    def folder(self) -> Path:
+        """A name to read, and a fingerprint of the settings and of the weights it starts from."""
+        settings = self.settings
+        said = {**identity(settings), "how": self.how, "start": weights_of(start_of(settings)),
+                "checkpoint": settings.from_nothing, "model": None}  # fmt: skip
+        content = json.dumps(said, sort_keys=True, default=str)
+        fingerprint = hashlib.sha256(content.encode()).hexdigest()[:8]
+        start = "untrained_" if settings.from_nothing else ""
+        name = f"{start}{settings.task}_{self.how}_seed-{settings.seed}_{fingerprint}"
+        return settings.out / name
+
+    @property
+    def is_done(self) -> bool:
+        return (self.folder / FIGURES_FILE).exists()
+
+    @property
+    def on_storyworld(self) -> bool:
+        """Such runs are many and short, and their models serve nobody: only figures are kept."""
+        return self.settings.task in STORYWORLD
+
+    def run(self) -> None:
+        known = self.known()
+        with hushed() if self.on_storyworld else nullcontext():
+            scores = RUNS[self.how](replace(self.settings, out=self.folder))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.folder / FIGURES_FILE, json.dumps(scores | known, indent=2) + "\n")
+        if self.on_storyworld:
+            drop_models(self.folder)
+
+    def read(self) -> Scores:
+        """Its figures. Raises `UserError` if they were measured on other data than there are now,
+        or read them with another tokenizer.
+
+        Figures of an earlier version of the course, and of the Hub, do not say on which they were.
+        """
+        found = json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
+        names = {DATA: "its data", READ_BY: "the configuration or the tokenizer of its model"}
+        for key, now in self.known().items():
+            earlier = found.pop(key, None)
+            if earlier is not None and earlier != now:
+                raise UserError(
+                    f"{self.folder} holds figures of {self.settings.task} that were measured "
+                    f"before {names[key]} changed: choose another --out, or remove that folder"
+                )
+        return found
+
+    def known(self) -> dict[str, str | None]:
+        """What the figures depend on beside the settings and the weights."""
+        files = reading_files(start_of(self.settings))
+        return {DATA: content_of(self.settings.task, self.settings.data),
+                READ_BY: fingerprint_of_files(files)}  # fmt: skip
+
+    def __str__(self) -> str:
+        what = (
+            self.settings.task if len(self.columns) > 2 else ", ".join(map(title_of, self.columns))
+        )
+        return f"{self.row}, {what}, seed {self.settings.seed}"
+
+
+def start_of(settings: FinetuneSettings) -> Path:
+    """The folder of the model that is fine-tuned, or that lends its sizes."""
+    return locate(settings.model if settings.from_nothing else settings.checkpoint).folder
+
+
+@cache
+def weights_of(folder: Path) -> str:
+    """A fingerprint of a checkpoint: one that was trained anew is another."""
+    digest = hashlib.sha256()
+    for path in weight_files(folder):
+        digest.update(bytes.fromhex(sha256(path)))
+    return digest.hexdigest()
+
+
+# --- What is run ---------------------------------------------------------------------------------
+
+
+def fine_tuned(settings: FinetuneSettings) -> Scores:
+    outcome = finetune(settings)
+    best = {name: value for name, value in outcome.best.best.items() if name != "step"}
+    if settings.task == "mnli":
+        best["mismatched"] = mismatched_accuracy(settings, outcome.folder / "best")
+    return {"scores": best, "majority": outcome.majority}
+
+
+def with_bilstm(settings: FinetuneSettings) -> Scores:
+    data = open_task(settings)
+    run = finetune_one(data, settings.checkpoint, settings, seed=settings.seed, with_bilstm=True)
+    most_common = data.kind.most_common(data.train, data.dev)
+    return {"scores": run.best, "majority": data.kind.score(data.dev, most_common)}
+
+
+RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {
+    "fine-tuned": fine_tuned,
+    "with-bilstm": with_bilstm,
+    "features": score_of_features,
+    "all-features": scores_of_all_features,
+}
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """What a run says of itself is not heard, but for its warnings."""
+    said = io.StringIO()
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(said):
+            yield
+    finally:
+        for line in dict.fromkeys(said.getvalue().splitlines()):
+            if line.startswith("warning"):
+                say(f"  {line.partition(';')[0]}")
+
+
+def collected(trials: Sequence[Trial]) -> Results:
+    """Do what is not done yet, and put all figures into their rows, one entry a seed."""
+    rows: dict[str, dict[int, dict[str, float]]] = {}
+    majority: dict[str, float] = {}
+    missing = sum(not trial.is_done for trial in trials)
+    begin, done = time.perf_counter(), 0
+    for number, trial in enumerate(trials, start=1):
+        if not trial.is_done:
+            left = time_left(time.perf_counter() - begin, done, missing - done)
+            say(f"run {number} of {len(trials)}: {trial}{left}")
+            trial.run()
+            done += 1
+        found = trial.read()
+        figures = rows.setdefault(trial.row, {}).setdefault(trial.settings.seed, {})
+        for column, metric in trial.columns.items():
+            figures[column] = found["scores"][metric]
+            if metric in found["majority"]:
+                majority[column] = found["majority"][metric]
+    results: Results = {row: list(seeds.values()) for row, seeds in rows.items()}
+    return {**results, MAJORITY: [majority]}

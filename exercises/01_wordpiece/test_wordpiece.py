@@ -328,7 +328,7 @@ def check_limit(student, word, vocabulary, longest):
         student.wordpieces(word, vocabulary, **given),
         unknown if len(word) > longest else whole,
         of=f"the pieces of a word of {len(word)} characters where {longest} are allowed",
-        mistakes={
+        mistakes=lambda: {
             "a word of exactly longest_word characters is not too long": (
                 lambda out: len(word) == longest and is_unknown(out)
             ),
@@ -456,7 +456,7 @@ def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
         student.wordpieces("a", vocabulary, longest_word=0),
         ["[UNK]"],
         of="the pieces of a word of 1 character where 0 are allowed",
-        mistakes={"longest_word=0 is taken for no limit": ["a"]},
+        mistakes=lambda: {"longest_word=0 is taken for no limit": ["a"]},
     )
     for shift in (0, 1):  # the same pieces under other ids
         ids = np.roll(range(len(PIECES) + 2), shift).tolist()

@@ -43,7 +43,7 @@ def test_each_row_becomes_shares_of_its_scores(student):
             student.softmax_forward(x),
             softmax(x, -1),
             of="the probabilities",
-            mistakes={
+            mistakes=lambda: {
                 "softmax over the whole array: the sum needs axis=axis": (
                     plain(x, None, largest=x.max(-1, keepdims=True))
                 ),
@@ -81,7 +81,7 @@ def test_the_axis_argument_is_used(student):
             student.softmax_forward(x, axis=axis),
             softmax(x, axis),
             of="the probabilities",
-            mistakes={
+            mistakes=lambda: {
                 "the axis argument is ignored: your softmax always runs over the last axis": (
                     softmax(x, -1)
                 ),
@@ -138,7 +138,7 @@ def test_a_score_of_minus_infinity_gets_the_share_zero(student):
             student.softmax_forward(given, axis),
             softmax(given, axis),
             of="the probabilities",
-            mistakes={
+            mistakes=lambda: {
                 "the smallest score is subtracted, not the largest: -inf minus -inf is NaN": (
                     plain(given, axis, largest=given.min(axis, keepdims=True))
                 ),
@@ -155,14 +155,14 @@ def test_the_backward_gives_the_gradient_of_the_scores(student):
             student.softmax_backward(dout, probs),
             softmax_back(dout, probs, -1),
             of="the gradient",
-            mistakes=backward_mistakes(dout, probs, -1),
+            mistakes=lambda: backward_mistakes(dout, probs, -1),
         )
     # Scores far apart, or of -inf, have probabilities of exactly 0.
     probs = softmax(np.array([[0.0, -np.inf, 1.0], [2000.0, 0.0, -2000.0]]), -1)
     dout = rng.normal(size=(2, 3))
     checks.same(student.softmax_backward(dout, probs), softmax_back(dout, probs, -1),
                 of="the gradient where probabilities are 0",
-                mistakes=backward_mistakes(dout, probs, -1))  # fmt: skip
+                mistakes=lambda: backward_mistakes(dout, probs, -1))  # fmt: skip
     dx = student.softmax_backward(np.array([1.0, 0.0, 0.0]), softmax(np.arange(3.0), -1))
     checks.same(dx, np.array([0.0819, -0.0220, -0.0599]), of="dx of the page's example",
                 tolerance=6e-5)  # fmt: skip
@@ -177,7 +177,7 @@ def test_the_backward_uses_its_axis(student):
             student.softmax_backward(dout, probs, axis=axis),
             softmax_back(dout, probs, axis),
             of="the gradient",
-            mistakes={
+            mistakes=lambda: {
                 "the axis argument is ignored: your sum always runs over the last axis": (
                     softmax_back(dout, probs, -1)
                 ),

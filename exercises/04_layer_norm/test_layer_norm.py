@@ -80,7 +80,7 @@ def test_every_vector_is_normalised_then_scaled_and_shifted(student):
             student.layer_norm_forward(x, weight, bias),
             forward(x, weight, bias),
             of=f"the result for x of shape {shape}",
-            mistakes=statistics_mistakes(x, weight, bias, 1e-12),
+            mistakes=lambda: statistics_mistakes(x, weight, bias, 1e-12),
         )
 
 
@@ -97,9 +97,11 @@ def test_eps_stands_inside_the_root_and_is_an_argument(student):
             student.layer_norm_forward(x, weight, bias, **given),
             forward(x, weight, bias, eps),
             of=f"the result for numbers near {scale:g}, eps {eps:g}",
-            mistakes=eps_mistakes(lambda e, given=(x, weight, bias): forward(*given, e), eps)
-            | {FLOOR: wrong_forward(x, weight, bias, up_to(eps, x))}
-            | statistics_mistakes(x, weight, bias, eps),
+            mistakes=lambda: (
+                eps_mistakes(lambda e, given=(x, weight, bias): forward(*given, e), eps)
+                | {FLOOR: wrong_forward(x, weight, bias, up_to(eps, x))}
+                | statistics_mistakes(x, weight, bias, eps)
+            ),
         )
 
 
@@ -141,14 +143,14 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
                 right.astype(dtype),
                 of=f"the result for numbers near {shift:g}",
                 tolerance=tolerance,
-                mistakes=cancellation(right) | statistics_mistakes(x, weight, bias, 1e-12),
+                mistakes=lambda: cancellation(right) | statistics_mistakes(x, weight, bias, 1e-12),
             )
             parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
             right = backward(*exact(dout, x, weight))
             for i, mistakes in ((0, back_mistakes(dout, x, weight, 1e-12)), (1, {})):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
                             of=f"{NAMES[i]} for numbers near {shift:g}",
-                            mistakes=cancellation(right[i]) | mistakes)  # fmt: skip
+                            mistakes=lambda: cancellation(right[i]) | mistakes)  # fmt: skip
 
 
 def cancellation(right):
@@ -211,7 +213,7 @@ def test_the_gradient_for_x_follows_all_three_paths(student):
         x, weight, _, dout = inputs(shape)
         dx = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)[0]
         checks.same(dx, backward(dout, x, weight)[0], of=f"dx for x of shape {shape}",
-                    mistakes=back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
+                    mistakes=lambda: back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -228,7 +230,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
             dweight,
             right[1],
             of=f"dweight for x of shape {shape}",
-            mistakes={
+            mistakes=lambda: {
                 "dweight needs the normalised vectors, not x": (dout * x).sum(axes),
                 "the variance divides by hidden - 1": right[1] * np.sqrt(1 - 1 / x.shape[-1]),
                 "dweight is a sum over the vectors, not their mean": right[1] / vectors,
@@ -247,7 +249,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
             dbias,
             right[2],
             of=f"dbias for x of shape {shape}",
-            mistakes={
+            mistakes=lambda: {
                 "dbias is a sum over the vectors, not their mean": right[2] / vectors,
                 "dbias is multiplied by weight: only dx is": right[2] * weight,
                 "dbias is summed over the first axis alone: over all but the last": dout.sum(0),
@@ -349,7 +351,7 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
     x, weight, bias, _ = inputs((3, 5), scale=1e-6)
     checks.same(student.layer_norm_forward(x, weight, bias, eps=0.0), forward(x, weight, bias, 0.0),
                 of="the result for numbers near 1e-06, eps 0",
-                mistakes={"eps=0 is taken for the default": forward(x, weight, bias)}
+                mistakes=lambda: {"eps=0 is taken for the default": forward(x, weight, bias)}
                 )  # fmt: skip
 
 

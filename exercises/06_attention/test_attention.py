@@ -289,7 +289,7 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
                     checks.parts(out, *names)[i],
                     expected[i],
                     of=names[i],
-                    mistakes={name: wrong[i] for name, wrong in mistakes.items()},
+                    mistakes=lambda: {name: wrong[i] for name, wrong in mistakes.items()},
                 )
     # The example of the page: its second mask.
     query, key, value = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]],

@@ -79,20 +79,30 @@ def merge_wrongly(x):
 def test_each_head_gets_a_stretch_of_every_vector(student):
     for sizes in SIZES:
         x, heads = inputs(sizes)[0], sizes[3]
-        checks.same(student.split_heads(x, heads), attention.split_heads(x, heads),
-                    of=f"{heads} heads of {x.shape}", mistakes=cut_wrongly(x, heads))  # fmt: skip
+        checks.same(
+            student.split_heads(x, heads),
+            attention.split_heads(x, heads),
+            of=f"{heads} heads of {x.shape}",
+            mistakes=lambda: cut_wrongly(x, heads),
+        )
     for heads in (1, 2, 3, 4, 6, 12):
         x = inputs((2, 5, 12, heads))[0]
-        checks.same(student.split_heads(x, heads), attention.split_heads(x, heads),
-                    of=f"{heads} heads of {x.shape}", mistakes=cut_wrongly(x, heads))  # fmt: skip
+        checks.same(
+            student.split_heads(x, heads),
+            attention.split_heads(x, heads),
+            of=f"{heads} heads of {x.shape}",
+            mistakes=lambda: cut_wrongly(x, heads),
+        )
 
 
 def test_the_example_of_the_page_is_split_and_merged(student):
     x = np.array([[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]])
     parts = np.array([[[[1.0, 2], [5, 6], [9, 10]], [[3, 4], [7, 8], [11, 12]]]])
-    checks.same(student.split_heads(x, 2), parts, of="the parts", mistakes=cut_wrongly(x, 2))
+    checks.same(
+        student.split_heads(x, 2), parts, of="the parts", mistakes=lambda: cut_wrongly(x, 2)
+    )
     checks.same(student.merge_heads(parts), x, of="the merged parts",
-                mistakes=merge_wrongly(parts))  # fmt: skip
+                mistakes=lambda: merge_wrongly(parts))  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -100,8 +110,12 @@ def test_merging_puts_the_parts_of_all_heads_side_by_side(student):
     rng = np.random.default_rng(3)
     for batch, seq, hidden, heads in SIZES:
         x = rng.normal(size=(batch, heads, seq, hidden // heads))
-        checks.same(student.merge_heads(x), attention.merge_heads(x),
-                    of=f"the merged heads of {x.shape}", mistakes=merge_wrongly(x))  # fmt: skip
+        checks.same(
+            student.merge_heads(x),
+            attention.merge_heads(x),
+            of=f"the merged heads of {x.shape}",
+            mistakes=lambda: merge_wrongly(x),
+        )
 
 
 # --- Forward ---
@@ -190,7 +204,7 @@ def test_the_numbers_of_the_page_come_out(student):
         checks.parts(out, "dx", "dweights")[0],
         np.array([[[0, 0, -0.1564, 0.9826], [0, 0, 0, 0.1738]]]),
         of="dx",
-        mistakes=dx_mistakes(dout, x, weights, 2, None),
+        mistakes=lambda: dx_mistakes(dout, x, weights, 2, None),
         tolerance=1e-4,
     )
 
@@ -206,7 +220,7 @@ def test_the_layer_projects_attends_merges_and_projects(student):
                 student.multi_head_forward(x, weights, heads, *masked),
                 run(x, weights, heads, given)[0],
                 of=f"the result for {heads} heads{', with a mask' if masked else ''}",
-                mistakes=forward_mistakes(x, weights, heads, given),
+                mistakes=lambda: forward_mistakes(x, weights, heads, given),
             )
 
 
@@ -235,13 +249,20 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
             out[read],
             run(*given)[0][read],
             of=f"the result for x times {scale}",
-            mistakes={f"{added:g} is added at padding: with large scores that is not enough": (
-                run(*given, added=added)[0][read]) for added in (-1e4, -1e3) if scale > 1} | {
-                n: w[read] for n, w in forward_mistakes(*given).items()},
+            mistakes=lambda: (
+                {
+                    f"{added:g} is added at padding: with large scores that is not enough": (
+                        run(*given, added=added)[0][read]
+                    )
+                    for added in (-1e4, -1e3)
+                    if scale > 1
+                }
+                | {n: w[read] for n, w in forward_mistakes(*given).items()}
+            ),
             tolerance=1e-6,
-        )  # fmt: skip
+        )
         checks.same(both[0][read], run_back(dout, *given)[0][read], of=f"dx for x times {scale}",
-                    mistakes={n: w[read] for n, w in dx_mistakes(dout, *given).items()},
+                    mistakes=lambda: {n: w[read] for n, w in dx_mistakes(dout, *given).items()},
                     tolerance=1e-6)  # fmt: skip
 
 
@@ -302,7 +323,7 @@ def test_the_gradient_for_x_is_a_sum_of_three(student):
             given = dout, x, weights, sizes[3], given_mask
             masked = given if given_mask is not None else given[:-1]
             dx = checks.parts(student.multi_head_backward(*masked), "dx", "dweights")[0]
-            checks.same(dx, run_back(*given)[0], of="dx", mistakes=dx_mistakes(*given))
+            checks.same(dx, run_back(*given)[0], of="dx", mistakes=lambda: dx_mistakes(*given))
 
 
 @pytest.mark.weight(3)
@@ -355,13 +376,13 @@ def test_float32_float64_and_arrays_with_gaps_are_fine(student):
                 student.multi_head_forward(*given),
                 run(*given)[0],
                 of=f"the {dtype.__name__} result",
-                mistakes=mistakes | forward_mistakes(*given),
+                mistakes=lambda: mistakes | forward_mistakes(*given),
             )
             dx, dweights = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
             right = run_back(dout, *given)
             tolerance = 1e-4 if dtype == np.float32 else None
             checks.same(dx, right[0], of=f"the {dtype.__name__} dx", tolerance=tolerance,
-                        mistakes=mistakes | dx_mistakes(dout, *given))  # fmt: skip
+                        mistakes=lambda: mistakes | dx_mistakes(dout, *given))  # fmt: skip
             checks.same(dweights, right[1], of=f"the {dtype.__name__} dweights",
                         tolerance=tolerance)  # fmt: skip
 
@@ -384,7 +405,7 @@ def test_any_scale_any_order_in_memory_and_any_head_size(student):
         given = x, weights, heads, mask
         times = 1e9 if of == "tiny biases" else 1.0
         checks.same(student.multi_head_forward(*given) * times, run(*given)[0] * times,
-                    of=f"the result: {of}", mistakes={
+                    of=f"the result: {of}", mistakes=lambda: {
                         n: w * times for n, w in forward_mistakes(*given).items()})  # fmt: skip
         out = student.multi_head_backward(scale * dout, *given)
         dx, dweights = checks.parts(out, "dx", "dweights")

@@ -129,14 +129,14 @@ def both_are_right(student, inputs, *, dloss=0.7, of="", tolerance=None):
         student.masked_cross_entropy_forward(*inputs),
         loss_of(*inputs),
         of=f"the loss{of}",
-        mistakes=loss_mistakes(*inputs),
+        mistakes=lambda: loss_mistakes(*inputs),
         tolerance=tolerance,
     )
     checks.same(
         student.masked_cross_entropy_backward(dloss, *inputs),
         gradient_of(dloss, *inputs),
         of=f"the gradient{of}",
-        mistakes=gradient_mistakes(dloss, *inputs),
+        mistakes=lambda: gradient_mistakes(dloss, *inputs),
         tolerance=tolerance,
     )
 
@@ -150,7 +150,7 @@ def test_the_numbers_of_the_page_come_out(student):
         student.masked_cross_entropy_backward(1.0, *inputs),
         np.array([[-0.25, 0.25], [-0.0596, 0.0596], [0, 0]]),
         of="dlogits",
-        mistakes=gradient_mistakes(1.0, *inputs),
+        mistakes=lambda: gradient_mistakes(1.0, *inputs),
         tolerance=1e-4,
     )
 
@@ -163,7 +163,7 @@ def test_the_loss_is_the_weighted_mean_of_the_surprise(student):
             student.masked_cross_entropy_forward(*inputs),
             loss_of(*inputs),
             of="the loss",
-            mistakes=loss_mistakes(*inputs),
+            mistakes=lambda: loss_mistakes(*inputs),
         )
 
 
@@ -177,7 +177,7 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
             student.masked_cross_entropy_forward(*inputs),
             loss_of(*inputs),
             of="the loss of the next-sentence task",
-            mistakes=loss_mistakes(*inputs),
+            mistakes=lambda: loss_mistakes(*inputs),
         )
     logits, labels, weights = case((3, 4, 6), seed=5)
     unused = weights == 0
@@ -186,7 +186,7 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
         student.masked_cross_entropy_forward(other, np.where(unused, 5, labels), weights),
         loss_of(logits, labels, weights),
         of="the loss after slots of weight 0 were changed",
-        mistakes=loss_mistakes(other, np.where(unused, 5, labels), weights),
+        mistakes=lambda: loss_mistakes(other, np.where(unused, 5, labels), weights),
     )
 
 
@@ -209,12 +209,12 @@ def test_a_small_sum_of_weights_divides_like_every_other(student):
         of, none = f" for weights {several}", "a small sum of the weights is taken for 0"
         checks.same(
             student.masked_cross_entropy_forward(*inputs), loss_of(*inputs), of=f"the loss{of}",
-            mistakes={none: 0.0, **loss_mistakes(*inputs)},
+            mistakes=lambda: {none: 0.0, **loss_mistakes(*inputs)},
         )  # fmt: skip
         checks.same(
             student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *inputs),
             of=f"the gradient{of}",
-            mistakes={none: np.zeros_like(logits), **gradient_mistakes(0.7, *inputs)},
+            mistakes=lambda: {none: np.zeros_like(logits), **gradient_mistakes(0.7, *inputs)},
         )  # fmt: skip
 
 
@@ -272,7 +272,7 @@ def test_the_backward_gives_the_gradient_of_the_logits(student):
                 student.masked_cross_entropy_backward(dloss, *inputs),
                 gradient_of(dloss, *inputs),
                 of="the gradient",
-                mistakes=gradient_mistakes(dloss, *inputs),
+                mistakes=lambda: gradient_mistakes(dloss, *inputs),
             )
 
 
@@ -299,14 +299,14 @@ def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(studen
         of = f"{dtype.__name__} logits and {other.__name__} weights"
         single = 1e-5 if np.float32 in (dtype, other) else None
         checks.same(student.masked_cross_entropy_forward(*inputs), loss_of(*inputs),
-                    of=f"the loss of {of}", mistakes=loss_mistakes(*inputs),
+                    of=f"the loss of {of}", mistakes=lambda: loss_mistakes(*inputs),
                     tolerance=single)  # fmt: skip
         right = gradient_of(0.7, *inputs)
         checks.same(
             student.masked_cross_entropy_backward(0.7, *inputs),
             right,
             of=f"the gradient of {of}",
-            mistakes={
+            mistakes=lambda: {
                 "the gradient takes the type of the weights, or is always float64: keep the type "
                 "of the logits": lambda out, right=right, single=single: (
                     out.dtype != right.dtype

@@ -83,7 +83,7 @@ def test_labels_are_the_originals_where_selected_and_the_rest_is_unchanged(stude
         labels,
         np.where(selected, ids, IGNORED),
         of="the labels",
-        mistakes={
+        mistakes=lambda: {
             "the labels were taken after the tokens were replaced": (
                 np.where(selected, shown, IGNORED)
             ),

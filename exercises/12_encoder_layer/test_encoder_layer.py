@@ -189,7 +189,7 @@ def test_attention_gathers_what_each_head_finds(student):
                 student.self_attention(x, visible, weights, heads=heads),
                 attention_of(x, visible, weights, heads),
                 of="the gathered values" + (", with padding" if visible is mask else ""),
-                mistakes=attention_mistakes(x, visible, *given[2:]),
+                mistakes=lambda: attention_mistakes(x, visible, *given[2:]),
             )
 
 
@@ -202,7 +202,7 @@ def test_a_layer_adds_and_normalises_twice(student):
                 student.encoder_layer(x, mask, weights, heads=heads, eps=eps),
                 layer_of(*given, eps),
                 of=f"the states after the layer (eps {eps:g})",
-                mistakes=layer_mistakes(*given, eps),
+                mistakes=lambda: layer_mistakes(*given, eps),
             )
 
 
@@ -317,9 +317,12 @@ def added_before_the_norm(out, residual):
 def check_without_dropout(student, *given):
     """Only where the layer is right without dropout can dropout be told from other mistakes."""
     x, mask, weights, heads = given
-    checks.same(student.encoder_layer(x, mask, weights, heads=heads), layer_of(*given),
-                of="the states after the layer without dropout", mistakes=layer_mistakes(*given)
-                )  # fmt: skip
+    checks.same(
+        student.encoder_layer(x, mask, weights, heads=heads),
+        layer_of(*given),
+        of="the states after the layer without dropout",
+        mistakes=lambda: layer_mistakes(*given),
+    )
 
 
 def check_dropout(ratio, p, argument, where):
@@ -336,10 +339,16 @@ def check_dropout(ratio, p, argument, where):
               f"{argument} is not used: 0.1 is written in": 1 / 0.9,
               "dropout is applied twice": grown**2}  # fmt: skip
     elsewhere = "numbers before this place were set to 0: dropout belongs here, and nowhere else"
-    checks.same(kept, torch.full_like(kept, grown), tolerance=1e-5,
-                of=f"{where}, with {argument}={p}: what stays, divided by what it was",
-                mistakes={name: torch.full_like(kept, factor) for name, factor in likely.items()}
-                | {elsewhere: lambda out: not is_one})  # fmt: skip
+    checks.same(
+        kept,
+        torch.full_like(kept, grown),
+        tolerance=1e-5,
+        of=f"{where}, with {argument}={p}: what stays, divided by what it was",
+        mistakes=lambda: (
+            {name: torch.full_like(kept, factor) for name, factor in likely.items()}
+            | {elsewhere: lambda out: not is_one}
+        ),
+    )
     checks.share(int(dropped.sum()), dropped.numel(), p,
                  of=f"{where}, with {argument}={p}: the share of numbers set to 0")  # fmt: skip
 
@@ -400,7 +409,7 @@ def test_in_training_dropout_is_on_the_attention_weights_and_nowhere_else(studen
     right, _ = weights_of(context)
     checks.same(student.self_attention(x, mask, weights, heads=heads), context,
                 of="the gathered values without dropout",
-                mistakes=attention_mistakes(x, mask, weights, heads))  # fmt: skip
+                mistakes=lambda: attention_mistakes(x, mask, weights, heads))  # fmt: skip
     for p in (0.3, 0.6):
         out = student.self_attention(
             x, mask, weights, heads=heads, attention_dropout=p, training=True
@@ -437,13 +446,18 @@ def test_the_layer_passes_its_dropout_to_the_attention(student):
         added, _ = added_before_the_norm(out, residual)
         ratio = (added / expected[..., 1::2]).median(-1).values
         factor = float(ratio.max())
-        checks.same(factor, 1 / (1 - (0.1 if p is None else p)), tolerance=1e-6,
-                    of="the largest factor of an attention weight in training, with "
-                       + (f"attention_dropout={p}" if p else "the attention_dropout of the "
-                                                             "signature, 0.1"),
-                    mistakes={"attention_dropout or training is not passed to self_attention": 1.0,
-                              "attention_dropout is not passed to self_attention, which takes its "
-                              "own 0.1": 1 / 0.9})  # fmt: skip
+        checks.same(
+            factor,
+            1 / (1 - (0.1 if p is None else p)),
+            tolerance=1e-6,
+            of="the largest factor of an attention weight in training, with "
+            + (f"attention_dropout={p}" if p else "the attention_dropout of the signature, 0.1"),
+            mistakes=lambda: {
+                "attention_dropout or training is not passed to self_attention": 1.0,
+                "attention_dropout is not passed to self_attention, which takes its own 0.1": 1
+                / 0.9,
+            },
+        )
 
 
 def test_without_probabilities_dropout_is_a_tenth(student):
@@ -541,7 +555,7 @@ def test_masks_of_any_width_and_scores_of_any_size(student):
         checks.same(student.self_attention(*given[:3], heads=heads),
                     attention_of(x, mask, weights, heads),
                     of=f"the gathered values for a mask of type {integer}",
-                    mistakes=attention_mistakes(x, mask, weights, heads))  # fmt: skip
+                    mistakes=lambda: attention_mistakes(x, mask, weights, heads))  # fmt: skip
     # All scores lie below every round number that a mask might write: what the padding is must not
     # matter.
     for role, bias in (("query", 1e100), ("key", -1e100)):
@@ -583,7 +597,7 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
     expected = wrong_layer(states, mask, small, heads, 0.0)
     checks.same(student.encoder_layer(states, mask, small, heads=heads, eps=0.0), expected,
                 of="the states after the layer for tiny numbers, eps 0",
-                mistakes={"eps=0 is taken for the default": (
+                mistakes=lambda: {"eps=0 is taken for the default": (
                     layer_of(states, mask, small, heads))})  # fmt: skip
     context = student.self_attention(x, mask, weights, heads=heads, attention_dropout=1.0,
                                      training=True)  # fmt: skip

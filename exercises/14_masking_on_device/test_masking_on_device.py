@@ -95,7 +95,7 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
                     weights.sum(1)[sure],
                     expected[sure],
                     of=f"the masks of each row ({slots} slots, rate {given or 'left out'})",
-                    mistakes={name: wrong.float()[sure] for name, wrong in named.items()}
+                    mistakes=lambda: {name: wrong.float()[sure] for name, wrong in named.items()}
                     | {by_chance: lambda out, lengths=lengths: any(
                         out[lengths == n].unique().numel() > 1 for n in lengths.unique())},
                 )  # fmt: skip
@@ -138,7 +138,7 @@ def test_slots_tell_what_stood_where_and_all_else_is_unchanged(student):
                 tokens,
                 originals * used,
                 of="the tokens of the slots",
-                mistakes={
+                mistakes=lambda: {
                     "the tokens were looked up after they were replaced": (
                         shown.gather(1, positions) * used),
                     "an empty slot has token 0": originals,
@@ -201,10 +201,15 @@ def test_a_word_of_any_id_is_a_candidate(student):
                 mistakes={of_id_0: lambda out: not (tokens[used] == 0).any()})  # fmt: skip
     of_mask = mask(student, ids, attention_mask, special_ids=torch.tensor([101, 102]), rate=0.7,
                    slots=5, mask_id=103)[3]  # fmt: skip
-    checks.same(of_mask.sum(1), torch.full((400,), 5.0),
-                of="the number of masks of the same rows, rate 0.7, where 103 is mask_id",
-                mistakes={"a token that is mask_id already is a candidate, unless special_ids "
-                          "holds it": torch.full((400,), 3.0)})  # fmt: skip
+    checks.same(
+        of_mask.sum(1),
+        torch.full((400,), 5.0),
+        of="the number of masks of the same rows, rate 0.7, where 103 is mask_id",
+        mistakes=lambda: {
+            "a token that is mask_id already is a candidate, unless special_ids "
+            "holds it": torch.full((400,), 3.0)
+        },
+    )
     used = weights > 0
     checks.share(int((tokens[used] == 0).sum()), int(used.sum()), 0.6,
                  of="the share of the word with id 0 among the masked",

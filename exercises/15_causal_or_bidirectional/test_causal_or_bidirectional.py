@@ -66,7 +66,7 @@ def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student
                     student.visible_keys(attention_mask, causal=causal),
                     expected_visible(attention_mask, causal),
                     of=f"visible, causal={causal}",
-                    mistakes={
+                    mistakes=lambda: {
                         "the mask of an earlier call of the same shape is used": expected_visible(
                             other, causal
                         ),
@@ -91,7 +91,7 @@ def test_without_causal_it_is_bert(student):
             student.visible_keys(attention_mask),
             expected_visible(attention_mask, False),
             of="visible",
-            mistakes=mask_mistakes(attention_mask, False),
+            mistakes=lambda: mask_mistakes(attention_mask, False),
         )
 
 
@@ -102,7 +102,7 @@ def test_the_example_of_the_page(student):
     for (of, lines), causal in zip(pictures.items(), (False, True), strict=True):
         visible = student.visible_keys(attention_mask, causal=causal)
         checks.same(visible, table(lines), of=f"{of} in the example",
-                    mistakes=mask_mistakes(attention_mask, causal))  # fmt: skip
+                    mistakes=lambda: mask_mistakes(attention_mask, causal))  # fmt: skip
         checks.same(student.picture(visible[0]), lines, of=f"the picture of {of} in the example")
     but_next = table(["XOXO", "XXOO", "XXXO", "XXXO"])
     for layers, lines in ((1, ["XOXO", "XXOO", "XXXO", "XXXX"]),
@@ -126,7 +126,7 @@ def test_the_picture_has_x_where_a_token_may_look(student):
             student.picture(visible),
             lines,
             of="the picture",
-            mistakes={
+            mistakes=lambda: {
                 "X and O are exchanged": [line.translate({88: 79, 79: 88}) for line in lines],
                 "rows and columns are exchanged: a string is a query": turned,
                 "one string for all: asked for is a list with a string for each query": (
@@ -199,9 +199,9 @@ def test_attention_takes_from_visible_keys_alone(student):
         context, shares = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
         checks.same(shares, right[1], of="the weights",
-                    mistakes={name: wrong[1] for name, wrong in named.items()})  # fmt: skip
+                    mistakes=lambda: {name: wrong[1] for name, wrong in named.items()})  # fmt: skip
         checks.same(context, right[0], of="the context",
-                    mistakes={name: wrong[0] for name, wrong in named.items()})  # fmt: skip
+                    mistakes=lambda: {name: wrong[0] for name, wrong in named.items()})  # fmt: skip
 
 
 def test_a_query_that_sees_nothing_takes_nothing(student):
@@ -222,7 +222,7 @@ def test_a_query_that_sees_nothing_takes_nothing(student):
 def test_hidden_keys_stay_hidden_whatever_their_scores(student):
     inputs = case(2, 3, 5, 4, seed=7)
     weights = checks.parts(student.attention(*inputs), "context", "weights")[1]
-    checks.same(weights, right_attention(*inputs)[1], of="the weights", mistakes={
+    checks.same(weights, right_attention(*inputs)[1], of="the weights", mistakes=lambda: {
         name: wrong[1] for name, wrong in attention_mistakes(*inputs).items()})  # fmt: skip
     for scale in (1e6, 1e12, 1e-6):
         inputs = case(2, 3, 5, 4, scale=scale, seed=7)
@@ -289,7 +289,7 @@ def test_words_travel_from_layer_to_layer(student):
                 student.reached(visible, layers),
                 right,
                 of=f"reached after {layers} layers",
-                mistakes={
+                mistakes=lambda: {
                     "the residual connection is left out: a state keeps what it had": powers,
                     "the residual connection is left out of the layers after the first": (
                         powers | eye if layers else None
@@ -307,7 +307,7 @@ def test_words_travel_from_layer_to_layer(student):
                     ),
                     "the numbers of paths leave the range of their type: after each layer, ask "
                     "only whether there is one": (
-                        lambda out, many=layers == 100: many and bool((out != right).any())  # noqa: B023
+                        lambda out, many=layers == 100: many and bool((out != right).any())
                     ),
                 },
             )

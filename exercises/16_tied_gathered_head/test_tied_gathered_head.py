@@ -140,7 +140,7 @@ def test_states_are_gathered_row_by_row_in_the_given_order(student):
             student.gather_positions(states, positions),
             states[rows, positions],
             of="the gathered states",
-            mistakes={
+            mistakes=lambda: {
                 "the positions of the first row are taken in all rows": states[:, positions[0]],
                 "positions count from the start of each row, not of the batch": (
                     states.flatten(0, 1)[positions]
@@ -169,7 +169,7 @@ def test_the_head_names_words_with_their_own_vectors(student):
                 student.word_logits(states, positions, weights, hidden_act=hidden_act),
                 right_logits(states, positions, weights, hidden_act=hidden_act),
                 of=f"the logits with {hidden_act}",
-                mistakes=mistakes(states, positions, weights, hidden_act=hidden_act),
+                mistakes=lambda: mistakes(states, positions, weights, hidden_act=hidden_act),
             )
     states, _, positions, weights = case(*SIZES[0])
     for scale in (1e-5, 1e5):
@@ -192,7 +192,7 @@ def test_tiny_states_show_the_eps(student):
             student.word_logits(states, positions, weights, **given),
             right_logits(states, positions, weights, **given),
             of=f"the logits with eps={eps or 1e-12:g}",
-            mistakes=mistakes(states, positions, weights, **given),
+            mistakes=lambda: mistakes(states, positions, weights, **given),
         )
 
 
@@ -206,7 +206,9 @@ def test_gradient_reaches_the_states_and_every_parameter(student):
         logits, found = student.word_logits.grad(
             states, positions, weights, wrt=("states", "weights"), upstream=upstream
         )
-        checks.same(logits, right, of="the logits", mistakes=mistakes(states, positions, weights))
+        checks.same(
+            logits, right, of="the logits", mistakes=lambda: mistakes(states, positions, weights)
+        )
         expected = gradients(right_logits, states, positions, weights, upstream=upstream)
         for name, gradient in {"states": found["states"], **found["weights"]}.items():
             wanted = expected.get(name)
@@ -253,7 +255,7 @@ def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
         logits, found = student.read_and_name.grad(
             ids, positions, weights, wrt=("weights",), upstream=upstream
         )
-        checks.same(logits, right, of="the logits of the smallest BERT", mistakes=mistakes(
+        checks.same(logits, right, of="the logits of the smallest BERT", mistakes=lambda: mistakes(
             F.embedding(ids, weights[WORDS]), positions, weights))  # fmt: skip
         reading, naming = both_uses(ids, positions, weights, upstream)
         expected = gradients(right_read_and_name, ids, positions, weights, upstream=upstream)
@@ -262,7 +264,7 @@ def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
                 found["weights"][name],
                 wanted,
                 of=f"the gradient of {name}",
-                mistakes={
+                mistakes=lambda: {
                     "the word embeddings learn from naming alone: reading is cut off": naming,
                     "the word embeddings learn from being read alone: the decoder is a copy": (
                         reading
@@ -299,7 +301,7 @@ def test_the_two_uses_are_told_apart(student):
             student.gradients_of_both_uses(ids, positions, weights, upstream),
             right,
             of="the gradients (reading, naming)",
-            mistakes={
+            mistakes=lambda: {
                 "reading and naming are exchanged": (naming, reading),
                 "both hold the gradient of the tied matrix: two leaves are needed": (
                     together,

@@ -153,9 +153,9 @@ def nsp_mistakes(pairs, batch, count=None):
 def compare(out, right, words, pairs, batch, **counts):
     mlm, nsp = checks.parts(out, "mlm", "nsp")
     sums = {"the sum of both losses: each is asked for by itself": sum(right)}
-    checks.same(mlm, right[0], of="the MLM loss", mistakes={
+    checks.same(mlm, right[0], of="the MLM loss", mistakes=lambda: {
         **mlm_mistakes(words, batch, counts.get("mask_count")), **sums})  # fmt: skip
-    checks.same(nsp, right[1], of="the NSP loss", mistakes={
+    checks.same(nsp, right[1], of="the NSP loss", mistakes=lambda: {
         **nsp_mistakes(pairs, batch, counts.get("pair_count")), **sums})  # fmt: skip
 
 
@@ -353,7 +353,7 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
                                      pair_count=pairs)) for p in parts])  # fmt: skip
         by_own = torch.stack([
             torch.stack(right_losses(*small_bert(weights, p), p)) for p in parts])  # fmt: skip
-        checks.same(added, each, of=f"what each part of {rows} adds", mistakes={
+        checks.same(added, each, of=f"what each part of {rows} adds", mistakes=lambda: {
             "each part's own means: what it adds to the losses of the whole is asked for": by_own,
             "the losses of the whole batch: asked for is what each part adds": each.sum(0),
             "rows is not used: all the batch is one part": each.sum(0, keepdim=True),
@@ -408,11 +408,20 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
         ranks = len(parts)
 
         def mean(handed_in, ranks=ranks):
-            return {name: sum(g[name] for g in handed_in) / ranks for name in weights}  # noqa: B023
+            return {name: sum(g[name] for g in handed_in) / ranks for name in weights}
 
         def handed(factor=1.0, own=False, parts=parts, counts=counts):
-            return mean([gradients_of(weights, lambda leaves, p=p: factor * whole_loss(  # noqa: B023
-                p, **({} if own else counts))(leaves)) for p in parts])  # fmt: skip
+            return mean(
+                [
+                    gradients_of(
+                        weights,
+                        lambda leaves, p=p: (
+                            factor * whole_loss(p, **({} if own else counts))(leaves)
+                        ),
+                    )
+                    for p in parts
+                ]
+            )
 
         found = [student.rank_gradients(weights, part, **counts, ranks=ranks) for part in parts]
         for gradients in found:
@@ -425,7 +434,7 @@ def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
             return lambda out: not checks.difference(out, of(*how, **more), "", None)
 
         checks.same(mean(found), gradients_of(weights, whole_loss(batch)),
-                    of=f"the mean over {ranks} machines", mistakes={
+                    of=f"the mean over {ranks} machines", mistakes=lambda: {
             "what is handed in will be divided by the number of machines: multiply by ranks": (
                 handed_in()),
             "each machine divides by its own counts: a mean of means": handed_in(own=True),

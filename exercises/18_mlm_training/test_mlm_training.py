@@ -123,7 +123,9 @@ def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
                 student.learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total),
                 right,
                 of=f"the rate of step {step}, warm-up {warmup}, total {total}",
-                mistakes={n: peak * share for n, share in named.items() if share is not None},
+                mistakes=lambda: {
+                    n: peak * share for n, share in named.items() if share is not None
+                },
                 tolerance=1e-15,
             )
     example = [student.learning_rate(step, peak=1, warmup_steps=2, total_steps=6)
@@ -264,7 +266,7 @@ def test_a_run_begins_with_moments_of_zero(student):
     weights = first_weights()
     zeros = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     checks.same(student.start(weights), {"weights": weights, "m": zeros, "v": zeros, "step": 0},
-                of="the state before step 0", mistakes={
+                of="the state before step 0", mistakes=lambda: {
                     "the moments begin with the weights": {
                         "weights": weights, "m": weights, "v": weights, "step": 0},
                     "the number of the step is missing": lambda out: "step" not in out,
@@ -313,7 +315,7 @@ def test_steps_are_those_of_the_paper(student):
         # In float32 a gradient of nearly 0 may have either sign, and Adam makes a step of it.
         close, far = (1e-9, 1e-9) if dtype == torch.float64 else (1e-3, 0.1)
         given = {"weights": weights, "data": data, "orders": orders, **schedule}
-        checks.same(losses, right[1], of="the losses", tolerance=close, mistakes={
+        checks.same(losses, right[1], of="the losses", tolerance=close, mistakes=lambda: {
             "the losses are tensors: asked for are Python floats": (
                 lambda out: any(isinstance(x, torch.Tensor) for x in out)),
             "the losses are not divided by the number of masks": (
@@ -323,7 +325,7 @@ def test_steps_are_those_of_the_paper(student):
         })  # fmt: skip
         checks.that(all(type(x) is float for x in losses), "the losses: expected Python floats",
                     likely="the losses are tensors: asked for are Python floats")  # fmt: skip
-        checks.same(state, right[0], of="the state", tolerance=far, mistakes={
+        checks.same(state, right[0], of="the state", tolerance=far, mistakes=lambda: {
             "the step of the state is not counted on": lambda out: out["step"] == 0,
             "the step of the state is that of the last step, not the number of steps done": (
                 lambda out: out["step"] == 11),
@@ -456,7 +458,7 @@ def test_evaluation_is_the_mean_over_all_masks_without_dropout(student):
         means = [(total / masks).item() for total, masks in parts]
         found = student.evaluate(weights, data, batch_size=size)
         checks.same(found, right, of=f"the loss of {examples} examples in batches of {size}",
-                    mistakes={
+                    mistakes=lambda: {
             "0 / 0: a batch without masks is divided by its own": (
                 lambda out, bare=bare: bool(bare) and math.isnan(out)),
             "the mean of the batches' means: divide the sum by the masks of all": (

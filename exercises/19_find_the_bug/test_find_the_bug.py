@@ -59,7 +59,7 @@ def test_embed_tells_the_segments_apart(student):
             student.embed(ids, segments, weights),
             torch.where(segments[:, :, None] == 1, of_b, of_a),
             of="the embeddings of tokens in A and in B",
-            mistakes={
+            mistakes=lambda: {
                 "segment ids are always zero: every token belongs to A": of_a,
                 "every token is given segment 1": of_b,
                 "the segment of each row's first token is taken for all of it": (
@@ -93,7 +93,7 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
             student.embed(ids, segments, weights, eps=eps),
             right_embed(ids, segments, weights, eps),
             of=f"the embeddings (all of segment 0, eps {eps:g})",
-            mistakes={
+            mistakes=lambda: {
                 "the deviation divides by n - 1, and eps stands outside the root": over(
                     unbiased.sqrt() + eps),
                 "eps stands outside the root: it is added to the variance": over(
@@ -173,7 +173,7 @@ def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
             loss,
             right,
             of="the loss of the words",
-            mistakes={
+            mistakes=lambda: {
                 "the mask does nothing: a mean was taken before the weights came": each.mean(),
                 "the mask does nothing: a mean was taken before the weights came, and slots of "
                 "id 0 were left out": F.cross_entropy(words, ids, ignore_index=0),
@@ -207,7 +207,7 @@ def test_both_classes_of_next_sentence_learn(student):
             loss,
             right,
             of=f"the loss of the pairs, labels {labels.tolist()}",
-            mistakes={
+            mistakes=lambda: {
                 "ignore_index=0 leaves out IsNext: that class never learns": (
                     F.cross_entropy(pairs, labels, ignore_index=0)
                 ),
@@ -268,7 +268,7 @@ def test_the_parts_of_a_batch_have_the_gradient_of_the_whole(student):
             student.accumulated_gradient(weight, parts),
             gradient_of(weight, parts, lambda labels, count=count: 1 / count),
             of=f"the gradient, with {[c for _, c in sizes]} labels that count",
-            mistakes={
+            mistakes=lambda: {
                 "a mean of means: a part with few labels weighs as much as one with many": (
                     gradient_of(weight, parts, lambda labels, n=n: 1 / n / counted(labels))
                 ),
@@ -430,27 +430,27 @@ def test_all_gradients_are_clipped_by_one_factor(student):
 
         # torch adds 1e-6 to the norm that it divides by
         right = after(clipped(gradients, max_norm)) if dtype is torch.float32 else (
-            each(lambda n, g: min(1.0, max_norm / norm)))  # noqa: B023  # fmt: skip
+            each(lambda n, g: min(1.0, max_norm / norm)))  # fmt: skip
         checks.same(
             student.update(weights, gradients, learning_rate=0.5, weight_decay=0.0,
                            max_norm=max_norm),
             right,
             tolerance=2e-6,
             of=f"the weights (no decay, limit {max_norm:g}, norm {float(norm):.3g})",
-            mistakes={
+            mistakes=lambda: {
                 "each gradient is clipped by its own norm: it is that of all together": each(
-                    lambda n, g: min(1.0, max_norm / norms[n])),  # noqa: B023
+                    lambda n, g: min(1.0, max_norm / norms[n])),
                 "nothing is clipped": after(gradients),
                 "gradients below the limit are scaled up to it": each(
-                    lambda n, g: max_norm / norm),  # noqa: B023
+                    lambda n, g: max_norm / norm),
                 "the norms are added up: it is the root of the sum of squares": each(
-                    lambda n, g: min(1.0, max_norm / sum(norms.values()))),  # noqa: B023
+                    lambda n, g: min(1.0, max_norm / sum(norms.values()))),
                 "the root of the sum of squares is missing": each(
-                    lambda n, g: min(1.0, max_norm / norm**2)),  # noqa: B023
+                    lambda n, g: min(1.0, max_norm / norm**2)),
                 "each number is cut at the limit: the direction changes": after(
                     {n: g.clamp(-max_norm, max_norm) for n, g in gradients.items()}),
                 "the largest norm of one gradient is taken, not that of all together": each(
-                    lambda n, g: min(1.0, max_norm / max(norms.values()))),  # noqa: B023
+                    lambda n, g: min(1.0, max_norm / max(norms.values()))),
             },
         )  # fmt: skip
     checks.leaves_no_trace(student.update, weights, gradients, learning_rate=0.1, weight_decay=0.1,
@@ -462,14 +462,14 @@ def test_biases_and_layer_norms_are_not_decayed_all_else_is(student):
         weights, gradients = update_case(5), update_case(6, 1e-3)
 
         def wrong(decayed=is_decayed, *, rate=rate, decay=decay):
-            return step(weights, gradients, rate=rate, decay=decay, decayed=decayed)  # noqa: B023
+            return step(weights, gradients, rate=rate, decay=decay, decayed=decayed)
 
         checks.same(
             student.update(weights, gradients, learning_rate=rate, weight_decay=decay,
                            max_norm=1e9),
             wrong(),
             of=f"the weights (not clipped, rate {rate:g}, decay {decay:g})",
-            mistakes={
+            mistakes=lambda: {
                 "layer norms are decayed: no parameter is called gamma or beta here": wrong(
                     lambda name: not name.endswith("bias")),
                 "biases are decayed": wrong(lambda name: "LayerNorm" not in name
@@ -507,7 +507,7 @@ def masked(student, *, rows=900, seed=7, specials=SPECIALS, ordinary=ORDINARY, *
     shown, labels = checks.parts(out, "shown", "labels")
     checks.same(torch.zeros_like(shown), 0 * ids, of="the ids (their shape and type)")
     selected = labels != -100
-    checks.same(labels, torch.where(selected, ids, -100), of="the labels", mistakes={
+    checks.same(labels, torch.where(selected, ids, -100), of="the labels", mistakes=lambda: {
         "the labels were taken after the tokens were replaced":
             torch.where(selected, shown, -100)})  # fmt: skip
     checks.that(not ((shown != ids) & ~selected).any(), "tokens were replaced that have no label",
@@ -664,7 +664,7 @@ def test_a_resumed_run_reads_what_it_would_have_read(student):
                 student.batches(start, stop, **settings),
                 run[start:],
                 of=f"the batches from step {start} on, {steps} steps an epoch",
-                mistakes={
+                mistakes=lambda: {
                     "the order begins anew: the run reads again what it read at first": (
                         run[: stop - start]
                     ),
@@ -770,7 +770,7 @@ def test_the_batch_says_what_is_padding(student):
         checks.same(out["input_ids"], rows, of="the ids", mistakes={
             "padding stands on the left": lambda out, rows=rows: out[:, -1].eq(102).all()
                 and not rows[:, -1].eq(102).all()})  # fmt: skip
-        checks.same(out["attention_mask"], mask, of="the attention mask", mistakes={
+        checks.same(out["attention_mask"], mask, of="the attention mask", mistakes=lambda: {
             "the padding is found by its id, 0 or pad_id: a token of the text may have it too": (
                 lambda out, rows=rows: any(
                     torch.equal(out, (rows != pad).long()) for pad in (0, 3))),
@@ -785,7 +785,7 @@ def test_the_batch_says_what_is_padding(student):
 def test_the_batch_says_what_is_b(student):
     for out, _, segments, mask, seps in right_batches(student):
         is_sep = torch.diff(seps, prepend=torch.zeros_like(seps[:, :1]))
-        checks.same(out["token_type_ids"], segments, of="the segment ids", mistakes={
+        checks.same(out["token_type_ids"], segments, of="the segment ids", mistakes=lambda: {
             "the segment ids are dropped: all tokens belong to A": torch.zeros_like(mask),
             "padding has segment 1: it is 0 there": (seps - is_sep).clamp(max=1),
             "the [SEP] of A belongs to A": seps.clamp(max=1) * mask,
@@ -802,7 +802,7 @@ def test_label_0_is_the_next_sentence(student):
             out["next_sentence_labels"],
             labels,
             of="the labels",
-            mistakes={
+            mistakes=lambda: {
                 "the labels are turned about: 0 is IsNext, so int(is_next) is wrong": 1 - labels,
                 "truth values, where the type is int64": labels.bool(),
                 "an axis too many": labels[:, None],

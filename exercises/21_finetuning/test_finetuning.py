@@ -150,7 +150,7 @@ def test_a_text_has_one_vector_without_its_padding(student):
                     student.text_vector(given, mask, weights, pooling=pooling),
                     right_vector(given, mask, weights, pooling),
                     of=f"the vector of a text ({pooling})",
-                    mistakes=vector_mistakes(given, mask, weights, pooling),
+                    mistakes=lambda: vector_mistakes(given, mask, weights, pooling),
                 )
     states = torch.tensor([[[0.0, 2], [4, 0], [9, 9]]], dtype=torch.float64)
     mask = torch.tensor([[1, 1, 0]])
@@ -161,7 +161,7 @@ def test_a_text_has_one_vector_without_its_padding(student):
     for pooling, right in (("mean", [[2.0, 1]]), ("cls", [[0, 0.9640275800758169]])):
         checks.same(student.text_vector(states, mask, weights, pooling=pooling),
                     torch.tensor(right, dtype=torch.float64), of=f"the page's example ({pooling})",
-                    mistakes=vector_mistakes(states, mask, weights, pooling))  # fmt: skip
+                    mistakes=lambda: vector_mistakes(states, mask, weights, pooling))  # fmt: skip
     single = weights_for(6, 2, dtype=torch.float32)
     states, mask = draw(6)(3, 5, 6).float(), texts(3, 5)[1]
     for pooling in POOLINGS:
@@ -207,7 +207,7 @@ def test_the_classifier_stands_on_the_encoder(student):
                 out = student.classify(*given, pooling=pooling, **how)
                 drawing = bool((out != before).any()) if shaped(out, before) else False
                 in_training = how.get("training", False)
-                checks.same(out, right, of=f"the scores ({pooling}, {how})", mistakes={
+                checks.same(out, right, of=f"the scores ({pooling}, {how})", mistakes=lambda: {
                     "text_vector already gives other numbers: fix it first": (
                         lambda out, bad=not is_vector: bad),
                     "no padding is hidden from the encoder: attention_mask is not used": (
@@ -492,11 +492,11 @@ def test_each_step_follows_the_recipe(student):
         named = mistakes_of_a_run(weights, batches, **settings)
         checks.same(
             found, right, of="the weights after the run", tolerance=NEAR,
-            mistakes={"the weights were not changed": weights} | named,
+            mistakes=lambda: {"the weights were not changed": weights} | named,
         )  # fmt: skip
         checks.same(
             losses, right_losses, of="the losses", tolerance=NEAR,
-            mistakes={
+            mistakes=lambda: {
                 "the losses are measured after their step": trained(
                     weights, batches, after=True, **settings)[1],
                 "the sums, not the means": [

@@ -140,7 +140,7 @@ def test_the_first_piece_stands_for_the_word(student):
         states, starts = case(*shape)
         checks.same(
             student.first_pieces(states[-1], starts), pieces(states[-1], starts),
-            of="the vectors of the words", mistakes=piece_mistakes(states[-1], starts),
+            of="the vectors of the words", mistakes=lambda: piece_mistakes(states[-1], starts),
         )  # fmt: skip
     states, starts = case(2, 3, 8, 4, dtype=torch.float32)
     states[1][:, 0] = torch.inf  # nobody asks for [CLS]
@@ -149,11 +149,11 @@ def test_the_first_piece_stands_for_the_word(student):
     for given in (states[1], states[1][..., ::2]):
         checks.same(student.first_pieces(given, starts), pieces(given, starts),
                     of="the vectors of the words ([CLS] is infinite, the last token NaN)",
-                    mistakes=piece_mistakes(given, starts))  # fmt: skip
+                    mistakes=lambda: piece_mistakes(given, starts))  # fmt: skip
     none = torch.full_like(starts, -1)
     checks.same(student.first_pieces(states[1], none), torch.zeros(*none.shape, 4),
                 of="the vectors where no row has a word",
-                mistakes=piece_mistakes(states[1], none))  # fmt: skip
+                mistakes=lambda: piece_mistakes(states[1], none))  # fmt: skip
     checks.leaves_no_trace(student.first_pieces, states[0], starts)
 
 
@@ -216,7 +216,7 @@ def compared(student, names, cases=CASES, **options):
                 student.word_features(states, starts, feature=name, mix=mix),
                 right_features(states, starts, name, mix).detach(),
                 of=f"the features {name} of {shape[0]} layers",
-                mistakes=feature_mistakes(states, starts, name, mix),
+                mistakes=lambda: feature_mistakes(states, starts, name, mix),
             )
 
 
@@ -267,7 +267,7 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
         checks.same(
             student.word_features(states, starts, feature=name, mix=mix), right,
             of=f"the features {name} with a scale below 0",
-            mistakes={
+            mistakes=lambda: {
                 "a scale below 0 is cut off at 0": torch.zeros_like(right),
                 "the sign of the scale is lost": -right,
                 **feature_mistakes(states, starts, name, mix),

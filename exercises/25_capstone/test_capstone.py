@@ -201,7 +201,7 @@ def alone(function):
             few_steps(setting, {name: formed(function)}),
             reference(setting),
             of=f"{setting}, with your {name} in place of the reference's",
-            mistakes={called: gives(setting, name, wrong, tolerance)
+            mistakes=lambda: {called: gives(setting, name, wrong, tolerance)
                       for called, wrong in MISTAKES[name].items()},
             tolerance=tolerance,
         )  # fmt: skip
@@ -291,7 +291,7 @@ def test_your_adam_step_decays_by_name_alone(student):
             checks.same(
                 found, {name: np.full(shape, first)}, tolerance=1e-6,
                 of=f"a weight of 2 and shape {shape} after a step",
-                mistakes={"the decay goes by the number of axes, not by the name": {
+                mistakes=lambda: {"the decay goes by the number of axes, not by the name": {
                     name: np.full(shape, 1.681792 if len(shape) > 1 else 1.683792)}},
             )  # fmt: skip
 
@@ -374,7 +374,7 @@ def same_layer(function, *given, of, heads, tokens=None, tolerance=1e-9, mistake
 
     checks.same(
         place(formed(function)(*given, heads=heads, **how)), told(RIGHT[name]), of=of,
-        mistakes={called: lambda out, wrong=wrong: not checks.difference(
+        mistakes=lambda: {called: lambda out, wrong=wrong: not checks.difference(
             out, told(wrong), "", tolerance) for called, wrong in named.items()},
         tolerance=tolerance,
     )  # fmt: skip
@@ -491,7 +491,7 @@ def test_with_all_of_your_functions_the_loss_follows_the_reference(student):
         theirs,
         ours,
         of="the losses of 12 steps on StoryWorld (masked words, next sentence)",
-        mistakes=parts_that_differ(student),
+        mistakes=lambda: parts_that_differ(student),
         tolerance=1e-6,
     )
 

@@ -18,6 +18,7 @@ from autograder.student import Function, describe_value
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
 Mistakes = dict[str, Any | Callable[[Any], bool]]
+NO_MISTAKES: Mistakes = {}
 
 # Right answers written differently stay far within these; wrong ones far outside.
 TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
@@ -60,19 +61,21 @@ def that(condition: bool, message: str, *, likely: str = "") -> None:
 
 
 def same(
-    out: Any, expected: Any, *, of: str = "the result", mistakes: Mistakes | None = None,
-    tolerance: float | None = None,
+    out: Any, expected: Any, *, of: str = "the result",
+    mistakes: Mistakes | Callable[[], Mistakes] = NO_MISTAKES, tolerance: float | None = None,
 ) -> None:  # fmt: skip
     """`out` must be `expected`: of the same type, the same shape, the same type of number, and
     the same values, but for rounding. Lists, tuples and dicts are compared item by item.
 
     `tolerance` is absolute up to 1 and relative above; whole numbers and words must be equal.
     `mistakes` maps the name of a mistake to the answer that it gives, or to a function of `out`
-    that tells whether it was made. The first that fits is named.
+    that tells whether it was made. The first that fits is named. `lambda: {…}` computes the table
+    only if it is needed, which a right answer should not pay for.
     """
     problem = difference(out, expected, of, tolerance)
     if problem:
-        fail(problem, likely=_name(out, mistakes or {}, tolerance), out=out)
+        known = (mistakes() if callable(mistakes) else mistakes) or {}
+        fail(problem, likely=_name(out, known, tolerance), out=out)
     _passed()
 
 

@@ -519,3 +519,4 @@ def test_seeds_give_as_many_masks_and_words_repeat(student):
 def test_nothing_is_left_behind(student):
     settings = dict(mask_id=MASK, vocab_size=VOCAB, special_ids=SPECIALS)
     checks.leaves_no_trace(student.mask_tokens, sentences(8, 41), Rng(7), **settings)
+    checks.draws_from_its_generator(student.mask_tokens, sentences(8, 41), Rng(7), **settings)

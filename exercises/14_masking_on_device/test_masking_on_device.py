@@ -517,7 +517,6 @@ def test_the_example_of_the_page_is_one_of_the_results(student):
 
 
 def test_nothing_is_left_behind(student):
-    ids, attention_mask = sentences(8, 41)
-    checks.leaves_no_trace(
-        student.mask_on_device, ids, attention_mask, TorchRng(7), **settings_for(41)
-    )
+    given = (*sentences(8, 41), TorchRng(7))
+    checks.leaves_no_trace(student.mask_on_device, *given, **settings_for(41))
+    checks.draws_from_its_generator(student.mask_on_device, *given, **settings_for(41))

@@ -128,6 +128,15 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
              )  # fmt: skip
 
 
+def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
+    """A call must move the generator that it is given: the next call is to draw something else."""
+    if not function.trace(*args, **kwargs).drawn:
+        fail(f"{function.name} left the generator that it was given where it stood",
+             likely="a copy of it was drawn from, so two calls in a row draw the same"
+             )  # fmt: skip
+    _passed()
+
+
 def _in_order(tree: Any) -> Any:
     """The same values, the entries of each dict by their names: their order is no part of an answer
     (that of the loader of `safetensors` is another at every call)."""

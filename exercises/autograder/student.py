@@ -33,6 +33,7 @@ class Trace:
     value: Any
     inputs: tuple[tuple, dict]  # the arguments as they are after the call
     changed: list[str]  # global settings that are not as they were
+    drawn: bool = False  # a generator among the arguments has moved
 
 
 @dataclass
@@ -99,7 +100,8 @@ class Function:
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
-        return Trace(answer["value"], inputs, [str(c) for c in answer.get("changed") or []])
+        changed = [str(c) for c in answer.get("changed") or []]
+        return Trace(answer["value"], inputs, changed, answer.get("drawn") is True)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd.

@@ -81,6 +81,7 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
         value, operations = _run_and_count(function, args, kwargs)
         return {"value": value, "seconds": 0.0, "operations": operations}
     before = _global_state() if request["inspect"] else {}
+    drawn_before = _states_of_generators([*args, *kwargs.values()])
     start = _processor_seconds()
     value = function(*args, **kwargs)
     answer = {"value": value, "seconds": _processor_seconds() - start}
@@ -90,7 +91,18 @@ def _run(function, request: dict[str, Any]) -> dict[str, Any]:
         if _records_gradients((args, kwargs)):  # none does when it arrives
             answer["changed"].append("requires_grad of a tensor that it was given")
         answer["inputs"] = _plain((args, kwargs))
+        answer["drawn"] = _states_of_generators([*args, *kwargs.values()]) != drawn_before
     return answer
+
+
+def _states_of_generators(values: list) -> list:
+    """Where the generators among the arguments stand: a draw moves them."""
+    found = [(value.bit_generator.state, value.bit_generator.seed_seq.n_children_spawned)
+             for value in values if isinstance(value, GENERATORS)]  # fmt: skip
+    if torch := sys.modules.get("torch"):
+        states = [v.get_state() for v in values if isinstance(v, torch.Generator)]
+        found += [state.numpy().tobytes() for state in states]
+    return found
 
 
 def _records_gradients(tree: Any) -> bool:

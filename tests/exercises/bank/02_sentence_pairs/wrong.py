@@ -21,6 +21,13 @@ IDS = "ids = tokens + [pad_id] * len(padding)"
 RETURN = "return tuple(np.array(row, np.int64) for row in (ids, types, mask))"
 
 WRONG = {
+    "pairs drawn by a copy of the generator": (
+        [("    sentences = documents[index]", "    import copy\n    rng = copy.deepcopy(rng)\n"
+                                              "    sentences = documents[index]")],
+        "a copy of it was drawn from"),
+    "tokens cut by a copy of the generator": (
+        [(COPIES, "import copy\n    rng = copy.deepcopy(rng)\n    " + COPIES)],
+        "a copy of it was drawn from"),
     "labels reversed": ([("IS_NEXT, IS_RANDOM = 0, 1", "IS_NEXT, IS_RANDOM = 1, 0")],
                         "the labels are reversed"),
     "sentence order": (

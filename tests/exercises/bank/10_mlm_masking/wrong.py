@@ -11,6 +11,9 @@ RETURN = "return shown, labels"
 ORDINARY = "np.setdiff1d(np.arange(vocab_size), special_ids)"
 
 WRONG = {
+    "a copy of the generator": (
+        [(CANDIDATE, "import copy\n    rng = copy.deepcopy(rng)\n    " + CANDIDATE)],
+        "a copy of it was drawn from"),
     "specials are candidates": (
         [(CANDIDATE, "candidate = np.ones(input_ids.shape, bool)")],
         "special_ids are not left out"),

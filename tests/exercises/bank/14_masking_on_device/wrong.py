@@ -20,6 +20,13 @@ RETURNED = "return torch.where(fate < 1, random_words, torch.where(fate < 9, mas
 FATE = "    fate, word = ("
 
 WRONG = {
+    "a copy of the generator": (
+        [("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)",
+          "    state = generator.get_state()\n"
+          "    generator = torch.Generator()\n"
+          "    generator.set_state(state)\n"
+          "    roomy = F.pad(input_ids, (0, 1))")],
+        "a copy of it was drawn from"),
     "specials are candidates": ([(CANDIDATES, "attention_mask.bool(),")], "is a candidate"),
     "special ids written in": (
         [(CANDIDATES, CANDIDATES.replace("special_ids", "torch.tensor([0, 100, 101, 102, 103])"))],

@@ -1,7 +1,8 @@
-"""Every test runs with the shapes of the signatures checked: a wrong one raises at the call.
+"""Which tests run, and how strictly: `make test` is quick, `make test-all` (`pytest --all`) whole.
 
-The hook must stand before the first import of a package of ours, so it is put up here, where
-pytest looks first.
+With `--all` the shapes of every signature are checked at every call, too: a wrong one raises. The
+import hook that does it must stand before the first import of a package of ours, so it is put up
+here, where pytest looks first.
 """
 
 import math
@@ -21,16 +22,48 @@ PACKAGES = ["bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_pape
 # A whole number may stand where a float is asked for (PEP 484), say a dropout of 0.
 BEARTYPE = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
+sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
+
+from mechanisms import mechanisms_of  # noqa: E402
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes: a core is all it has
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-for package in PACKAGES:
-    assert package not in sys.modules, f"{package} was imported before its shapes could be checked"
-jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
 
-from bert_run.cpu import settle_cpu  # noqa: E402 - the hook comes first
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the slow tests too; check all shapes")
 
-settle_cpu()  # before the first test file loads torch: threads that spin would slow one another
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--all"):
+        for package in PACKAGES:
+            assert package not in sys.modules, f"{package} was imported before the hook"
+        jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
+    from bert_run.cpu import settle_cpu
+
+    settle_cpu()  # before the first test file loads torch: threads that spin slow one another
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, but for those that are named by file or node when one file is run:
+    whoever names a file wants it whole."""
+    if config.getoption("--all") or names_a_file(config):
+        return
+    slow = [item for item in items if is_slow(item)]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]
+
+
+def names_a_file(config: pytest.Config) -> bool:
+    return any(argument.split("::")[0].endswith(".py") for argument in config.args)
+
+
+def is_slow(item: pytest.Item) -> bool:
+    if (mark := item.get_closest_marker("slow")) is not None:
+        return mark.args != (False,)
+    name = getattr(item, "originalname", item.name)
+    conftests = [folder / "conftest.py" for folder in item.path.parents]
+    return bool(mechanisms_of(name, item.path, *(path for path in conftests if path.is_file())))
 
 
 @pytest.fixture

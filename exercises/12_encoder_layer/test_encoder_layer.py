@@ -349,16 +349,17 @@ def check_dropout(ratio, p, argument, where):
             | {elsewhere: lambda out: not is_one}
         ),
     )
-    checks.share(int(dropped.sum()), dropped.numel(), p,
-                 of=f"{where}, with {argument}={p}: the share of numbers set to 0")  # fmt: skip
 
 
 def check_independence(dropped, p, axes, where):
-    """Each number must be drawn by itself: along each axis, the share of pairs of 0 must be p²."""
+    """A share p must be 0, and each number be drawn by itself: along each axis, p² of the pairs of
+    neighbors must both be 0."""
     lines = {name: dropped.movedim(axis, -1) for axis, name in enumerate(axes)}
     for name, line in lines.items():
         checks.that(bool((line != line[..., :1]).any()), f"{where}: all {name} are 0, or none",
                     likely=f"one draw decides for all {name}")  # fmt: skip
+    checks.share(int(dropped.sum()), dropped.numel(), p,
+                 of=f"{where}, with a dropout of {p}: the share of numbers set to 0")  # fmt: skip
     for name, line in lines.items():
         pairs = line[..., : line.shape[-1] // 2 * 2].reshape(-1, 2)
         checks.share(int(pairs.all(1).sum()), len(pairs), p**2,

@@ -194,6 +194,7 @@ def test_a_word_of_any_id_is_a_candidate(student):
         student, ids, attention_mask, special_ids=torch.tensor([101, 102]), rate=0.4, slots=4,
         mask_id=7, ordinary_ids=torch.tensor(UNSEEN),
     )  # fmt: skip
+    used = weights > 0
     of_id_0 = "a token of id 0 is a word like others if special_ids does not hold 0"
     checks.same(weights.sum(1), torch.full((400,), 3.0),
                 of="the number of masks of rows [101, 0, 103, 0, 103, 0, 102], where only 101 and "
@@ -210,7 +211,6 @@ def test_a_word_of_any_id_is_a_candidate(student):
             "holds it": torch.full((400,), 3.0)
         },
     )
-    used = weights > 0
     checks.share(int((tokens[used] == 0).sum()), int(used.sum()), 0.6,
                  of="the share of the word with id 0 among the masked",
                  mistakes={of_id_0: 0.0})  # fmt: skip

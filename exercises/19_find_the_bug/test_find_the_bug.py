@@ -771,10 +771,10 @@ def test_the_batch_says_what_is_padding(student):
             "padding stands on the left": lambda out, rows=rows: out[:, -1].eq(102).all()
                 and not rows[:, -1].eq(102).all()})  # fmt: skip
         checks.same(out["attention_mask"], mask, of="the attention mask", mistakes=lambda: {
+            "the mask is dropped: every token counts, padding too": torch.ones_like(mask),
             "the padding is found by its id, 0 or pad_id: a token of the text may have it too": (
                 lambda out, rows=rows: any(
                     torch.equal(out, (rows != pad).long()) for pad in (0, 3))),
-            "the mask is dropped: every token counts, padding too": torch.ones_like(mask),
             "the mask is turned about: 1 is a token, 0 is padding": 1 - mask,
             "the last [SEP] is hidden": mask * (seps < 2),
             "it is made of truth values: the type is int64": (

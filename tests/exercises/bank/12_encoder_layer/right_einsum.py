@@ -1,4 +1,4 @@
-"""Attention by einsum; the three projections as one product; the mask added as a large number."""
+"""Attention by einsum; the three projections as one product; the mask by `where`."""
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +11,8 @@ def self_attention(x, attention_mask, weights, *, heads, attention_dropout=0.1, 
     q, k, v = torch.einsum("bsi,oi->bso", x, weight).add(bias).chunk(3, dim=-1)
     q, k, v = (t.reshape(*t.shape[:2], heads, -1) for t in (q, k, v))
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
-    scores = scores + (1.0 - attention_mask[:, None, None].to(x.dtype)) * -1e30
+    is_padding = torch.einsum("bk->bk", attention_mask)[:, None, None] == 0
+    scores = torch.where(is_padding, torch.finfo(x.dtype).min, scores)
     shares = F.softmax(scores, dim=3)
     if training:
         shares = F.dropout(shares, p=attention_dropout, training=True)

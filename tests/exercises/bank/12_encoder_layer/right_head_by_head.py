@@ -7,7 +7,7 @@ import torch.nn.functional as F
 def strike(x, p, training):
     if not training or p == 0:
         return x
-    return x * (torch.rand_like(x) >= p) / (1 - p)
+    return torch.where(torch.rand_like(x) >= p, x / (1 - p), 0.0)
 
 
 def normalise(x, weights, name, eps):
@@ -26,7 +26,7 @@ def self_attention(x, attention_mask, weights, *, heads, attention_dropout=0.1, 
     for part in torch.arange(x.shape[-1]).chunk(heads):
         scores = q[..., part] @ k[..., part].mT / len(part) ** 0.5
         hidden_keys = attention_mask.eq(0).unsqueeze(1)
-        shares = scores.masked_fill(hidden_keys, -1e9).softmax(-1)
+        shares = scores.masked_fill(hidden_keys, torch.finfo(x.dtype).min).softmax(-1)
         found.append(strike(shares, attention_dropout, training) @ v[..., part])
     return torch.cat(found, -1)
 

@@ -87,7 +87,7 @@ WRONG = {
           "    start = torch.rand(batch, 1, generator=generator, device=device) * room\n"
           f"{SMALLEST}"),
          (DRAWS, "torch.where(rank >= start.floor(), (rank - start.floor()) / seq, 1)")],
-        "always stand side by side"),
+        None),
     "a position twice": (
         [(TAKEN, f"{TAKEN}    found = found[:, :1].expand(batch, slots)\n")],
         "positions are drawn with replacement"),

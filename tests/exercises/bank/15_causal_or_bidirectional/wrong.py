@@ -14,7 +14,7 @@ FOUND = "return found.expand(visible.shape)"
 
 WRONG = {
     "queries hidden, not keys": ([(KEYS, KEYS.replace("[:, None, :]", "[:, :, None]"))],
-                                 "laid over the queries"),
+                                 "asked for is the whole table"),
     "queries hidden too": (
         [(KEYS, KEYS + " & attention_mask.bool()[:, :, None]")], "queries that are padding"),
     "True is hidden": ([(RETURN, "return ~(visible.tril() if causal else visible)")],

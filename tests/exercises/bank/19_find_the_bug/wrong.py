@@ -219,7 +219,7 @@ WRONG = {
         [(SELECTED, "chosen = chosen.masked_fill(torch.isin(input_ids, special_ids), 2)\n"
           "    n = (chosen < 2).sum(1, keepdim=True)\n"
           "    selected = chosen.argsort(1).argsort(1) < (rate * n).round()")],
-        "a fixed number of words is selected in each row"),
+        "each row has one at least"),
     "as many [MASK]s in each row": (
         [(SHOWN, "\n    place = fate.masked_fill(~selected, 2).argsort(1).argsort(1)"
           "\n    fate = place / selected.sum(1, keepdim=True)" + SHOWN)],

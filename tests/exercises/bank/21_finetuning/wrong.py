@@ -96,7 +96,7 @@ WRONG = {
     "loss detached": ([(CROSS, CROSS + ".detach().requires_grad_()")], "the way back is cut"),
     "weights in place": (
         [(COPIES, "weights = {n: w.requires_grad_() for n, w in weights.items()}")],
-        "changed its input in place"),
+        "changed requires_grad of a tensor"),
     "classifier alone": ([(COPIES, FROZEN.format('"classifier" in name'))],
                          "only the classifier learns"),
     "classifier and pooler alone": (

@@ -66,7 +66,8 @@ def layer_backward(dout, x, attention_mask, weights, *, heads, eps=1e-12, approx
 def attention_forward(query, key, value, attention_mask=None):
     scores = np.einsum("bhqd,bhkd->bhqk", query, key) / math.sqrt(query.shape[-1])
     if attention_mask is not None:
-        scores += np.where(attention_mask[:, None, None] == 1, 0, -1e30).astype(scores.dtype)
+        lowest = np.finfo(scores.dtype).min
+        scores = np.where(attention_mask[:, None, None] == 1, scores, lowest)
     e = np.exp(scores - scores.max(-1, keepdims=True))
     shares = e / e.sum(-1, keepdims=True)
     return np.einsum("bhqk,bhkd->bhqd", shares, value), shares

@@ -46,8 +46,8 @@ def masked_cross_entropy_backward(dloss, logits, labels, weights):
     out = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
     for slot in np.ndindex(labels.shape):
         out[(*slot, labels[slot])] -= 1
-    out *= (dloss * weights / max(weights.sum(), 1e-30)).astype(out.dtype)[..., None]
-    return out
+    total = weights.sum()
+    return out * (dloss * weights / (total if total else 1)).astype(out.dtype)[..., None]
 
 
 def mask_tokens(input_ids, rng, *, mask_id, vocab_size, special_ids, rate=0.15):
@@ -76,7 +76,7 @@ def adam_step(weights, gradients, state, *, learning_rate, beta1=0.9, beta2=0.99
     v = {n: s + (1 - beta2) * (gradients[n] ** 2 - s) for n, s in state["v"].items()}
     moved = {}
     for n, w in weights.items():
-        plain = n.endswith(".bias") or ".LayerNorm." in n or n.startswith("LayerNorm.")
+        plain = n.endswith("bias") or "LayerNorm" in n
         shrunk = w if plain else w * (1 - learning_rate * weight_decay)
         moved[n] = shrunk - learning_rate * m[n] / (np.sqrt(v[n]) + eps)
     return moved, {"m": m, "v": v, "count": state.get("count", 0) + 1}

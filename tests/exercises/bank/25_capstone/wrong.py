@@ -140,7 +140,7 @@ WRONG = {
     "decay by axes": ([(DECAYED, "is_bare = w.ndim < 2")], "goes by the number of axes"),
     "weights as a mask": (
         [(TOTAL, "weights = (weights > 0).astype(weights.dtype)\n    " + TOTAL)],
-        "weights are only asked whether they are 0"),
+        "the weights are used as a mask"),
     "at least one": (
         [(LOSS, "return float((surprise * weights).sum() / max(total, 1.0))")],
         "the sum of the weights is never less than 1"),

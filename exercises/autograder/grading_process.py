@@ -207,7 +207,7 @@ def choose(candidates: list[Sandbox], kind: str, folder: Path) -> Sandbox:
         cell = Cell(sandbox, folder)
         request = {"function": "f", "args": (20,), "kwargs": {}, "inspect": False,
                    "global_seed": None, "wrt": [], "upstream": None,
-                   "count_operations": False}  # fmt: skip
+                   "count_operations": False, "count_instructions": False}  # fmt: skip
         transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
         try:
             if transport.ask(request).get("value") == 21:

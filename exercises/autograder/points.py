@@ -72,7 +72,7 @@ CATALOGUE = (
 )
 
 
-MANNERS = {"leaves_no_trace", "not_slower", "operations", "seconds"}
+MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,13 @@ class Function:
             raise BadMessage("the number of operations did not come back")
         return found
 
+    def instructions(self, *args, **kwargs) -> int:
+        """How many instructions of Python the student's file runs in a call."""
+        found = self._ask(args, kwargs, count_instructions=True).get("instructions")
+        if type(found) is not int:
+            raise BadMessage("the number of instructions did not come back")
+        return found
+
     def seconds(self, *args, repeats: int = 3, **kwargs) -> float:
         """The shortest time that a call took, measured beside it."""
         return min(float(self._ask(args, kwargs)["seconds"]) for _ in range(repeats))
@@ -132,6 +139,7 @@ class Function:
         student._last_call = f"{self.name}({describe_arguments(args, kwargs)})"
         request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
                    "global_seed": None, "wrt": [], "upstream": None, "count_operations": False,
+                   "count_instructions": False,
                    **more}  # fmt: skip
         request = _repeated(request, student._repetition)
         try:

@@ -15,11 +15,12 @@ TESTS := $(VENV)/.installed-test
 DEMO := runs/demo/summary.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab notebooks bench clean
+.PHONY: help demo test test-all lab notebooks bench clean
 
 help:
 	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
-	@echo "make test        lint, check the formatting, run all tests"
+	@echo "make test        lint, check the formatting, run the tests that take minutes"
+	@echo "make test-all    the same with every test"
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"
 	@echo "make bench       measure speed, memory and scale beside peers; goes on where it stopped"
@@ -28,10 +29,19 @@ help:
 demo: $(COURSE)
 	$(BIN)/python -m bert_paper.demo
 
+PYTEST := $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
+
 test: $(TESTS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
+	$(PYTEST)
+
+# Also what starts processes, compiles or grades the banks of the exercises; and the shapes of all
+# signatures are checked at every call.
+test-all: $(TESTS)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(PYTEST) --all
 
 lab: $(COURSE)
 	@$(if $(NOTEBOOKS),,echo "note: no chapter has a notebook yet; JupyterLab opens on the folders")

@@ -59,8 +59,6 @@ def names_a_file(config: pytest.Config) -> bool:
 
 
 def is_slow(item: pytest.Item) -> bool:
-    if (mark := item.get_closest_marker("slow")) is not None:
-        return mark.args != (False,)
     name = getattr(item, "originalname", item.name)
     conftests = [folder / "conftest.py" for folder in item.path.parents]
     return bool(mechanisms_of(name, item.path, *(path for path in conftests if path.is_file())))

@@ -173,7 +173,6 @@ def test_the_formula_counts_what_torch_counts_but_for_the_small_heads():
 # The page and the errors.
 
 
-@pytest.mark.slow
 def test_the_whole_page_is_written_on_the_cpu(script, tmp_path, monkeypatch, capsys):
     out = tmp_path / "page.md"
     monkeypatch.setattr(sys, "argv", [

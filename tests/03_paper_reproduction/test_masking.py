@@ -514,7 +514,7 @@ def test_a_compiler_looks_once_however_the_rows_differ(unit, shapes_unchecked):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-@pytest.mark.parametrize("unit", ["token", pytest.param("ngram", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("unit", ["token", "ngram"])
 def test_compiled_to_machine_code_masks_are_the_same(unit, shapes_unchecked, monkeypatch):
     """The hash multiplies integers beyond 2⁶³ and wants them to wrap around: a compiler that
     works such a product out beforehand refuses it. Few rounds, for a compiler takes its time."""

@@ -147,7 +147,6 @@ def test_what_fsdp_saves_opens_in_transformers_and_no_scratch_is_left(settings_i
     assert not list(out.rglob("sharded"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes of a run in /proc")
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_two_ranks_killed_at_random_moments_resume_to_the_same_bits(

@@ -166,7 +166,6 @@ def test_another_seed_gives_another_model(corpus_file, small_run, tmp_path, smal
     assert not np.array_equal(weights_of(small_run)[name], weights_of(tmp_path / "other")[name])
 
 
-@pytest.mark.slow
 def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(corpus_file, tmp_path, small_settings):
     """Dropout on, a checkpoint every third step; killed with SIGKILL at random moments."""
     whole = small_settings(corpus_file, tmp_path / "whole", steps=60, save_every=3)

@@ -8,7 +8,7 @@ import pytest
 from autograder import bank
 from autograder.bank import Variant, try_out
 from autograder.points import present
-from autograder.runner import Outcome, grade_in_child
+from autograder.runner import PASSED, Outcome, grade, grade_in_child
 
 EXERCISES = present()
 EVERY = [variant for exercise in EXERCISES for variant in bank.variants(exercise)]
@@ -30,6 +30,14 @@ def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
         assert variant.says is None or verdict.is_named, (
             f"no message says {variant.says!r}:\n{told}"
         )
+
+
+@per_exercise()
+def test_the_first_wrong_answer_of_each_bank_loses_points(exercise, tmp_path):
+    wrong = next(v for v in bank.variants(exercise) if not v.is_right)
+    path = tmp_path / exercise.file
+    path.write_text(wrong.text, encoding="utf-8")
+    assert {o.outcome for o in grade(exercise, path)} != {PASSED}
 
 
 @per_exercise()

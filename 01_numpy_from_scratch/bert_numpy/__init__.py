@@ -13,8 +13,6 @@ optimizer.py   BERT's Adam, clipping, the schedule
 training.py    a step on all cores, the loop
 pretrain.py    the command
 board.py       every activation and gradient, beside torch's
-replaced.py    other functions in place of these: yours, in the last exercise
-side_by_side.py  two trainings on the same batches, one with replaced functions
 """
 
 from bert_run.cpu import keep_freed_memory

@@ -38,7 +38,7 @@ def grade(students: int, *, exercises: int | None = None) -> dict:
         files = write_class(folder / "class", students, exercises=exercises)
         begin = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, "-m", "autograder.grade", str(folder / "class"), "--out",
+            [sys.executable, "-m", "autograder.untrusted.grade", str(folder / "class"), "--out",
              str(folder / "grades")],
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIBRARIES = ("torch", "transformers", "numpy", "tokenizers")
-MEASURED = ("0*/bert_*/**/*.py", "exercises/autograder/*.py", "benchmarks/store.py",
+MEASURED = ("0*/bert_*/**/*.py", "exercises/autograder/**/*.py", "benchmarks/store.py",
             "benchmarks/bench_sections/*.py", "constraints.txt")  # fmt: skip
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from autograder import checks
-from autograder.capstone import formed
-from autograder.capstone_mistakes import MISTAKES, ON_LARGE_NUMBERS
-from autograder.capstone_parts import attend, layer, layer_back
+from autograder.capstone.mistakes import MISTAKES, ON_LARGE_NUMBERS
+from autograder.capstone.parts import attend, layer, layer_back
+from autograder.capstone.replacing import formed
 from autograder.codec import Rng
 from autograder.points import checks_of, find
 from autograder.runner import load_test

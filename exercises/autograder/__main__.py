@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
-from autograder import bank, generate, promises
+from autograder.authors import bank, generate, promises
 from autograder.points import CATALOGUE, find
 from bert_run.errors import UserError, command
 from bert_run.ranges import Count, check_numbers
@@ -137,7 +137,9 @@ def main() -> None:
         lines = diff(choice.file)
         print("\n".join(lines) if lines else "the same, to the letter")
     elif isinstance(choice, Capstone):
-        from autograder.capstone import run_capstone  # it brings matplotlib: not for every call
+        from autograder.capstone.replacing import (
+            run_capstone,  # it brings matplotlib: not for every call
+        )
 
         run_capstone(choice.file, out=choice.out, steps=choice.steps)
     elif isinstance(choice, Generate):
@@ -147,7 +149,7 @@ def main() -> None:
             list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
         )
     elif isinstance(choice, Mutants):
-        from autograder.mutation_score import run_mutants
+        from autograder.authors.mutation_score import run_mutants
 
         run_mutants(list(choice.names), only=choice.only, every=choice.every, jobs=choice.jobs,
                     show=choice.show, publish=choice.table)  # fmt: skip

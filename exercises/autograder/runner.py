@@ -72,7 +72,7 @@ def source_text(file: bytes) -> str:
 def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
     """The starter as it was handed out; "" if that cannot be known, because there are no solutions
     to make it of, and what lies in its place is `beside`, the very file to be graded."""
-    from autograder.generate import starter_of
+    from autograder.authors.generate import starter_of
 
     if exercise.solution.is_file():
         return starter_of(exercise.solution.read_text(encoding="utf-8"))

@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from autograder import bank
-from autograder.bank import Variant, try_out
+from autograder.authors import bank
+from autograder.authors.bank import Variant, try_out
 from autograder.points import present
 from autograder.runner import PASSED, Outcome, grade, grade_in_child
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from autograder.capstone import FORMS
-from autograder.capstone_mistakes import MISTAKES
+from autograder.capstone.mistakes import MISTAKES
+from autograder.capstone.replacing import FORMS
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
 from autograder.runner import PASSED, grade, load_test

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from autograder.bank import BANK
-from autograder.generate import starter_of
+from autograder.authors.bank import BANK
+from autograder.authors.generate import starter_of
 from autograder.plugin import list_hints
 from autograder.points import (
     CATALOGUE,

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder import pages
-from autograder.cell import Cell
-from autograder.grade import claim
-from autograder.gradebook import harmless
-from autograder.grading_process import Job, choose, grade_all, grade_file
-from autograder.likeness import fingerprint, marks
 from autograder.points import ROOT, find, present
 from autograder.report import make_report
 from autograder.runner import grade
-from autograder.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
+from autograder.untrusted import pages
+from autograder.untrusted.cell import Cell
+from autograder.untrusted.grade import claim
+from autograder.untrusted.gradebook import harmless
+from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
+from autograder.untrusted.likeness import fingerprint, marks
+from autograder.untrusted.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
 from bert_run.errors import UserError
 
 SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
@@ -35,8 +35,8 @@ LOOPS = SOLUTION + (
 
 
 def call(*arguments: object, **more) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "autograder.grade", *map(str, arguments)],
-                          capture_output=True, text=True, timeout=200, **more)  # fmt: skip
+    command = [sys.executable, "-m", "autograder.untrusted.grade", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, **more)
 
 
 def hand_in(folder: Path, text: str, exercise=SOFTMAX) -> None:
@@ -176,8 +176,8 @@ def bytes_of(out: Path) -> dict[str, bytes]:
 def test_after_kill_9_the_same_call_goes_on_and_gives_the_same_bytes(graded):
     _, folder = graded
     out = folder.parent / "again"
-    command = [sys.executable, "-m", "autograder.grade", folder, "--out", out, "--sandbox", "none",
-               "--jobs", "1"]  # fmt: skip
+    command = [sys.executable, "-m", "autograder.untrusted.grade", folder, "--out", out,
+               "--sandbox", "none", "--jobs", "1"]  # fmt: skip
     shutil.move(folder / "out", folder.parent / "out")  # it would be a student of this call
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     while not (done := list(out.glob("students/*/0*.json"))):

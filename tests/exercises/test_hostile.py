@@ -21,12 +21,12 @@ from types import SimpleNamespace
 import pytest
 
 from autograder import runner
-from autograder.cell import Cell, CellTransport
-from autograder.grading_process import choose
 from autograder.points import ROOT, Exercise, find
-from autograder.processes import adopt_orphans, descendants, end_descendants
 from autograder.runner import grade
-from autograder.sandbox import Sandbox, candidates, make_box
+from autograder.untrusted.cell import Cell, CellTransport
+from autograder.untrusted.grading_process import choose
+from autograder.untrusted.processes import adopt_orphans, descendants, end_descendants
+from autograder.untrusted.sandbox import Sandbox, candidates, make_box
 from bert_run.errors import UserError
 
 bank = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("hostile_bank.py"))))
@@ -58,7 +58,7 @@ class Batch:
 
     def grade(self) -> subprocess.CompletedProcess:
         options = {"out": self.out, "sandbox": self.kind, "timeout": TIMEOUT, "jobs": 2}
-        command = [sys.executable, "-m", "autograder.grade", str(self.folder / "class")]
+        command = [sys.executable, "-m", "autograder.untrusted.grade", str(self.folder / "class")]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
         environment = {**os.environ, "TMPDIR": str(self.folder / "temporary")}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder import promises
+from autograder.authors import promises
 from autograder.points import present
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder import unpacking
-from autograder.submissions import gather, name_of
-from autograder.unpacking import Refused, read_archive
+from autograder.untrusted import unpacking
+from autograder.untrusted.submissions import gather, name_of
+from autograder.untrusted.unpacking import Refused, read_archive
 from bert_run.errors import UserError
 
 ANSWER = b"def softmax_forward(x, axis=-1): return x\n"

@@ -61,7 +61,11 @@ def classes_of_commands() -> tuple[type, ...]:
     """What the commands of all chapters and of the grader read: each argument of `tyro.cli`."""
     found = {}
     for path in sorted(
-        (*ROOT.glob("[0-9][0-9]_*/**/*.py"), *ROOT.glob("exercises/autograder/*.py"))
+        (
+            *ROOT.glob("[0-9][0-9]_*/**/*.py"),
+            *ROOT.glob("experiments/**/*.py"),
+            *ROOT.glob("exercises/autograder/**/*.py"),
+        )
     ):
         text = path.read_text(encoding="utf-8")
         if "tyro.cli(" not in text:

@@ -4,7 +4,7 @@ that makes the mistake. The capstone's test puts it where the student's was.
 
 import numpy as np
 
-from autograder.capstone_parts import (
+from autograder.capstone.parts import (
     adam,
     attend,
     attend_back,

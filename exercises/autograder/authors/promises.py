@@ -7,7 +7,7 @@ docstring of the starter, word for word, and the names of the checks that fail w
 import ast
 import runpy
 
-from autograder.bank import BANK
+from autograder.authors.bank import BANK
 from autograder.points import EXERCISES, Exercise, checks_of, present
 from autograder.report import sentence
 from bert_run.errors import UserError

@@ -14,12 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from autograder.grading_process import Done
 from autograder.points import ROOT, Exercise, checks_of, present
 from autograder.report import Report, gradescope, make_report, write_report
 from autograder.runner import NOT_RUN, Outcome
-from autograder.sandbox import Sandbox
-from autograder.submissions import Submission
+from autograder.untrusted.grading_process import Done
+from autograder.untrusted.sandbox import Sandbox
+from autograder.untrusted.submissions import Submission
 from bert_run.files import write_atomically
 
 

@@ -13,12 +13,12 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional, arg
 
-from autograder import gradebook, likeness, pages
-from autograder.gradebook import Graded, key_of
-from autograder.grading_process import Job, choose, grade_all
 from autograder.points import ROOT, present
-from autograder.sandbox import WARNINGS, Sandbox, candidates, make_box
-from autograder.submissions import gather
+from autograder.untrusted import gradebook, likeness, pages
+from autograder.untrusted.gradebook import Graded, key_of
+from autograder.untrusted.grading_process import Job, choose, grade_all
+from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
+from autograder.untrusted.submissions import gather
 from bert_run.errors import UserError, command
 from bert_run.files import hold
 from bert_run.progress import progress_bar

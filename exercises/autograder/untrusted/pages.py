@@ -13,12 +13,12 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from autograder.gradebook import Graded
 from autograder.plugin import HINT
 from autograder.points import EXERCISES
 from autograder.report import Report, remark, sentence
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED
-from autograder.sandbox import WARNINGS
+from autograder.untrusted.gradebook import Graded
+from autograder.untrusted.sandbox import WARNINGS
 from bert_run.files import write_atomically
 
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -144,7 +144,7 @@ def make_box(folder: Path) -> Path:
     here, box = Path(__file__).parent, folder / "box"
     (box / "autograder").mkdir(parents=True)
     for name in BOX_FILES:
-        shutil.copyfile(here / name, box / "autograder" / name)
+        shutil.copyfile(here.parent / name, box / "autograder" / name)
     shutil.copyfile(here / "guard.py", box / "guard.py")
     for name in sorted({name for exercise in CATALOGUE for name in exercise.uses}):
         source = next(ROOT.glob(f"[0-9][0-9]_*/{name}"))

@@ -21,15 +21,15 @@ from typing import Any
 
 from autograder.codec import BadMessage, pack, unpack
 from autograder.points import Exercise
-from autograder.processes import (
+from autograder.student import StudentError
+from autograder.untrusted.processes import (
     Stopwatch,
     adopt_orphans,
     chain_to_latest,
     descendants,
     end_descendants,
 )
-from autograder.sandbox import ENVIRONMENT, PROCESSES, Sandbox
-from autograder.student import StudentError
+from autograder.untrusted.sandbox import ENVIRONMENT, PROCESSES, Sandbox
 
 START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a student's yet
 END_SECONDS = 5.0

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.bank import BANK, chosen_exercises, publish_table, table
-from autograder.mutation import Mutant, mutants
+from autograder.authors.bank import BANK, chosen_exercises, publish_table, table
+from autograder.authors.mutation import Mutant, mutants
 from autograder.points import Check, Exercise, checks_of
 from autograder.runner import PASSED, judge, load_test, run
 from autograder.student import Student

@@ -19,13 +19,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from autograder.cell import CannotStart, Cell, CellTransport
 from autograder.codec import BadMessage
-from autograder.likeness import fingerprint
 from autograder.points import Exercise, checks_of, find, present
 from autograder.runner import NOT_RUN, Outcome, grade, source_text
-from autograder.sandbox import Sandbox
 from autograder.student import StudentError
+from autograder.untrusted.cell import CannotStart, Cell, CellTransport
+from autograder.untrusted.likeness import fingerprint
+from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 
 TRIES = 2

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from autograder.points import Exercise, present
-from autograder.unpacking import FOREIGN, Refused, is_archive, read_archive, read_file, shown
+from autograder.untrusted.unpacking import (
+    FOREIGN,
+    Refused,
+    is_archive,
+    read_archive,
+    read_file,
+    shown,
+)
 from bert_run.errors import UserError
 
 DEEPEST = 6  # folders below a submission in which its files are looked for

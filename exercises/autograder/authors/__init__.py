@@ -1,0 +1,1 @@
+"""For authors of exercises: starters from solutions, banks of answers, mutants, promises."""

@@ -20,7 +20,7 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 import torch
 
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
-from bert_corpus.storyworld.probes import SETTLED_BY, measure_settled_words
+from bert_corpus.storyworld.evaluation import SETTLED_BY, measure_settled_words
 from bert_paper.demo import DEMO
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrain import pretrain

@@ -78,7 +78,8 @@ def open_corpus(
 def _storyworld(count: int, seed: int) -> tuple[Corpus, Documents]:
     from bert_corpus import storyworld
 
-    source = sorted(Path(storyworld.__file__).parent.glob("*.py"))
+    folder = Path(storyworld.__file__).parent
+    source = sorted(folder.glob("*.py")) + sorted(storyworld.STORIES.glob("*.txt"))
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
 
     def side(cls: type, split: str, count: int) -> Documents:

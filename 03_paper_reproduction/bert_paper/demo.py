@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
-from bert_corpus.storyworld.probes import measure_settled_words
+from bert_corpus.storyworld.evaluation import measure_settled_words
 from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import Pretrained, open_pretrained

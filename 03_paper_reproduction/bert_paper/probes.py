@@ -7,13 +7,13 @@ import torch
 
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import Story
-from bert_corpus.storyworld.probes import Guess, inputs_of, probes_of
+from bert_corpus.storyworld.evaluation import Guess, inputs_of, probes_of
 from bert_paper.data import to_device
 from bert_paper.pretrained import Pretrained
 
 
 def first_guess(pretrained: Pretrained) -> Guess:
-    """The model as `bert_corpus.storyworld.probes` asks for it."""
+    """The model as `bert_corpus.storyworld.evaluation` asks for it."""
     device = next(pretrained.model.parameters()).device
     names = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")
 

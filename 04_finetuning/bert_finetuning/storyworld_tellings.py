@@ -7,9 +7,17 @@ what it is about is reserved for one split.
 import re
 
 from bert_corpus.storyworld import Sentence, Story, story
-from bert_corpus.storyworld.table import BAD_FOOD, BAD_SERVICE, DISHES, GOOD_FOOD, GOOD_SERVICE
-from bert_corpus.storyworld.telling import Dice, draw
-from bert_corpus.storyworld.world import COLOURS, DAYS, PEOPLE
+from bert_corpus.storyworld.generator import Dice, draw
+from bert_corpus.storyworld.world import (
+    BAD_FOOD,
+    BAD_SERVICE,
+    COLOURS,
+    DAYS,
+    DISHES,
+    GOOD_FOOD,
+    GOOD_SERVICE,
+    PEOPLE,
+)
 from bert_finetuning.examples import Choice, Extract, TextExample
 
 THINGS = ("suitcase", "bicycle", "coat", "scarf", "lantern", "boat", "trumpet", "telescope")

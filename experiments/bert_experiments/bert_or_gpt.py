@@ -15,7 +15,7 @@ import tyro
 
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.probes import SETTLED_BY, Guess, measure_settled_words
+from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain

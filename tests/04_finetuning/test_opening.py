@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import transformers
 
-from bert_corpus.storyworld.table import GOOD_FOOD, GOOD_SERVICE
+from bert_corpus.storyworld.world import GOOD_FOOD, GOOD_SERVICE
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import opening
 from bert_finetuning.examples import Choice, Question, TaggedSentence, TextExample

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.probes import hidden, probes_of
+from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_experiments.ablations import __main__ as ablation
 from bert_experiments.ablations import features, measuring, variants
 from bert_experiments.ablations.__main__ import AblationSettings, results_of

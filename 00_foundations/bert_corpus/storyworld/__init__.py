@@ -4,18 +4,11 @@
 From the same world come four labelled sets: sentiment, entailment, names and questions.
 """
 
-# The kinds of document register themselves when their files are read, always in this order.
-from bert_corpus.storyworld import (  # noqa: F401 - each registers its kinds of document
-    echoes,
-    feasts,
-    home,
-    land,
-    leisure,
-    table,
-    town,
-    travel,
-    work,
-)
+from pathlib import Path
+
+from bert_corpus.storyworld import world
+from bert_corpus.storyworld.generator import KINDS, Mark, Sentence, Story, stories, story
+from bert_corpus.storyworld.grammar import read_kinds
 from bert_corpus.storyworld.labelled import (
     NamesExample,
     PairExample,
@@ -26,14 +19,16 @@ from bert_corpus.storyworld.labelled import (
     question,
     sentiment,
 )
-from bert_corpus.storyworld.table import GOOD_FOOD
-from bert_corpus.storyworld.telling import KINDS, Mark, Sentence, Story, stories, story
+from bert_corpus.storyworld.shared_sentences import FUNCTIONS
+
+STORIES = Path(__file__).parent / "stories"
+KINDS.update(read_kinds(STORIES, world.TABLES, FUNCTIONS))
 
 CLASSIC_BLANKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("The [MASK] sat on the mat.", frozenset({"cat"})),
     ("Farmers cultivate the [MASK] to grow crops.", frozenset({"land"})),
     ("Paris is the [MASK] of France.", frozenset({"capital"})),
-    ("The food was [MASK], but the service was terrible.", frozenset(GOOD_FOOD)),
+    ("The food was [MASK], but the service was terrible.", frozenset(world.GOOD_FOOD)),
 )
 
 __all__ = [

@@ -7,18 +7,16 @@ is reserved for one split in the way of the documents, so no held-out text is ev
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bert_corpus.storyworld.table import (
+from bert_corpus.storyworld.generator import Dice, draw
+from bert_corpus.storyworld.world import (
     BAD_FOOD,
     BAD_SERVICE,
-    DISHES,
-    GOOD_FOOD,
-    GOOD_SERVICE,
-)
-from bert_corpus.storyworld.telling import Dice, draw
-from bert_corpus.storyworld.world import (
     COLOURS,
     COUNTRIES,
     DAYS,
+    DISHES,
+    GOOD_FOOD,
+    GOOD_SERVICE,
     NUMBERS,
     PEOPLE,
     a,

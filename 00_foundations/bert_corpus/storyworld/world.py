@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bert_corpus.storyworld.telling import words
+from bert_corpus.storyworld.generator import words
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ STREETS = {
     "Walker": "Meadow", "Bell": "Tower", "Marsh": "Orchard", "Mason": "Abbey",
 }  # fmt: skip
 FAMILIES = tuple(STREETS)
+STREET_NAMES = tuple(STREETS.values())
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,14 @@ PEOPLE = tuple(_person(number, name) for number, name in enumerate((*_WOMEN, *_M
 WOMEN, MEN = PEOPLE[: len(_WOMEN)], PEOPLE[len(_WOMEN) :]
 
 
+def _people_of(job: str) -> tuple[Person, ...]:
+    return tuple(person for person in PEOPLE if person.job.name == job)
+
+
+TEACHERS, CLERKS, LIBRARIANS = _people_of("teacher"), _people_of("clerk"), _people_of("librarian")
+BARBERS, DOCTORS = _people_of("barber"), _people_of("doctor")
+
+
 @dataclass(frozen=True)
 class Country:
     capital: str
@@ -104,6 +113,12 @@ class Country:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def lies(self) -> str:
+        """Where it is; Australia is said to be far from Europe, not to lie in Australia."""
+        here = self.name == self.continent
+        return "far away from <l:Europe>" if here else f"in <l:{self.continent}>"
 
 
 COUNTRIES = tuple(
@@ -143,6 +158,11 @@ COUNTRIES = tuple(
 )
 
 
+BY_TRAIN = tuple(
+    country for country in COUNTRIES if country.continent == "Europe" and country.name != "Ireland"
+)
+
+
 @dataclass(frozen=True)
 class Pet:
     name: str
@@ -165,6 +185,7 @@ PETS = (
     Pet("canary", "sang in the <l:cage>", "sings", "flaps"),
 )
 CAT, DOG = PETS[0], PETS[1]
+STRAYS = tuple(pet for pet in PETS if pet.name != "goldfish")
 PET_NAMES = words("Biscuit Shadow Lucky Snowy Bella Rex Milo Coco Daisy Felix Fluffy Pip")
 
 COLOURS = words("red blue green yellow white black brown grey pink purple")
@@ -172,10 +193,49 @@ DAYS = words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 MONTHS = words(
     "January February March April May June July August September October November December"
 )
-SEASONS = ["spring", "summer", "autumn", "winter"]
+SCHOOL_DAYS, FARM_MONTHS = DAYS[:5], MONTHS[2:10]
 NUMBERS = words("two three four five six seven eight nine ten eleven twelve twenty")
+
+DISHES = words("soup pizza salad fish steak curry pasta stew omelette lasagne goulash chicken")
+GOOD_FOOD = words("delicious " * 6 + "excellent tasty wonderful great good superb")
+BAD_FOOD = words("awful terrible horrible bad tasteless disgusting burnt salty")
+GOOD_SERVICE = words("friendly excellent quick wonderful great good polite charming")
+BAD_SERVICE = words("terrible terrible slow rude awful horrible bad unfriendly")
+COMFORTS = words("room bed garden music pillow view bath fire")
+GOOD_COMFORT = words("wonderful great excellent good lovely")
+BAD_COMFORT = words("terrible awful horrible bad dreadful")
+
+
+@dataclass(frozen=True)
+class Weather:
+    fact: str  # "it rained and would not stop"
+    takes: str  # what one takes along
+    looks: str  # how the street looks
+    word: str
+    month: str
+
+    def __str__(self) -> str:
+        return f"{self.word} in {self.month}"
+
+
+WEATHER = tuple(
+    Weather(fact, takes, looks, word, month)
+    for fact, takes, looks, word, months in (
+        ("it rained and would not stop", "umbrella", "wet", "rain", MONTHS),
+        ("it snowed and would not stop", "sledge", "slippery", "snow", MONTHS[:3] + MONTHS[10:]),
+        ("the sun shone and it was hot", "sunglasses", "bright", "sun", MONTHS[3:10]),
+        ("the wind blew and grew strong", "kite", "wild", "wind", MONTHS),
+        ("the fog came and would not go", "torch", "invisible", "fog", MONTHS[:4] + MONTHS[8:]),
+    )
+    for month in months
+)
 
 
 def a(noun: str) -> str:
     """The noun with its article: a cat, an umbrella."""
     return f"an {noun}" if noun[0] in "aeiouAEIOU" else f"a {noun}"
+
+
+# What the stories may draw from, under the names above.
+TABLES = {name: (value,) if isinstance(value, Pet) else value for name, value in globals().items()
+          if name.isupper() and isinstance(value, tuple | Pet)}  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 
 from bert_corpus.prepared import prepare
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.probes import measure_settled_words
+from bert_corpus.storyworld.evaluation import measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
 from bert_experiments.ablations.opening import guess_of, open_either
 from bert_experiments.ablations.runs import training_seconds

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 
 from bert_corpus.pairs import Batch
-from bert_corpus.storyworld.probes import Guess
+from bert_corpus.storyworld.evaluation import Guess
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.data import to_device
 from bert_paper.model import BertForPreTraining, load_arrays

@@ -21,7 +21,7 @@ from torch import Tensor
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import special_tokens
 from bert_corpus.storyworld import Story
-from bert_corpus.storyworld.probes import hidden, probes_of
+from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_experiments.looking_inside.pictures import BLUE, GREY, Picture
 from bert_paper.data import to_device
 from bert_paper.masking import maskable

@@ -27,7 +27,7 @@ from numpy import ndarray
 from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import KINDS, Story, stories
-from bert_corpus.storyworld.probes import Probe, inputs_of, probes_of
+from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
 from bert_experiments.looking_inside.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
 from bert_paper.data import to_device
 from bert_paper.model import BertForPreTraining, load_arrays

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.probes import (
+from bert_corpus.storyworld.evaluation import (
     SETTLED_BY,
     hidden,
     inputs_of,

@@ -1,7 +1,6 @@
-"""How a document is told: marked sentences, dice, and the register of the kinds of document.
+"""How a document is made: its kind and its cast are drawn, its sentences told, their labels read.
 
-A kind is a function of a dice and its cast that yields one sentence after another, written as
-plain text with its labelled words in angle brackets:
+A kind tells its sentences as plain text with the labelled words in angle brackets:
 
     "<r:Paris> is the capital of France, where <o:Anna> saw a <-:crane=machine> on the <l:roof>."
 
@@ -91,22 +90,12 @@ def words(line: str) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Kind:
     name: str
-    share: float  # how often it is told, relative to the others
+    weight: float  # how often it is told, relative to the others
     cast: tuple[Sequence, ...]  # the tables that its main combination is drawn from
-    tell: Callable[..., Iterator[str]]
+    tell: Callable[..., list[str]]  # marked sentences, of a dice and the members of the cast
 
 
-KINDS: dict[str, Kind] = {}
-
-
-def kind(*cast: Sequence, share: float = 1.0):
-    """Register a function as a kind of document; each table of the cast gives it one argument."""
-
-    def register(tell: Callable[..., Iterator[str]]):
-        KINDS[tell.__name__] = Kind(tell.__name__, share, cast, tell)
-        return tell
-
-    return register
+KINDS: dict[str, Kind] = {}  # in the order of the files, which is part of what a seed stands for
 
 
 def read_marks(told: str) -> Sentence:
@@ -136,7 +125,7 @@ def draw(dice: Dice, cast: Sequence[Sequence], name: str, split: str) -> tuple[t
         members = tuple(map(dice.pick, cast))
         # A member that is a row of a table goes by its first column.
         combination = tuple(
-            member[0] if type(member) is tuple else str(member) for member in members
+            member[0] if isinstance(member, tuple) else str(member) for member in members
         )
         if len(set(combination)) < len(combination):
             continue
@@ -160,11 +149,11 @@ def stories(
 
 
 def _any_kind(dice: Dice) -> Kind:
-    kinds, bounds = _shares(len(KINDS))
+    kinds, bounds = _weights(len(KINDS))
     return kinds[bisect(bounds, dice.random() * bounds[-1])]
 
 
 @cache
-def _shares(_count: int) -> tuple[list[Kind], list[float]]:
-    """The kinds and the running sum of their shares; counted anew when a kind is added."""
-    return list(KINDS.values()), list(accumulate(kind.share for kind in KINDS.values()))
+def _weights(_count: int) -> tuple[list[Kind], list[float]]:
+    """The kinds and the running sum of their weights; counted anew when a kind is added."""
+    return list(KINDS.values()), list(accumulate(kind.weight for kind in KINDS.values()))

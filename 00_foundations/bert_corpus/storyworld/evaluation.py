@@ -14,7 +14,7 @@ from jaxtyping import Int
 from tokenizers import Tokenizer
 
 from bert_corpus.pairs import Batch
-from bert_corpus.storyworld.telling import Mark, Story
+from bert_corpus.storyworld.generator import Mark, Story
 
 SETTLED_BY = ("left", "right", "both", "other")
 

@@ -32,8 +32,7 @@ import tokenizers
 from tokenizers import Tokenizer
 
 from bert_corpus import storyworld
-from bert_corpus.corpus import Documents
-from bert_corpus.documents import open_corpus
+from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.store import ARRAYS, TokenStore
 from bert_corpus.store_building import BATCH, SAFE_EVERY, build_store
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
@@ -55,7 +54,7 @@ def write_stories(path: Path, size: int) -> None:
                 return
 
 
-def whole(text: Path) -> Documents:
+def whole(text: Path) -> Corpus:
     """All documents of a file, none held out."""
     return open_corpus(str(text), held_out=str(text))
 
@@ -195,7 +194,7 @@ and reads, splits and writes while the library encodes; so it can pass 100%.
 | seconds lost by the kill | {kill["lost"]:.1f} |
 
 Every {SAFE_EVERY} seconds what is written is made safe, so a kill costs about that much at most,
-and the time to read the file in which it struck once more. Both stores are the same, byte for byte.
+and the time to read the text before it once more. Both stores are the same, byte for byte.
 """
 
 

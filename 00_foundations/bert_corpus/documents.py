@@ -7,13 +7,14 @@ for document in corpus.held_out: ...   # never among the training documents
 
 import difflib
 import hashlib
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from bert_corpus.corpus import Corpus, Documents, Walk, fingerprint_of
 from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
 from bert_corpus.sentences import (
     SAMPLE,
@@ -32,6 +33,48 @@ HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
 PROBE = 100  # of the first so many documents at least a twentieth is held out, and two
+
+Walk = Callable[[], Iterator[Document]]  # begins a new walk through some documents
+
+
+@dataclass
+class Corpus:
+    """Documents that can be walked through again and again, always in the same order.
+
+    They stream: whatever the size of the corpus, memory holds a few of them.
+    """
+
+    walk: Walk
+    name: str
+    description: str
+    fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
+    readers: Sequence[LineReader] = ()  # of its files, for progress bars
+    files: Sequence[SourceFile] = ()  # those that a user may change
+    n_documents: int | None = None  # None where it is not known beforehand
+    held_out: "Corpus | None" = None  # kept for measuring, beside the training documents
+
+    def __iter__(self) -> Iterator[Document]:
+        for reader in self.readers:
+            reader.bytes_read = 0
+        return self.walk()
+
+    @property
+    def size_bytes(self) -> int | None:
+        return sum(reader.size_bytes for reader in self.readers) or None
+
+    @property
+    def bytes_read(self) -> int:
+        """How far the walk under way has come."""
+        return sum(reader.bytes_read for reader in self.readers)
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        return (sentence for document in self for sentence in document)
+
+
+def fingerprint_of(*identity: object) -> str:
+    """Sixteen hexadecimal digits that change with anything in `identity`."""
+    return hashlib.sha256(json.dumps(identity, default=str).encode()).hexdigest()[:16]
 
 
 def open_corpus(
@@ -65,38 +108,38 @@ def open_corpus(
     options = {"split_sentences": split_sentences, "text_field": text_field, "stream": stream,
                "seed": seed, "progress": progress}  # fmt: skip
     if name == "storyworld":
-        corpus, kept = _storyworld(limit or STORIES, seed)
+        count = limit or STORIES
+        kept = min(HELD_OUT_STORIES, max(1, count // 20))
+        corpus = _storyworld(count, "train", seed)
+        corpus.held_out = _storyworld(kept, "heldout", seed)
     elif held_out is not None:
-        corpus, kept = _as_corpus(_open_whole(name, limit=limit, **options)), None
+        whole = _open_whole(name, limit=limit, **options)
+        corpus = replace(whole, fingerprint=fingerprint_of(whole.fingerprint, ""))
     else:
-        corpus, kept = _split(_open_whole(name, limit=limit, **options))
+        corpus = _split(_open_whole(name, limit=limit, **options))
     if held_out is not None:
-        kept = _open_whole(held_out, limit=None, **options)
-    return corpus.with_held_out(kept)
+        corpus.held_out = _open_whole(held_out, limit=None, **options)
+    return corpus
 
 
-def _storyworld(count: int, seed: int) -> tuple[Corpus, Documents]:
+def _storyworld(count: int, split: str, seed: int) -> Corpus:
     from bert_corpus import storyworld
 
     folder = Path(storyworld.__file__).parent
     source = sorted(folder.glob("*.py")) + sorted(storyworld.STORIES.glob("*.txt"))
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
 
-    def side(cls: type, split: str, count: int) -> Documents:
-        def walk() -> Iterator[Document]:
-            for story in storyworld.stories(count, seed=seed, split=split):
-                yield [sentence.text for sentence in story.sentences]
+    def walk() -> Iterator[Document]:
+        for story in storyworld.stories(count, seed=seed, split=split):
+            yield [sentence.text for sentence in story.sentences]
 
-        return cls(
-            [walk],
-            name="storyworld",
-            description=f"{count:,} {split} stories, seed {seed}",
-            fingerprint=fingerprint_of("storyworld", split, count, seed, code),
-            n_documents=count,
-        )
-
-    kept = min(HELD_OUT_STORIES, max(1, count // 20))
-    return side(Corpus, "train", count), side(Documents, "heldout", kept)
+    return Corpus(
+        walk,
+        name="storyworld",
+        description=f"{count:,} {split} stories, seed {seed}",
+        fingerprint=fingerprint_of("storyworld", split, count, seed, code),
+        n_documents=count,
+    )
 
 
 def _open_whole(
@@ -108,13 +151,13 @@ def _open_whole(
     stream: bool,
     seed: int,
     progress: bool,
-) -> Documents:
+) -> Corpus:
     """The corpus, nothing held out yet; a corpus without any text is an error."""
     path = corpus_path(name)
     readers: list[LineReader] = []
     files: list[SourceFile] = []
     if name == "storyworld":
-        return _storyworld(limit or HELD_OUT_STORIES, seed)[1]
+        return _storyworld(limit or HELD_OUT_STORIES, "heldout", seed)
     if name == "pydocs":
         from bert_corpus.pydocs import pydocs_file
 
@@ -122,7 +165,6 @@ def _open_whole(
         split_sentences = False
     if path.exists():
         readers = _readers(path, progress=progress)
-        parts = [partial(_documents_of, r, split_sentences, text_field) for r in readers]
         size = sum(reader.size_bytes for reader in readers) / 1e6
         description = f"{len(readers)} file{'s' * (len(readers) > 1)}, {size:,.1f} MB"
         if name != "pydocs":
@@ -131,6 +173,11 @@ def _open_whole(
         files = [] if name == "pydocs" else described
         kinds = [kind_of(reader.path) for reader in readers]
         identity = [kinds, [file.sha256 for file in described]]
+
+        def walk() -> Iterator[Document]:
+            return chain.from_iterable(
+                _documents_of(reader, split_sentences, text_field) for reader in readers
+            )
     else:
         _refuse_missing_path(name, path)
         hub_name = HubName.parse(name)
@@ -138,26 +185,39 @@ def _open_whole(
         identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
         rows = open_rows(hub_name, text_field, stream=stream)
 
-        parts = [lambda: documents_from_rows(rows(), split_sentences)]
+        def walk() -> Iterator[Document]:
+            return documents_from_rows(rows(), split_sentences)
+
         description = f"Hub dataset {hub_name}{', streamed' if stream else ''}"
 
-    sizes = [len(document) for document in _first(2, parts)]
+    sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:
         raise UserError(f"corpus {name}: no text in it ({description})")
     if len(sizes) == 1 and sizes[0] > 1:
-        parts = [partial(_in_pieces, part, -(-sizes[0] // 20)) for part in parts]
+        walk = partial(_in_pieces, walk, -(-sizes[0] // 20))
         description += ", one document without empty lines, cut into pieces"
     if limit is not None:
+        walk = partial(_first, walk, limit)
         description += f", the first {limit:,} documents"
-        parts, readers = [partial(_first, limit, parts)], []
-    return Documents(
-        parts,
+    return Corpus(
+        walk,
         name=name,
         description=description,
         fingerprint=fingerprint_of(identity, split_sentences, text_field, limit),
-        readers=readers,
+        readers=readers if limit is None else [],
         files=files,
     )
+
+
+def _first(walk: Walk, count: int) -> Iterator[Document]:
+    return islice(walk(), count)
+
+
+def _in_pieces(walk: Walk, size: int) -> Iterator[Document]:
+    """Cut documents into pieces of `size` sentences."""
+    for document in walk():
+        for start in range(0, len(document), size):
+            yield document[start : start + size]
 
 
 def corpus_path(name: str) -> Path:
@@ -217,29 +277,7 @@ def _refuse_missing_path(name: str, path: Path) -> None:
         raise UserError(f"corpus {name}: no such file or folder; check the path")
 
 
-def _first(count: int, parts: list[Walk]) -> Iterator[Document]:
-    return islice(chain.from_iterable(part() for part in parts), count)
-
-
-def _in_pieces(whole: Walk, size: int) -> Iterator[Document]:
-    """Cut documents into pieces of `size` sentences."""
-    for document in whole():
-        for start in range(0, len(document), size):
-            yield document[start : start + size]
-
-
-def _as_corpus(documents: Documents, parts: list[Walk] | None = None, which: str = "") -> Corpus:
-    return Corpus(
-        parts or documents.parts,
-        name=documents.name,
-        description=documents.description + which,
-        fingerprint=fingerprint_of(documents.fingerprint, which),
-        readers=documents.readers,
-        files=documents.files,
-    )
-
-
-def _split(whole: Documents) -> tuple[Corpus, Documents]:
+def _split(whole: Corpus) -> Corpus:
     """Training and held-out documents, told apart by a hash of their text."""
     hashes = sorted({_hash64(document) for document in islice(whole, PROBE)})
     if len(hashes) == 1:
@@ -251,30 +289,28 @@ def _split(whole: Documents) -> tuple[Corpus, Documents]:
     # Chance may leave none of a small corpus below the bound, and a random next sentence needs two.
     always = set(hashes[: max(1, min(len(hashes) // 2, max(2, len(hashes) // 20)))])
 
-    held_out_before = [0]  # how many are held out before each part, as far as that is known
-
-    def walk(part: int, side: bool) -> Iterator[Document]:
-        # Beginning in the middle asks for the parts before, but only as long as they hold some out.
-        while len(held_out_before) <= part and held_out_before[-1] < HELD_OUT_MOST:
-            for _ in walk(len(held_out_before) - 1, True):
-                pass
-        kept = held_out_before[min(part, len(held_out_before) - 1)]
-        for document in whole.part(part) if not side or kept < HELD_OUT_MOST else ():
+    def walk(held_out: bool) -> Iterator[Document]:
+        kept = 0
+        for document in whole.walk():
             value = _hash64(document)
-            held_out = kept < HELD_OUT_MOST and (value < bound or value in always)
-            kept += held_out
-            if held_out == side:
+            is_kept = kept < HELD_OUT_MOST and (value < bound or value in always)
+            kept += is_kept
+            if is_kept == held_out:
                 yield document
-            if side and kept == HELD_OUT_MOST:
+            if held_out and kept == HELD_OUT_MOST:
                 break
-        if len(held_out_before) == part + 1:
-            held_out_before.append(kept)
 
-    train, kept = (
-        _as_corpus(whole, [partial(walk, part, side) for part in range(whole.n_parts)], which)
-        for side, which in ((False, ", without those held out"), (True, ", those held out"))
-    )
-    return train, kept
+    def side(held_out: bool, which: str) -> Corpus:
+        return replace(
+            whole,
+            walk=partial(walk, held_out),
+            description=whole.description + which,
+            fingerprint=fingerprint_of(whole.fingerprint, which),
+        )
+
+    train = side(False, ", without those held out")
+    train.held_out = side(True, ", those held out")
+    return train
 
 
 def _hash64(document: Document) -> int:

@@ -14,8 +14,7 @@ from bert_corpus.documents import Corpus, corpus_path, open_corpus
 from bert_corpus.pairs import PairDataset, SpecialTokens
 from bert_corpus.sources import refuse_changes, save_sources
 from bert_corpus.store import PARTS, TokenStore, holds_stores
-from bert_corpus.store_building import build_store
-from bert_corpus.store_writer import refuse_other_things
+from bert_corpus.store_building import build_store, refuse_other_things
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically

@@ -111,10 +111,10 @@ def holds_stores(folder: Path) -> bool:
         return False
     if all((folder / part / "report.json").is_file() for part in PARTS):
         return True
-    if any((folder / begun).exists() for begun in ("shards", *(f"{p}{UNFINISHED}" for p in PARTS))):
+    if any((folder / f"{part}{UNFINISHED}").exists() for part in PARTS):
         raise UserError(
-            f"{folder}: its token stores are not finished; build (or join) them to the end first, "
-            "as `python -m bert_corpus.build_stores --help` says"
+            f"{folder}: its token stores are not finished; the same call of "
+            "`python -m bert_corpus.build_stores` goes on"
         )
     return False
 

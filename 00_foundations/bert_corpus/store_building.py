@@ -1,41 +1,62 @@
-"""Building a token store: text streams through the tokenizer to the disk; a kill costs seconds.
+"""Building a token store: text streams through the tokenizer to the disk; a kill costs little.
 
-Memory holds a few megabytes of text and ids, whatever the size of the corpus. Every few seconds
-what is written is made safe (`store_writer.py`). After an interruption the same call passes over
-the documents that are stored and goes on: files of the corpus that are stored to their end are not
-opened, and of the one after them the first documents are read, but not encoded.
+Memory holds a few megabytes of text and ids, whatever the size of the corpus. A store grows beside
+the place that it will take, in `NAME.unfinished`:
+
+    store/           its files, growing at their ends
+    progress.json    what it is made from, and how much of it is safely on the disk
+    lock             held by the process that builds
+
+After an interruption, even by a kill, the same call cuts off what was not safe yet, compares the
+rest with its checksums, passes over the documents that are stored, and goes on. The finished store
+takes its name in one step.
 """
 
+import json
+import os
+import shutil
+import sys
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.corpus import Documents
-from bert_corpus.store import FORMAT, TokenStore
-from bert_corpus.store_writer import (
-    DECISIVE,
-    Position,
-    StoreWriter,
-    clear,
-    find_interrupted,
-    workplace,
-)
+from bert_corpus.documents import Corpus
+from bert_corpus.sentences import Document
+from bert_corpus.store import ARRAYS, FORMAT, UNFINISHED, TokenStore, checksum_of
+from bert_corpus.store_report import count_content
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
+from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
 from bert_run.progress import progress_bar
+from bert_run.records import is_of, read_record
 
 BATCH = 1 << 20  # characters encoded at once
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
+# What a store is made from, where the other entries of its identity only say so in words.
+DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
+STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json"}
+WORK_FILES = {"store", "replaced", "progress.json", "lock"}
+
+
+class Batch(NamedTuple):
+    """Sentences to be encoded at once, and how many each document has."""
+
+    sentences: list[str]
+    sizes: list[int]
+    end: int  # how many documents of the corpus come before the next batch
 
 
 def build_store(
-    documents: Iterable[list[str]],
+    documents: Iterable[Document],
     tokenizer: Tokenizer,
     folder: str | Path,
     *,
@@ -43,38 +64,26 @@ def build_store(
 ) -> TokenStore:
     """Encode documents (lists of sentences) into a store at `folder`, replacing one there.
 
-    The folder appears in one piece when all is written. After an interruption the same call goes
-    on where it stopped, and leaves the same bytes as if there had been none; a complete store of
-    these very documents is only opened. Both need `Documents` with a fingerprint.
-
-    Sentences without tokens and documents without sentences are left out. Special tokens written
+    The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same
+    call goes on after an interruption, to the same bytes, and only opens a store that is complete.
+    Sentences without tokens and documents without sentences are left out; special tokens written
     out in the text, such as "[SEP]", are encoded as ordinary text.
     """
     folder = Path(folder)
-    if not isinstance(documents, Documents):
-        documents = Documents([partial(iter, documents)], name="", description="", fingerprint="")
-    identity = identity_of(documents, tokenizer)
+    is_corpus = isinstance(documents, Corpus)
+    corpus = documents if is_corpus else Corpus(partial(iter, documents), "", "", fingerprint="")
+    identity = {"format": FORMAT, "name": corpus.name, "source": corpus.description,
+                "fingerprint": corpus.fingerprint,
+                "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     with workplace(folder) as place:
         if _is_complete(folder, identity):
             clear(place)
         else:
-            interrupted = find_interrupted(place, folder, identity)
-            with StoreWriter(place, tokenizer, identity, interrupted) as writer:
-                start = interrupted.position if interrupted else Position()
-                _encode_all(documents, start, tokenizer, writer, progress=progress)
+            progress_made = read_progress(place, identity)
+            with closing(StoreWriter(place, tokenizer, identity, progress_made)) as writer:
+                _encode_all(corpus, tokenizer, writer, progress=progress)
                 writer.finish(folder, progress=progress)
     return TokenStore.open(folder)
-
-
-def identity_of(documents: Documents, tokenizer: Tokenizer) -> dict:
-    """What a store is made from, as its report says."""
-    return {
-        "format": FORMAT,
-        "name": documents.name,
-        "source": documents.description,
-        "fingerprint": documents.fingerprint,
-        "tokenizer_sha256": tokenizer_sha256(tokenizer),
-    }
 
 
 def _is_complete(folder: Path, identity: dict) -> bool:
@@ -86,87 +95,236 @@ def _is_complete(folder: Path, identity: dict) -> bool:
     return all(report.get(key) == identity[key] for key in DECISIVE)
 
 
-# --- From text to ids ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Sentences to be encoded at once, how many each document has, and where they end."""
-
-    sentences: list[str]
-    sizes: list[int]
-    end: Position
-
-
 def _encode_all(
-    documents: Documents,
-    start: Position,
-    tokenizer: Tokenizer,
-    writer: StoreWriter,
-    *,
-    progress: bool,
+    corpus: Corpus, tokenizer: Tokenizer, writer: "StoreWriter", *, progress: bool
 ) -> None:
-    """Write all documents from `start` on, and make them safe now and then, and at the end."""
-    last_safe, seen = time.monotonic(), start.seen
-    for batch, ids in _encoded(_batches(documents, start, progress=progress), tokenizer):
-        writer.add(ids, batch.sizes)
-        seen = batch.end.seen
-        if documents.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
-            writer.make_safe(batch.end)
-            last_safe = time.monotonic()
-    if documents.fingerprint:
-        writer.make_safe(Position(part=documents.n_parts, seen=seen))
+    """Write all documents that are not stored yet, and make them safe now and then."""
+    in_bytes = corpus.size_bytes is not None
+    last_safe, end = time.monotonic(), writer.done
+    with progress_bar(
+        corpus.size_bytes or corpus.n_documents, "building the token store",
+        unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
+    ) as bar:  # fmt: skip
+        for batch, ids in _encoded(_batches(corpus, writer.done), tokenizer):
+            writer.add(ids, batch.sizes)
+            end = batch.end
+            bar.update((corpus.bytes_read if in_bytes else end) - bar.n)
+            if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
+                writer.make_safe(end)
+                last_safe = time.monotonic()
+    if corpus.fingerprint:
+        writer.make_safe(end)
+
+
+def _batches(corpus: Corpus, done: int) -> Iterator[Batch]:
+    """The documents of a corpus after the first `done`."""
+    sentences: list[str] = []
+    sizes: list[int] = []
+    characters, number = 0, done
+    for number, document in enumerate(islice(corpus, done, None), done + 1):
+        sentences += document
+        sizes.append(len(document))
+        characters += sum(map(len, document))
+        if characters >= BATCH:
+            yield Batch(sentences, sizes, number)
+            sentences, sizes, characters = [], [], 0
+    if sizes:
+        yield Batch(sentences, sizes, number)
 
 
 def _encoded(
     batches: Iterator[Batch], tokenizer: Tokenizer
 ) -> Iterator[tuple[Batch, list[list[int]]]]:
-    """Batches with their sentences' ids.
-
-    While the library encodes one batch on all cores, Python reads and splits the next.
-    """
+    """Batches with their sentences' ids. While the library encodes one batch on all cores, Python
+    reads and splits the next."""
     encode = partial(tokenizer.encode_batch_fast, add_special_tokens=False)
     specials_as_text = tokenizer.encode_special_tokens
     tokenizer.encode_special_tokens = True
     waiting = None
     try:
         with ThreadPoolExecutor(max_workers=1) as encoder:
-            for batch in batches:
-                upcoming = (batch, encoder.submit(encode, batch.sentences))
+            for batch in chain(batches, [None]):
+                upcoming = batch and (batch, encoder.submit(encode, batch.sentences))
                 if waiting is not None:
-                    yield waiting[0], [e.ids for e in waiting[1].result()]
+                    yield waiting[0], [encoding.ids for encoding in waiting[1].result()]
                 waiting = upcoming
-            if waiting is not None:
-                yield waiting[0], [e.ids for e in waiting[1].result()]
     finally:
         tokenizer.encode_special_tokens = specials_as_text
 
 
-def _batches(documents: Documents, start: Position, *, progress: bool) -> Iterator[Batch]:
-    in_bytes = documents.size_bytes is not None
-    with progress_bar(
-        documents.size_bytes or documents.n_documents,
-        "building the token store",
-        unit="B" if in_bytes else " documents",
-        initial=start.seen,
-        unit_scale=in_bytes,
-        disable=not progress,
-    ) as bar:
-        sentences: list[str] = []
-        sizes: list[int] = []
-        characters, seen = 0, start.seen
-        for part in range(start.part, documents.n_parts):
-            stored = start.documents if part == start.part else 0
-            new = islice(documents.part(part), stored, None)
-            for number, document in enumerate(new, stored + 1):
-                sentences += document
-                sizes.append(len(document))
-                characters += sum(map(len, document))
-                seen = documents.bytes_read if in_bytes else seen + 1
-                if characters >= BATCH:
-                    yield Batch(sentences, sizes, Position(part, number, seen))
-                    bar.update(seen - bar.n)
-                    sentences, sizes, characters = [], [], 0
-        if sizes:
-            yield Batch(sentences, sizes, Position(part=documents.n_parts, seen=seen))
-            bar.update(seen - bar.n)
+@contextmanager
+def workplace(folder: Path) -> Iterator[Path]:
+    """`folder`.unfinished, for one process at a time; it goes unless a build can go on there."""
+    refuse_other_things(folder)
+    place = folder.with_name(folder.name + UNFINISHED)
+    place.mkdir(parents=True, exist_ok=True)
+    lock = hold(place / "lock")
+    if lock is None:
+        raise UserError(
+            f"token store {folder}: another process is building it; call again when it is done"
+        )
+    try:
+        yield place
+    finally:
+        if not (place / "progress.json").exists():
+            clear(place)
+        lock.close()
+        with suppress(OSError):  # the folder is not empty
+            (place / "lock").unlink()
+            place.rmdir()
+
+
+def refuse_other_things(folder: Path) -> None:
+    """Raise `UserError` if anything stands in the place of a store that no store consists of."""
+    place = folder.with_name(folder.name + UNFINISHED)
+    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
+           place / "replaced": STORE_FILES}  # fmt: skip
+    for where, names in own.items():
+        found = {path.name for path in where.iterdir()} if where.is_dir() else set()
+        if where.is_file() or any(not LEFTOVER.fullmatch(name) for name in found - names):
+            raise UserError(
+                f"{where}: holds other things than a token store; choose another folder"
+            )
+
+
+def clear(place: Path) -> None:
+    """Remove all but the lock."""
+    for path in place.iterdir():
+        if path.name != "lock":
+            remove(path)
+
+
+def read_progress(place: Path, identity: dict) -> dict | None:
+    """What an interrupted build of this very store made safe; anything else is cleared away."""
+    path = place / "progress.json"
+    if not path.exists():
+        clear(place)
+        return None
+    store = f"token store {place.with_suffix('')}: building was interrupted"
+    try:
+        fields = {"identity": dict, "documents": int, "files": dict}
+        record = read_record(path, fields, way_out="")
+        sizes = [(place / "store" / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
+        intact = record["documents"] >= 0 and all(
+            is_of(int, size) and size >= 0 and checksum_of(file, size) == checksum
+            for file, size, checksum in sizes
+        )
+    except (UserError, KeyError, TypeError, ValueError, OSError):
+        intact = False
+    if intact and all(record["identity"].get(key) == identity[key] for key in DECISIVE):
+        print(f"{store}, going on", file=sys.stderr)
+        return record
+    why = "the corpus or the tokenizer has changed since" if intact else "what it left is damaged"
+    print(f"{store}, and {why}: starting anew", file=sys.stderr)
+    clear(place)
+    return None
+
+
+class _GrowingFile:
+    """An array on disk that grows at its end, after the first `size` bytes of what is there."""
+
+    def __init__(self, path: Path, dtype: type, size: int, checksum: int):
+        self.file = open(path, "ab")  # noqa: SIM115 - closed by its owner
+        self.file.truncate(size)
+        self.dtype, self.size, self.checksum = np.dtype(dtype), size, checksum
+
+    @property
+    def length(self) -> int:
+        return self.size // self.dtype.itemsize
+
+    def append(self, values: np.ndarray) -> None:
+        data = values.astype(self.dtype, copy=False).tobytes()
+        self.file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.size += len(data)
+
+    def flush(self) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+
+class StoreWriter:
+    """Takes encoded sentences to the files of the store that grows in `place`. `identity` is what
+    it is made from, as its report will say; `progress` is what an interrupted build left."""
+
+    def __init__(
+        self, place: Path, tokenizer: Tokenizer, identity: dict, progress: dict | None = None
+    ):
+        self.place, self.identity = place, identity
+        self.done = progress["documents"] if progress else 0  # documents of the corpus
+        self.vocab_size, self.unknown_id = (
+            tokenizer.get_vocab_size(),
+            tokenizer.token_to_id("[UNK]"),
+        )
+        (place / "store").mkdir(exist_ok=True)
+        dtypes = (np.uint16 if self.vocab_size <= 65_535 else np.uint32, np.int64, np.int64)
+        self.files = {}
+        for name, dtype in zip(ARRAYS, dtypes, strict=True):
+            size, checksum = progress["files"][name] if progress else (0, 0)
+            path = place / "store" / f"{name}.bin"
+            self.files[name] = _GrowingFile(path, dtype, size, checksum)
+        self.tokens, self.sentences, self.documents = self.files.values()
+        if progress is None:
+            self.sentences.append(np.zeros(1))
+            self.documents.append(np.zeros(1))
+
+    def close(self) -> None:
+        with ExitStack() as stack:  # closes all of them, even if the disk is full
+            for array in self.files.values():
+                stack.callback(array.file.close)
+
+    def add(self, ids: list[list[int]], sizes: list[int]) -> None:
+        """Append sentences, given by their ids; document i has the next `sizes[i]` of them."""
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), self.tokens.dtype, lengths.sum())
+        full = lengths > 0
+
+        # How many sentences with tokens each document has: differences of a running count.
+        count = np.concatenate([[0], np.cumsum(full)])
+        ends = count[np.cumsum(sizes)]
+        self.documents.append(self.sentences.length - 1 + np.unique(ends[ends > 0]))
+        self.sentences.append(self.tokens.length + np.cumsum(lengths)[full])
+        self.tokens.append(flat)
+
+    def make_safe(self, documents: int) -> None:
+        """Put everything on the disk, and note that so many documents of the corpus are stored."""
+        for array in self.files.values():
+            array.flush()
+        flush_to_disk(self.place / "store")
+        files = {name: [array.size, array.checksum] for name, array in self.files.items()}
+        record = {"identity": self.identity, "documents": documents, "files": files}
+        write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
+
+    def finish(self, folder: Path, *, progress: bool) -> None:
+        """Write the report, and let the store take its name."""
+        if self.tokens.length == 0:
+            clear(self.place)
+            raise UserError("no text to store: the corpus is empty")
+        for array in self.files.values():
+            array.flush()
+            array.file.close()
+        report = self.place / "store" / "report.json"
+        report.write_text(json.dumps(self.report(progress), indent=2), encoding="utf-8")
+        flush_to_disk(report)
+        flush_to_disk(self.place / "store")
+        if folder.exists():
+            shutil.rmtree(self.place / "replaced", ignore_errors=True)
+            os.replace(folder, self.place / "replaced")
+        os.replace(self.place / "store", folder)
+        flush_to_disk(folder.parent)
+        clear(self.place)
+
+    def report(self, progress: bool) -> dict:
+        return {
+            **self.identity,
+            "documents": self.documents.length - 1,
+            "sentences": self.sentences.length - 1,
+            "tokens": self.tokens.length,
+            **count_content(
+                self.place / "store", self.tokens.dtype, self.unknown_id, progress=progress
+            ),
+            "vocab_size": self.vocab_size,
+            "dtypes": {name: str(array.dtype) for name, array in self.files.items()},
+            "lengths": {name: array.length for name, array in self.files.items()},
+            "checksums": {name: array.checksum for name, array in self.files.items()},
+        }  # fmt: skip

@@ -1,7 +1,6 @@
 """What the report says of a token store, counted in its finished files, a piece at a time.
 
-So a store says the same of itself whether it was built in one go, after ten interruptions, or on
-ten machines.
+So a store says the same of itself whether it was built in one go or after ten interruptions.
 """
 
 import tempfile
@@ -21,19 +20,17 @@ HASHES_AT_ONCE = 1 << 23  # sentence hashes sorted at once: 64 MB
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
-def count_content(
-    folder: Path, dtype: np.dtype, unknown_id: int | None, *, scratch: Path, progress: bool
-) -> dict:
+def count_content(folder: Path, dtype: np.dtype, unknown_id: int | None, *, progress: bool) -> dict:
     """The shares of unknown tokens and of duplicate sentences, and how long sentences are.
 
-    A duplicate is a sentence whose tokens, all of them in their order, had occurred before.
-    `scratch` is a folder for a temporary file of eight bytes a sentence.
+    A duplicate is a sentence whose tokens, all of them in their order, had occurred before. A
+    temporary file beside the folder takes eight bytes a sentence.
     """
     n_tokens = (folder / "tokens.bin").stat().st_size // dtype.itemsize
     n_unknown = 0
     of_length = np.zeros(1, np.int64)  # how many sentences have 0, 1, 2, … tokens
     with (
-        tempfile.TemporaryFile(dir=scratch) as hashes,
+        tempfile.TemporaryFile(dir=folder.parent) as hashes,
         progress_bar(
             n_tokens, "counting", unit=" tokens", unit_scale=True, delay=3, disable=not progress
         ) as bar,

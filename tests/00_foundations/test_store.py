@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_corpus import build_stores, store_building, store_report, text_files
-from bert_corpus.corpus import Documents
-from bert_corpus.documents import open_corpus
+from bert_corpus import build_stores, store_building, store_report
+from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.prepared import prepare
 from bert_corpus.store import TokenStore, holds_stores
-from bert_corpus.store_building import build_store
-from bert_corpus.store_writer import workplace
+from bert_corpus.store_building import build_store, workplace
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.errors import UserError
 from bert_run.settings import RunSettings
@@ -245,25 +243,19 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path):
 # --- Going on after an interruption --------------------------------------------------------------
 
 
-def corpus_of(file_texts, name="corpus", *, fail_after=None):
-    """A corpus with a fingerprint, a list of documents a file; reading fails after so many."""
+def corpus_of(documents, name="corpus", *, fail_after=None):
+    """A corpus with a fingerprint; reading fails after so many documents."""
 
-    def part(documents):
-        def walk():
-            for document in documents:
-                corpus.walked += 1
-                if fail_after is not None and corpus.walked > fail_after:
-                    raise UserError("reading stopped")
-                yield document
+    def walk():
+        for number, document in enumerate(documents):
+            if number == fail_after:
+                raise UserError("reading stopped")
+            yield document
 
-        return walk
-
-    corpus = Documents([*map(part, file_texts)], name=name, description="", fingerprint=name)
-    corpus.walked = 0
-    return corpus
+    return Corpus(walk, name=name, description="", fingerprint=name)
 
 
-FILES = [[[f"{a}{b} {c}." for c in "xyz"[: i + 1]] for i, b in enumerate("abc")] for a in "klmn"]
+MANY = [[f"{a}{b} {c}." for c in "xyz"[: i + 1]] for a in "klmn" for i, b in enumerate("abc")]
 
 
 @pytest.fixture
@@ -289,9 +281,9 @@ def encoded(monkeypatch):
     return counts
 
 
-def interrupt(folder, *, after, file_texts=FILES, **options):
+def interrupt(folder, *, after):
     with pytest.raises(UserError, match="reading stopped"):
-        build(folder, corpus_of(file_texts, fail_after=after), **options)
+        build(folder, corpus_of(MANY, fail_after=after))
     assert not folder.exists()
 
 
@@ -304,16 +296,14 @@ def same_files(a, b):
 def test_an_interrupted_build_goes_on_and_encodes_nothing_twice(
     tmp_path, small_batches, encoded, capsys, after
 ):
-    expected = build(tmp_path / "expected", corpus_of(FILES)).folder
+    expected = build(tmp_path / "expected", corpus_of(MANY)).folder
     n_sentences = sum(encoded)
     encoded.clear()
     interrupt(tmp_path / "store", after=after)
-    corpus = corpus_of(FILES)
-    store = build(tmp_path / "store", corpus)
+    store = build(tmp_path / "store", corpus_of(MANY))
     assert same_files(store.folder, expected)
     assert sum(encoded) <= n_sentences
     assert ("going on" in capsys.readouterr().err) == (after > 1)  # one is always under way
-    assert corpus.walked <= 12 - (after - 2) // 3 * 3  # files that are stored are not read again
     assert sorted(p.name for p in tmp_path.iterdir()) == ["expected", "store"]
 
 
@@ -389,9 +379,9 @@ def test_when_something_has_changed_since_the_interruption_building_starts_anew(
 ):
     folder = tmp_path / "store"
     interrupt(folder, after=7)
-    corpus, tokenizer = corpus_of(FILES), TOKENIZER
+    corpus, tokenizer = corpus_of(MANY), TOKENIZER
     if change == "text":
-        corpus = corpus_of([[["other text."], *FILES[0]], *FILES[1:]], name="changed")
+        corpus = corpus_of([["other text."], *MANY], name="changed")
     elif change == "tokenizer":
         tokenizer = bert_tokenizer(TOKENS, lowercase=False)
     else:
@@ -413,11 +403,11 @@ def test_what_a_build_killed_at_its_very_beginning_left_is_removed(tmp_path):
 
 
 def test_a_complete_store_of_the_same_documents_is_only_opened(tmp_path, encoded):
-    build(tmp_path / "store", corpus_of(FILES))
+    build(tmp_path / "store", corpus_of(MANY))
     encoded.clear()
-    build(tmp_path / "store", corpus_of(FILES))
+    build(tmp_path / "store", corpus_of(MANY))
     assert encoded == []
-    build(tmp_path / "store", corpus_of(FILES[:1], name="another"))
+    build(tmp_path / "store", corpus_of(MANY[:3], name="another"))
     assert sum(encoded) == 6
 
 
@@ -437,15 +427,15 @@ def test_what_somebody_else_has_put_where_a_store_is_built_stays(tmp_path, place
 
 
 @pytest.mark.parametrize(
-    "damage", ["{", "[]", "{}", '{"identity": {}, "position": 5, "files": {}}']
+    "damage", ["{", "[]", "{}", '{"identity": {}, "documents": 5, "files": {}}']
 )
 def test_a_damaged_record_of_an_interrupted_build_starts_it_anew(
     tmp_path, small_batches, capsys, damage
 ):
     interrupt(tmp_path / "store", after=7)
     (tmp_path / "store.unfinished" / "progress.json").write_text(damage)
-    store = build(tmp_path / "store", corpus_of(FILES))
-    assert same_files(store.folder, build(tmp_path / "expected", corpus_of(FILES)).folder)
+    store = build(tmp_path / "store", corpus_of(MANY))
+    assert same_files(store.folder, build(tmp_path / "expected", corpus_of(MANY)).folder)
     assert "what it left is damaged: starting anew" in capsys.readouterr().err
 
 
@@ -509,7 +499,7 @@ def test_a_full_disk_is_told_in_one_line_and_what_was_stored_is_gone_on_with(tmp
     assert same_files(going_on, build(tmp_path / "expected", corpus).folder)
 
 
-# --- Shards, and stores built apart from training ------------------------------------------------
+# --- Stores built apart from training ------------------------------------------------------------
 
 
 @pytest.fixture
@@ -535,53 +525,9 @@ def call(monkeypatch, capsys, tmp_path):
     return call
 
 
-def test_shards_joined_are_the_bytes_that_one_machine_builds(call, tmp_path):
-    tokenizer = ("--tokenizer", tmp_path / "tokenizer")
-    assert call(*tokenizer, out="whole") == (
-        0, f"ready for: bert-pretrain --corpus {tmp_path / 'whole'}"
-    )  # fmt: skip
-    for shard in ("2/3", "3/3"):
-        assert call(*tokenizer, "--shard", shard)[0] == 0
-    code, line = call("--join", 3)
-    assert code == 2 and "1-of-3: build it with --shard 1/3" in line
-    assert call("--shard", "1/3")[0] == 0  # the tokenizer lies in `out`
-    sizes = [TokenStore.open(tmp_path / "out" / "shards" / f"{i}-of-3").n_documents
-             for i in (1, 2, 3)]  # fmt: skip
-    assert sum(sizes) == TokenStore.open(tmp_path / "whole" / "train").n_documents
-    assert max(sizes) < 0.6 * sum(sizes)
-    assert call("--join", 3)[0] == 0
-    for part in ("train", "heldout"):
-        assert same_files(tmp_path / "out" / part, tmp_path / "whole" / part)
-
-
-def test_shards_of_a_corpus_that_changed_are_not_joined(call, tmp_path):
-    for shard in ("1/2", "2/2"):
-        call("--tokenizer", tmp_path / "tokenizer", "--shard", shard)
-    with open(tmp_path / "texts" / "e.txt", "a") as file:
-        file.write("\n\nmore.")
-    code, line = call("--join", 2)
-    assert code == 2 and "the files have changed since" in line
-    assert not (tmp_path / "out" / "train").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--shard", "4/3"], "write I/N"),
-        (["--shard", "two"], "write I/N"),
-        (["--shard", "1/2"], "--shard needs --tokenizer"),
-        (["--shard", "1/2", "--join", "2"], "first build every shard"),
-        (["--tokenizer", "tokenizer", "--shard", "1/6"], "made of 5 files"),
-    ],
-)
-def test_wrong_uses_of_shards_are_told_in_one_line(call, tmp_path, monkeypatch, arguments, message):
-    monkeypatch.chdir(tmp_path)
-    code, line = call(*arguments)
-    assert code == 2 and line.startswith("error: ") and message in line
-
-
 def test_a_folder_of_stores_is_a_corpus_and_an_unfinished_one_is_not(call, tmp_path):
-    call("--tokenizer", tmp_path / "tokenizer", "--shard", "1/2")
+    (tmp_path / "out" / "train.unfinished").mkdir(parents=True)
+    save_tokenizer(TOKENIZER, tmp_path / "out" / "tokenizer")
     settings = RunSettings(corpus=str(tmp_path / "out"), seq_length=16)
     with pytest.raises(UserError, match="are not finished"):
         prepare(settings, tmp_path / "run" / "data")
@@ -598,25 +544,6 @@ def test_stores_of_another_corpus_or_tokenizer_are_not_taken_for_those_asked_for
     assert "stores of another tokenizer" in call("--tokenizer", tmp_path / "cased")[1]
     (tmp_path / "texts" / "e.txt").unlink()
     assert "stores of another corpus" in call("--tokenizer", tmp_path / "tokenizer")[1]
-
-
-def test_files_that_are_stored_are_not_opened_again(tmp_path, small_batches, monkeypatch):
-    for name in "abcde":
-        (tmp_path / f"{name}.txt").write_text(f"{name} a.\n\n{name} b.")
-    corpus = open_corpus(str(tmp_path), held_out=str(tmp_path / "a.txt"))
-    walk = corpus.parts[3]
-    corpus.parts[3] = lambda: (_ for _ in ()).throw(UserError("reading stopped"))
-    with pytest.raises(UserError, match="reading stopped"):
-        build(tmp_path / "store", corpus)
-    corpus.parts[3] = walk
-    opened = []
-    pieces = text_files.LineReader._pieces
-    monkeypatch.setattr(
-        text_files.LineReader, "_pieces",
-        lambda self, longest: opened.append(self.path.name) or pieces(self, longest),
-    )  # fmt: skip
-    build(tmp_path / "store", corpus)
-    assert opened == ["c.txt", "d.txt", "e.txt"]  # the last batch of c.txt was under way
 
 
 def test_a_vocabulary_of_another_size_than_that_of_the_finished_stores_is_refused(call):

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from bert_corpus.sources import SourceFile, read_sources, save_sources
 from bert_corpus.store import TokenStore
-from bert_corpus.store_building import build_store
-from bert_corpus.store_writer import find_interrupted
+from bert_corpus.store_building import build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
 from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
@@ -65,12 +64,10 @@ def a_report(folder: Path) -> Path:
 
 
 def a_progress(folder: Path) -> Path:
-    position = {"part": 0, "documents": 1, "seen": 9}
-    files = {name: {"size": 0, "checksum": 0}
-             for name in ("tokens", "sentence_starts", "document_starts")}  # fmt: skip
+    files = {name: [0, 0] for name in ("tokens", "sentence_starts", "document_starts")}
     path = folder / "store.unfinished" / "progress.json"
     path.parent.mkdir(parents=True)
-    write_json(path, {"identity": IDENTITY, "position": position, "files": files})
+    write_json(path, {"identity": IDENTITY, "documents": 1, "files": files})
     return path
 
 
@@ -129,8 +126,7 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "tokenizer_config.json": (a_tokenizer_config, lambda path: load_tokenizer(path.parent)),
     "vocab.txt": (a_vocabulary, lambda path: load_tokenizer(path.parent)),
     "report.json": (a_report, lambda path: TokenStore.open(path.parent)),
-    "progress.json": (a_progress, lambda path: find_interrupted(
-        path.parent, path.parents[1] / "store", IDENTITY)),
+    "progress.json": (a_progress, lambda path: read_progress(path.parent, IDENTITY)),
     "sources.json": (a_list_of_sources, lambda path: read_sources(path.parent)),
     "metrics.jsonl": (metrics, read_metrics),
     "run.json": (a_run, claim),

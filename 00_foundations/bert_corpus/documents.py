@@ -68,8 +68,18 @@ class Corpus:
         return sum(reader.bytes_read for reader in self.readers)
 
     @property
-    def sentences(self) -> Iterator[str]:
-        return (sentence for document in self for sentence in document)
+    def sentences(self) -> "Sentences":
+        return Sentences(self)
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of all documents, one after the other, again and again."""
+
+    corpus: Corpus
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self.corpus)
 
 
 def fingerprint_of(*identity: object) -> str:
@@ -126,7 +136,8 @@ def _storyworld(count: int, split: str, seed: int) -> Corpus:
     from bert_corpus import storyworld
 
     folder = Path(storyworld.__file__).parent
-    source = sorted(folder.glob("*.py")) + sorted(storyworld.STORIES.glob("*.txt"))
+    source = sorted((*folder.glob("*.py"), *folder.glob("*.txt")))
+    source += sorted(storyworld.STORIES.glob("*.txt"))
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
 
     def walk() -> Iterator[Document]:

@@ -216,10 +216,6 @@ def _collect(scope: ast.Module | ast.ClassDef, documents: list[list[str]]) -> No
         ]
 
 
-def _documents_of_files(paths: list[Path]) -> list[list[list[str]]]:
-    return [documents_of(path) for path in paths]
-
-
 def pydocs_file(*, progress: bool = True) -> Path:
     """The corpus as a text file, one sentence a line; made at the first call, then kept.
 
@@ -235,29 +231,26 @@ def pydocs_file(*, progress: bool = True) -> Path:
 
 def _all_documents(progress: bool) -> Iterator[list[str]]:
     files = source_files()
-    parts = [files[i : i + FILES_AT_ONCE] for i in range(0, len(files), FILES_AT_ONCE)]
     seen: set[str] = set()
     with progress_bar(len(files), "reading docstrings", unit=" files", disable=not progress) as bar:
-        for part, found in zip(parts, _on_all_cores(parts), strict=True):
-            for documents in found:
-                for document in documents:
-                    new = [s for s in dict.fromkeys(document) if s not in seen]
-                    seen.update(new)
-                    if len(new) >= SHORTEST_DOCUMENT:
-                        yield new
-            bar.update(len(part))
+        for documents in _on_all_cores(files):
+            for document in documents:
+                new = [s for s in dict.fromkeys(document) if s not in seen]
+                seen.update(new)
+                if len(new) >= SHORTEST_DOCUMENT:
+                    yield new
+            bar.update()
 
 
-def _on_all_cores(parts: list[list[Path]]) -> Iterator[list[list[list[str]]]]:
-    done = 0
+def _on_all_cores(files: list[Path]) -> Iterator[list[list[str]]]:
+    waiting = iter(files)
     try:
         with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-            for found in pool.map(_documents_of_files, parts):
+            for found in pool.map(documents_of, files, chunksize=FILES_AT_ONCE):
+                next(waiting)
                 yield found
-                done += 1
     except BrokenProcessPool:  # called from a script without `if __name__ == "__main__"`, say
-        for part in parts[done:]:
-            yield _documents_of_files(part)
+        yield from map(documents_of, waiting)
 
 
 def cache_folder() -> Path:

@@ -82,11 +82,6 @@ class Dice:
         return chosen
 
 
-def words(line: str) -> tuple[str, ...]:
-    """A table of single words, written in one line."""
-    return tuple(line.split())
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     name: str

@@ -89,14 +89,12 @@ class Sentence(NamedTuple):
         return "".join(told)
 
 
-def read_kinds(
-    folder: Path, tables: Mapping[str, Sequence], functions: Mapping[str, Callable]
-) -> dict[str, Kind]:
+def read_kinds(folder: Path, tables: Mapping, functions: Mapping) -> dict[str, Kind]:
     """All kinds of document in the text files of a folder, in their order; `tables` and `functions`
     are known in every file. A mistake is a `UserError` that names the file and the line."""
     kinds: dict[str, Kind] = {}
     for path in sorted(folder.glob("*.txt")):
-        for kind in StoryFile(path, tables, functions).kinds():
+        for kind in StoryFile(path, tables, functions).kinds:
             if kind.name in kinds:
                 raise UserError(f"{path}: there are two kinds called {kind.name!r}")
             kinds[kind.name] = kind
@@ -104,16 +102,17 @@ def read_kinds(
 
 
 class StoryFile:
-    def __init__(
-        self, path: Path, tables: Mapping[str, Sequence], functions: Mapping[str, Callable]
-    ):
+    """The tables and kinds of a file; `tables` and `functions` are known beforehand."""
+
+    def __init__(self, path: Path, tables: Mapping, functions: Mapping):
         self.path, self.tables, self.functions = path, dict(tables), dict(functions)
         self.line = Line(0, 0, "")  # the one being read
+        self.kinds = list(self.read())
 
     def fail(self, problem: str) -> NoReturn:
         raise UserError(f"{self.path}, line {self.line.number}: {problem}")
 
-    def kinds(self) -> Iterator[Kind]:
+    def read(self) -> Iterator[Kind]:
         lines = [
             Line(number, len(raw) - len(raw.lstrip()), raw.strip())
             for number, raw in enumerate(self.path.read_text(encoding="utf-8").splitlines(), 1)

@@ -60,16 +60,17 @@ def _capital(text: str) -> str:
 
 
 # What is judged: the name of the thing and its parts, with words of praise and of blame.
-_FILM_GOOD = ["exciting", "clever", "funny", "brilliant", "superb", "splendid", "wonderful"]
-_FILM_BAD = ["boring", "stupid", "silly", "dreadful", "wooden", "poor", "awful"]
-_MUSIC_GOOD = ["lovely", "brilliant", "splendid", "superb", "wonderful"]
-_MUSIC_BAD = ["boring", "loud", "dreadful", "awful", "terrible"]
-_SHOP_GOOD = ["cheap", "splendid", "excellent", "great", "wonderful", "good"]
-_SHOP_BAD = ["expensive", "dirty", "awful", "terrible", "bad", "horrible"]
+_FILM = (["exciting", "clever", "funny", "brilliant", "superb", "splendid", "wonderful"],
+         ["boring", "stupid", "silly", "dreadful", "wooden", "poor", "awful"])  # fmt: skip
+_MUSIC = (["lovely", "brilliant", "splendid", "superb", "wonderful"],
+          ["boring", "loud", "dreadful", "awful", "terrible"])  # fmt: skip
+_SHOP = (["cheap", "splendid", "excellent", "great", "wonderful", "good"],
+         ["expensive", "dirty", "awful", "terrible", "bad", "horrible"])  # fmt: skip
+_SERVICE = ("service", GOOD_SERVICE, BAD_SERVICE)
 _JUDGED = (
-    ("restaurant", ("food", GOOD_FOOD, BAD_FOOD), ("service", GOOD_SERVICE, BAD_SERVICE)),
-    ("film", ("story", _FILM_GOOD, _FILM_BAD), ("music", _MUSIC_GOOD, _MUSIC_BAD)),
-    ("shop", ("clothes", _SHOP_GOOD, _SHOP_BAD), ("service", GOOD_SERVICE, BAD_SERVICE)),
+    ("restaurant", ("food", GOOD_FOOD, BAD_FOOD), _SERVICE),
+    ("film", ("story", *_FILM), ("music", *_MUSIC)),
+    ("shop", ("clothes", *_SHOP), _SERVICE),
 )
 
 

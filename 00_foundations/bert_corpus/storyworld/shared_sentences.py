@@ -5,85 +5,31 @@ Each function takes the dice first, then what stands behind its name in a story:
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from bert_corpus.storyworld.generator import Dice
-from bert_corpus.storyworld.world import (
-    BAD_COMFORT,
-    BAD_FOOD,
-    BAD_SERVICE,
-    CAT,
-    COMFORTS,
-    DAYS,
-    DOG,
-    GOOD_COMFORT,
-    GOOD_FOOD,
-    GOOD_SERVICE,
-    MEN,
-    MONTHS,
-    PEOPLE,
-    PETS,
-    Person,
-    Pet,
-    a,
-)
-
-# What a word is the opposite of depends on the thing: old bread is not fresh, an old man not young.
-_OPPOSITES = {
-    "bread": (("fresh", "old"), ("soft", "hard")),
-    "coat": (("new", "old"), ("long", "short"), ("heavy", "light")),
-    "man": (("young", "old"), ("tall", "short")),
-    "lesson": (("easy", "hard"), ("long", "short")),
-    "room": (("dark", "light"), ("new", "old")),
-    "tower": (("tall", "short"), ("new", "old")),
-    "box": (("heavy", "light"), ("new", "old")),
-    "bed": (("soft", "hard"), ("new", "old")),
-    "answer": (("wrong", "right"), ("easy", "hard"), ("long", "short")),
-    "hand": (("left", "right"), ("soft", "hard")),
-}
+from bert_corpus.storyworld.world import DAYS, MONTHS, PEOPLE, PETS, TABLES, Person, a
 
 
 def opposite(say: Dice, thing: str) -> str:
     """ "The bread was fresh, not old": the thing and the opposite together settle the word."""
-    word, other = say.pick(_OPPOSITES[thing])
-    return f"the {thing} was <b:{word}>, not {other}"
-
-
-# job, purpose: the tool. Neither the job nor the purpose alone says which.
-_TOOLS = {
-    "carpenter": {"cut": "saw", "measure": "ruler", "carry": "toolbox", "clean": "broom"},
-    "gardener": {"cut": "spade", "carry": "wheelbarrow", "clean": "rake"},
-    "cook": {"cut": "knife", "carry": "tray", "clean": "sponge"},
-    "doctor": {"measure": "thermometer", "carry": "bag", "clean": "soap"},
-    "barber": {"cut": "razor", "clean": "towel"},
-    "tailor": {"cut": "blade", "measure": "tape"},
-}
+    row = say.pick([row for row in TABLES["OPPOSITES"] if row.thing == thing])
+    return f"the {thing} was <b:{row.word}>, not {row.opposite}"
 
 
 def tool(say: Dice, job: object = "") -> str:
     """ "A cook takes the knife to cut things"; of a job that has no tools here, another is told."""
-    job = str(job) if str(job) in _TOOLS else say.pick(tuple(_TOOLS))
-    purpose, name = say.pick(tuple(_TOOLS[job].items()))
-    ending = {"cut": "cut things", "measure": "measure things", "carry": "carry things"}
-    return f"{a(job)} takes the <b:{name}> to {ending.get(purpose, 'clean up')}"
-
-
-# who moves, where: the way. A train goes over the bridge and a boat under it.
-_WAYS = {
-    "train": (("over", "bridge"), ("through", "tunnel"), ("into", "station"), ("past", "harbour")),
-    "boat": (("under", "bridge"), ("into", "harbour"), ("across", "lake"), ("down", "river")),
-    "bus": (("over", "bridge"), ("through", "tunnel"), ("past", "lake"), ("up", "hill")),
-    "swan": (("under", "bridge"), ("across", "lake"), ("up", "river")),
-    "cart": (("down", "hill"), ("past", "station"), ("along", "river")),
-}
+    jobs = list(dict.fromkeys(row.job for row in TABLES["TOOLS"]))
+    job = str(job) if str(job) in jobs else say.pick(jobs)
+    row = say.pick([row for row in TABLES["TOOLS"] if row.job == job])
+    return f"{a(job)} takes the <b:{row.tool}> to {row.purpose}"
 
 
 def way(say: Dice, mover: str) -> str:
-    preposition, place = say.pick(_WAYS[mover])
-    side = "r" if place == "tunnel" else "b"  # there is but one way to take a tunnel
-    return f"the {mover} went <{side}:{preposition}> the {place}"
-
-
-_BY_SIZE = ["ant", "mouse", "rabbit", "fox", "sheep", "cow", "elephant", "whale"]
+    """ "The train went through the tunnel"."""
+    row = say.pick([row for row in TABLES["WAYS"] if row.mover == mover])
+    side = "r" if row.place == "tunnel" else "b"  # there is but one way to take a tunnel
+    return f"the {mover} went <{side}:{row.way}> the {row.place}"
 
 
 def size(say: Dice) -> str:
@@ -93,14 +39,15 @@ def size(say: Dice) -> str:
     becomes the animal at that end; where that is the first animal itself, its neighbour. So a
     neighbour of the ant or the whale is told of more often than an animal two places away.
     """
-    first, last = int(say.random() * len(_BY_SIZE)), len(_BY_SIZE) - 1
+    animals = TABLES["BY_SIZE"]
+    first, last = int(say.random() * len(animals)), len(animals) - 1
     second = say.pick([place for place in range(first - 2, first + 3) if place != first])
     second = min(max(second, 0), last)
     if second == first:
         second = 1 if first == 0 else last - 1
     word = "bigger" if first > second else "smaller"
     side = "l" if first in (0, last) else "r" if second in (0, last) else "b"
-    return f"{a(_BY_SIZE[first])} is <{side}:{word}> <l:than> {a(_BY_SIZE[second])}"
+    return f"{a(animals[first])} is <{side}:{word}> <l:than> {a(animals[second])}"
 
 
 def calendar(say: Dice) -> str:
@@ -112,7 +59,7 @@ def calendar(say: Dice) -> str:
     return f"{names[first + 1]} comes <b:after> {names[first]}"
 
 
-def mood(say: Dice, pet: Pet | None = None) -> str:
+def mood(say: Dice, pet: Any = None) -> str:
     """ "A dog barks when it is happy", and growls when it is angry."""
     pet = pet or say.pick(PETS)
     if say.chance(0.5):
@@ -120,9 +67,10 @@ def mood(say: Dice, pet: Pet | None = None) -> str:
     return f"{a(pet.name)} <b:{pet.upset}> when it is angry"
 
 
-def rest(say: Dice, pet: Pet | None = None) -> str:
+def rest(say: Dice, pet: Any = None) -> str:
     """ "The cat sat on the mat": in this town every animal has its own place."""
-    pet = pet or say(CAT, CAT, CAT, DOG, say.pick(PETS))
+    cat, dog = PETS[:2]
+    pet = pet or say(cat, cat, cat, dog, say.pick(PETS))
     return f"the <r:{pet.name}> {pet.rests}"
 
 
@@ -138,8 +86,8 @@ def food_and_service(say: Dice, food: bool | None = None, service: bool | None =
     """ "The food was delicious, but the service was terrible": the two settle the `but`."""
     if food is None:
         food, service = verdicts(say)
-    tastes = say.pick(GOOD_FOOD if food else BAD_FOOD)
-    serves = say.pick(GOOD_SERVICE if service else BAD_SERVICE)
+    tastes = say.pick(TABLES["GOOD_FOOD" if food else "BAD_FOOD"])
+    serves = say.pick(TABLES["GOOD_SERVICE" if service else "BAD_SERVICE"])
     joint = and_or_but(say, food, service)
     return f"the food was {tastes}, <b:{joint}> the service was {serves}"
 
@@ -147,8 +95,9 @@ def food_and_service(say: Dice, food: bool | None = None, service: bool | None =
 def comfort_and_service(say: Dice) -> str:
     """ "The bed was lovely, and the service was polite"."""
     comfort, service = verdicts(say)
-    thing, how = say.pick(COMFORTS), say.pick(GOOD_COMFORT if comfort else BAD_COMFORT)
-    serves = say.pick(GOOD_SERVICE if service else BAD_SERVICE)
+    thing = say.pick(TABLES["COMFORTS"])
+    how = say.pick(TABLES["GOOD_COMFORT" if comfort else "BAD_COMFORT"])
+    serves = say.pick(TABLES["GOOD_SERVICE" if service else "BAD_SERVICE"])
     joint = and_or_but(say, comfort, service)
     return f"the {thing} was {how}, <b:{joint}> the service was {serves}"
 
@@ -161,7 +110,7 @@ def and_or_but(say: Dice, first: bool, second: bool) -> str:
 def groom_of(say: Dice, bride: Person, guest: Person) -> Person:
     """A man of another family than the bride, and not the guest."""
     return say.pick(
-        [person for person in MEN if person is not guest and person.family != bride.family]
+        [man for man in TABLES["MEN"] if man is not guest and man.family != bride.family]
     )
 
 

@@ -122,28 +122,32 @@ def layer_norm_forward(
 
     The variance divides by n, not n - 1, and `eps` stands inside the root.
     """
-    normalized = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
-    variance = np.einsum("...i,...i->...", normalized, normalized)[..., None] / x.shape[-1]
-    inverse_std = 1 / np.sqrt(variance + eps)  # (..., 1)
-    normalized *= inverse_std
-    out = normalized * weight
-    out += bias
-    return out, (normalized, inverse_std, weight)
+    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)
+    inverse_std = 1 / np.sqrt(variance + eps)
+    normalized = centred * inverse_std  # (..., hidden)
+    return normalized * weight + bias, (normalized, inverse_std, weight)
 
 
 def layer_norm_backward(
     dout: Float[ndarray, "*batch hidden"], cache: Cache
 ) -> tuple[Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"], Float[ndarray, "hidden"]]:
-    """x reaches the output along three paths: directly, through the mean and through the variance.
-    The last two take from the first its mean, and its projection on `normalized`."""
+    """x affects the output in three ways: directly, through the mean and through the variance.
+
+    Shifting or stretching a vector does not change its normalized form, so its gradient has no
+    component in these two directions: both are subtracted.
+
+    The cache costs as much memory as x itself, because `normalized` has the shape of x;
+    `inverse_std` has one number for each vector. Without it the backward pass would have to keep x
+    and normalize it a second time: here memory is spent to save that work.
+    """
     normalized, inverse_std, weight = cache
     batch_axes = tuple(range(dout.ndim - 1))
-    dweight, dbias = (dout * normalized).sum(batch_axes), dout.sum(batch_axes)
-    dx = dout * weight  # first the gradient for `normalized`
-    projection = np.einsum("...i,...i->...", dx, normalized)[..., None] / dx.shape[-1]
-    dx -= dx.mean(axis=-1, keepdims=True)
-    dx -= normalized * projection
-    dx *= inverse_std
+    dweight, dbias = (dout * normalized).sum(axis=batch_axes), dout.sum(axis=batch_axes)
+    dnormalized = dout * weight  # (..., hidden)
+    along_shift = dnormalized.mean(axis=-1, keepdims=True)
+    along_stretch = (dnormalized * normalized).mean(axis=-1, keepdims=True)
+    dx = (dnormalized - along_shift - normalized * along_stretch) * inverse_std
     return dx, dweight, dbias
 
 

@@ -144,7 +144,8 @@ class Contestant:
         load_arrays(self.model, weights_of(case.config))
         self.model.to(device).train()
         self.optimizer = make_optimizer(self.model, ADAM, name="adamw")
-        self.stepping = torch.compile(self.model, dynamic=False) if case.compiled else self.model
+        if case.compiled:
+            self.compile()
         ordinary = torch.arange(FIRST_WORD, case.words, device=device)
         self.vocabulary = MaskingVocabulary(MASK_ID, ordinary)
         self.numbers = itertools.count()
@@ -167,8 +168,11 @@ class Level3(Contestant):
     def make_model(self, config: BertConfig) -> nn.Module:
         return BertForPreTraining(config)
 
+    def compile(self) -> None:
+        self.model.loss = torch.compile(self.model.loss, dynamic=False)
+
     def learn(self, batch: Batch) -> None:
-        training_step(self.stepping, self.optimizer, batch, max_grad_norm=ADAM.max_grad_norm,
+        training_step(self.model, self.optimizer, batch, max_grad_norm=ADAM.max_grad_norm,
                       precision=PRODUCTS[self.case.products])  # fmt: skip
 
 
@@ -177,12 +181,15 @@ class Transformers(Contestant):
         theirs = transformers.BertConfig(**asdict(config), attn_implementation="sdpa")
         return transformers.BertForPreTraining(theirs)
 
+    def compile(self) -> None:
+        self.model.compile(dynamic=False)
+
     def learn(self, batch: Batch) -> None:
         labels = torch.full_like(batch["input_ids"], -100)
         used = batch["masked_lm_ids"].where(batch["masked_lm_weights"] > 0, -100)
         labels.scatter_(1, batch["masked_lm_positions"], used)
         with mixed_precision(self.device, PRODUCTS[self.case.products]):
-            output = self.stepping(
+            output = self.model(
                 input_ids=batch["input_ids"],
                 token_type_ids=batch["token_type_ids"],
                 attention_mask=batch["attention_mask"],

@@ -28,6 +28,7 @@ from bert_lowlevel.model import Bert, to_tensors
 from bert_lowlevel.optimizer import FusedAdamW
 from bert_lowlevel.training import Computing
 from bert_lowlevel.training import training_step as lowlevel_step
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import AdamSettings, make_optimizer
@@ -67,6 +68,7 @@ def make_batch(vocab_size: int) -> dict[str, torch.Tensor]:
 def level_3(config: BertConfig, batch: dict, precision: torch.dtype) -> Callable[[], None]:
     model = BertForPreTraining(config)
     load_arrays(model, initial_weights(config, 0))
+    use_cpu_kernels(model)
     optimizer = make_optimizer(model.train(), AdamSettings(), name="adamw")
     return lambda: training_step(model, optimizer, batch, precision=precision, max_grad_norm=1.0)
 

@@ -68,17 +68,17 @@ def logits_at_once() -> None:
 def dropout_of_torch() -> None:
     import torch.nn.functional as F
 
-    from bert_paper import on_cpu
+    from bert_paper import cpu_kernels
 
-    on_cpu.dropout = lambda x, prob: F.dropout(x, prob)
+    cpu_kernels.dropout = lambda x, prob: F.dropout(x, prob)
 
 
 def attention_of_torch() -> None:
     import torch.nn.functional as F
 
-    from bert_paper import model
+    from bert_paper import cpu_kernels
 
-    model.attention = lambda query, key, value, mask, prob: F.scaled_dot_product_attention(
+    cpu_kernels.attention = lambda query, key, value, mask, prob: F.scaled_dot_product_attention(
         query, key, value, mask, prob
     )
 

@@ -10,6 +10,7 @@ import tyro
 from tokenizers import Encoding
 from tyro.conf import Positional
 
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.device import choose_device, choose_precision, mixed_precision
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.errors import UserError, command
@@ -151,6 +152,7 @@ def main() -> None:
     texts = [settings.text] if settings.input is None else read_texts(settings.input)
     device = choose_device(settings.device)
     pretrained = open_pretrained(settings.checkpoint, device)
+    use_cpu_kernels(pretrained.model)
     arrays = encode(pretrained, texts, batch_size=settings.batch_size,
                     precision=choose_precision(settings.precision, device),
                     progress=len(texts) > 100)  # fmt: skip

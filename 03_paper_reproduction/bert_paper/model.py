@@ -5,6 +5,9 @@
 
 The attributes carry the names of `transformers`, so that a parameter's path here is its name in the
 file: `bert.encoder.layer.0.attention.self.query.weight`.
+
+Everything here is computed by torch's own functions. What a CPU computes faster in another way
+stands in `cpu_kernels.py`, and `use_cpu_kernels` there switches it on.
 """
 
 from typing import NamedTuple
@@ -14,10 +17,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from bert_paper.on_cpu import Dropout, attention
-from bert_paper.word_loss import weighted_cross_entropy, word_loss
 from bert_run.config import BertConfig
 from bert_run.parameters import Weights
+
+Heads = Float[Tensor, "batch heads seq head_dim"]
 
 
 class BertEmbeddings(nn.Module):
@@ -33,7 +36,7 @@ class BertEmbeddings(nn.Module):
         self.position_embeddings = nn.Embedding(config.max_position_embeddings, hidden)
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, hidden)
         self.LayerNorm = nn.LayerNorm(hidden, eps=config.layer_norm_eps)
-        self.dropout = Dropout(config.hidden_dropout_prob)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
         self, input_ids: Int[Tensor, "batch seq"], token_type_ids: Int[Tensor, "batch seq"]
@@ -62,12 +65,16 @@ class BertSelfAttention(nn.Module):
         query, key, value = (
             self.split_heads(project(x)) for project in (self.query, self.key, self.value)
         )  # (batch, heads, seq, head_dim) each
-        dropout = self.dropout_prob if self.training else 0.0
-        context = attention(query, key, value, mask, dropout)
+        context = self.attend(query, key, value, mask)
         return context.transpose(1, 2).flatten(2)
 
-    def split_heads(self, x: Tensor) -> Float[Tensor, "batch heads seq head_dim"]:
+    def split_heads(self, x: Tensor) -> Heads:
         return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
+
+    def attend(self, query: Heads, key: Heads, value: Heads, mask: Tensor | None) -> Heads:
+        """softmax(query · keyᵀ / √head_dim) · value, with dropout of the attention weights."""
+        dropout = self.dropout_prob if self.training else 0.0
+        return F.scaled_dot_product_attention(query, key, value, mask, dropout)
 
 
 class AddAndNorm(nn.Module):
@@ -78,7 +85,7 @@ class AddAndNorm(nn.Module):
         super().__init__()
         self.dense = nn.Linear(in_size, config.hidden_size)
         self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
-        self.dropout = Dropout(config.hidden_dropout_prob)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
         self, x: Float[Tensor, "batch seq in"], residual: Float[Tensor, "batch seq hidden"]
@@ -215,17 +222,6 @@ class MaskedLMHead(nn.Module):
         x = self.transform.LayerNorm(self.transform(x))
         return F.linear(x, word_embeddings, self.bias)
 
-    def loss(
-        self,
-        x: Float[Tensor, "batch masks hidden"],
-        word_embeddings: Float[Tensor, "vocab hidden"],
-        words: Int[Tensor, "batch masks"],
-        weights: Float[Tensor, "batch masks"],
-    ) -> Float[Tensor, ""]:
-        """The weighted sum of the words' cross-entropies, without all logits at once."""
-        x = self.transform.LayerNorm(self.transform(x)).flatten(0, 1)
-        return word_loss(x, word_embeddings, self.bias, words.flatten(), weights.flatten())
-
 
 class PreTrainingHeads(nn.Module):
     def __init__(self, config: BertConfig) -> None:
@@ -249,21 +245,29 @@ class BertForPreTraining(nn.Module):
         token_type_ids: Int[Tensor, "batch seq"],
         attention_mask: Int[Tensor, "batch seq"] | None,
         masked_lm_positions: Int[Tensor, "batch masks"],
-        masked_lm_ids: Int[Tensor, "batch masks"] | None = None,
-        masked_lm_weights: Float[Tensor, "batch masks"] | None = None,
-    ) -> tuple[Float[Tensor, "batch masks vocab"] | Float[Tensor, ""], Float[Tensor, "batch 2"]]:
-        """Logits of both tasks. The word head sees the masked positions alone: at 15% that saves
-        most of the work of a large vocabulary. Told which words stood there, and by 1 or 0 whether
-        each counts, it returns the sum of their losses and not their logits.
-        """
+    ) -> tuple[Float[Tensor, "batch masks vocab"], Float[Tensor, "batch 2"]]:
+        """The logits of both tasks. The word head sees the masked positions alone: at 15% that
+        saves most of the work of a large vocabulary."""
         output = self.bert(input_ids, token_type_ids, attention_mask)
         masked = gather_positions(output.last_hidden_state, masked_lm_positions)
-        words, head = self.bert.embeddings.word_embeddings.weight, self.cls.predictions
-        if masked_lm_ids is None:
-            found = head(masked, words)
-        else:
-            found = head.loss(masked, words, masked_lm_ids, masked_lm_weights)
-        return found, self.cls.seq_relationship(output.pooled)
+        words = self.cls.predictions(masked, self.bert.embeddings.word_embeddings.weight)
+        return words, self.cls.seq_relationship(output.pooled)
+
+    def loss(
+        self,
+        batch: dict[str, Tensor],
+        *,
+        mask_count: Tensor | float | None = None,
+        pair_count: int | None = None,
+    ) -> "Losses":
+        """Both losses of a masked batch; see `pretraining_losses` for the counts."""
+        words, pairs = self.forward(
+            batch["input_ids"],
+            batch["token_type_ids"],
+            batch["attention_mask"],
+            batch["masked_lm_positions"],
+        )
+        return pretraining_losses(words, pairs, batch, mask_count=mask_count, pair_count=pair_count)
 
 
 def gather_positions(
@@ -286,29 +290,36 @@ class Losses(NamedTuple):
 
 
 def pretraining_losses(
-    mlm: Float[Tensor, "batch masks vocab"] | Float[Tensor, ""],
-    nsp_logits: Float[Tensor, "batch 2"],
+    words: Float[Tensor, "batch masks vocab"],
+    pairs: Float[Tensor, "batch 2"],
     batch: dict[str, Tensor],
     *,
     mask_count: Tensor | float | None = None,
     pair_count: int | None = None,
 ) -> Losses:
-    """The paper's two losses. `mlm` are the words' logits, or the sum of their losses already.
+    """The paper's two losses from the logits of both tasks.
 
     Sums over this batch are divided by `mask_count` and `pair_count`. Give those of the whole
     batch when this is one micro-batch of several: then the gradients add up to exactly those of
     the whole. A mean of means would give the masks of a short example more weight.
     """
-    words, weights = batch["masked_lm_ids"].flatten(), batch["masked_lm_weights"].flatten()
-    pairs = batch["next_sentence_labels"]
+    ids, weights = batch["masked_lm_ids"].flatten(), batch["masked_lm_weights"].flatten()
+    labels = batch["next_sentence_labels"]
     mask_count = weights.sum() if mask_count is None else mask_count
-    pair_count = len(pairs) if pair_count is None else pair_count
-    if mlm.ndim:
-        mlm = weighted_cross_entropy(mlm.flatten(0, 1), words, weights)
+    pair_count = len(labels) if pair_count is None else pair_count
     return Losses(
-        mlm=mlm / mask_count,
-        nsp=F.cross_entropy(nsp_logits, pairs, reduction="sum") / pair_count,
+        mlm=weighted_cross_entropy(words.flatten(0, 1), ids, weights) / mask_count,
+        nsp=F.cross_entropy(pairs, labels, reduction="sum") / pair_count,
     )
+
+
+def weighted_cross_entropy(
+    logits: Float[Tensor, "masks vocab"],
+    words: Int[Tensor, "masks"],
+    weights: Float[Tensor, "masks"],
+) -> Float[Tensor, ""]:
+    """Σ weight · -log softmax(logits)[word], in nats."""
+    return (F.cross_entropy(logits, words, reduction="none") * weights).sum()
 
 
 def load_arrays(model: nn.Module, weights: Weights, *, prefix: str = "") -> None:

@@ -24,7 +24,7 @@ from torch.distributed.checkpoint.hf_storage import (
     HuggingFaceStorageReader,
     HuggingFaceStorageWriter,
 )
-from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.nn.parallel import DistributedDataParallel
 
 from bert_paper.ranks import Ranks
@@ -33,26 +33,67 @@ Parallel = Literal["ddp", "fsdp"]
 
 
 def spread(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
-    """A model with an encoder as a training step calls it, on all ranks; alone it is the model
-    itself.
+    """A model whose `forward` is computed on all ranks; alone it is the model itself.
 
-    With FSDP the model's own parameters become parts: make the optimiser after this.
+    With FSDP the model's own parameters become parts: make the optimizer after this.
     """
-    if parallel == "fsdp" and ranks.size > 1:
-        for layer in model.bert.encoder.layer:
-            fully_shard(layer)
-        return fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
-    if ranks.size > 1:
+    if ranks.size == 1:
+        return model
+    if parallel == "ddp":
         return DistributedDataParallel(model, gradient_as_bucket_view=True)  # no second copy
+    for layer in model.bert.encoder.layer:
+        fully_shard(layer)
+    return fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
+
+
+def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+    """The same for a model that is trained by its method `loss`."""
+    if parallel == "ddp" and ranks.size > 1:
+        return Replicas(model)
+    model = spread(model, parallel, ranks)
+    if is_sharded(model):
+        register_fsdp_forward_method(model, "loss")
     return model
 
 
-def without_exchange(stepping: nn.Module) -> AbstractContextManager:
+class Replicas(nn.Module):
+    """A model that every rank holds whole, and whose `loss` exchanges gradients.
+
+    DDP exchanges the gradients of what its module's `forward` returns, so it is given a module
+    whose forward is the loss. The forward of this one is the model's, for measuring.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.ddp = DistributedDataParallel(LossAsForward(model), gradient_as_bucket_view=True)
+
+    def forward(self, *inputs):
+        return self.model(*inputs)
+
+    def loss(self, *inputs, **counts):
+        return self.ddp(*inputs, **counts)
+
+
+class LossAsForward(nn.Module):
+    """A model's `loss` as the forward of a module."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs, **counts):
+        return self.model.loss(*inputs, **counts)
+
+
+def without_exchange(model: nn.Module) -> AbstractContextManager:
     """In here gradients add up on each rank alone: for all micro-batches but the last."""
-    if isinstance(stepping, DistributedDataParallel):
-        return stepping.no_sync()
-    if isinstance(stepping, FSDPModule):
-        return without_reduction(stepping)
+    if isinstance(model, Replicas):
+        model = model.ddp
+    if isinstance(model, DistributedDataParallel):
+        return model.no_sync()
+    if isinstance(model, FSDPModule):
+        return without_reduction(model)
     return nullcontext()
 
 

@@ -11,6 +11,7 @@ import torch
 import tyro
 from torch import nn
 
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.data import masking_vocabulary
 from bert_paper.device import choose_precision
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
@@ -23,7 +24,7 @@ from bert_paper.optimizer import (
     state_from_arrays,
     state_to_arrays,
 )
-from bert_paper.parallel import is_sharded, read_parts, spread, write_parts
+from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.ranks import Ranks, join
 from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, train
@@ -55,7 +56,10 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     settings, precision = run.settings, choose_precision(run.settings.precision, device)
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
-    stepping = spread(model, settings.parallel, ranks)
+    use_cpu_kernels(model)
+    spread_model = spread_loss(model, settings.parallel, ranks)
+    if settings.compile:  # dynamic: one code that fits every length would be slower than one each
+        spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
     adam = settings.adam(run.config)
     optimizer = make_optimizer(model, adam, name=settings.optimizer)
     restore(optimizer, model, run, ranks)
@@ -93,9 +97,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
             keeper.keep_if_best(entry)
 
     train(
-        model,
-        # dynamic: one code that fits every length would be slower than one for each phase
-        torch.compile(stepping, dynamic=False) if settings.compile else stepping,
+        spread_model,
         optimizer,
         [
             (task("train", phase.seq_length), task("heldout", phase.seq_length))

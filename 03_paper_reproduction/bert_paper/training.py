@@ -15,16 +15,16 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Int64
-from torch import Tensor, nn
+from torch import Tensor
 
 from bert_corpus.pairs import Batch, PairDataset
 from bert_paper.data import to_device
 from bert_paper.device import mixed_precision
 from bert_paper.mask_units import MaskUnit
 from bert_paper.masking import MaskingVocabulary, mask_tokens, next_tokens
-from bert_paper.model import BertForPreTraining, Losses, pretraining_losses
+from bert_paper.model import BertForPreTraining, Losses
 from bert_paper.optimizer import clip_gradients, learning_rate
-from bert_paper.parallel import without_exchange
+from bert_paper.parallel import Replicas, without_exchange
 from bert_paper.prefetch import made_ahead
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
@@ -80,18 +80,14 @@ def split_batch(batch: TensorBatch, size: int) -> list[TensorBatch]:
     return [{k: v[i : i + size] for k, v in batch.items()} for i in range(0, rows, size)]
 
 
-def forward(
-    model: BertForPreTraining, batch: TensorBatch, *, told: bool = False
-) -> tuple[Tensor, Tensor]:
-    """Both tasks' logits; of a model that is told the words, the sum of their losses instead."""
-    inputs = ["input_ids", "token_type_ids", "attention_mask", "masked_lm_positions"]
-    if told:
-        inputs += ["masked_lm_ids", "masked_lm_weights"]
+def forward(model: BertForPreTraining, batch: TensorBatch) -> tuple[Tensor, Tensor]:
+    """Both tasks' logits."""
+    inputs = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")
     return model(*(batch[name] for name in inputs))
 
 
 def training_step(
-    model: nn.Module,
+    model: BertForPreTraining | Replicas,
     optimizer: torch.optim.Optimizer,
     batch: TensorBatch,
     *,
@@ -117,10 +113,7 @@ def training_step(
     for number, part in enumerate(parts, start=1):
         with nullcontext() if number == len(parts) else without_exchange(model):
             with mixed_precision(sums.device, precision):
-                found = forward(model, part, told=True)
-                losses = pretraining_losses(
-                    *found, part, mask_count=mask_count, pair_count=pair_count or rows
-                )
+                losses = model.loss(part, mask_count=mask_count, pair_count=pair_count or rows)
             (total_loss(losses) * ranks.size).backward()  # the ranks' gradients are averaged
         sums += torch.stack([losses.mlm.detach(), losses.nsp.detach()])
     norm = clip_gradients(model.parameters(), max_grad_norm)
@@ -172,7 +165,7 @@ class Window:
 
 @torch.no_grad()
 def evaluate(
-    model: BertForPreTraining, task: Task, *, examples: int, ranks: Ranks = ALONE
+    model: BertForPreTraining | Replicas, task: Task, *, examples: int, ranks: Ranks = ALONE
 ) -> Record:
     """Both losses in nats and both accuracies, over the first `examples` held-out pairs.
 
@@ -212,8 +205,7 @@ def evaluate(
 
 
 def train(
-    model: BertForPreTraining,
-    stepping: nn.Module,
+    model: BertForPreTraining | Replicas,
     optimizer: torch.optim.Optimizer,
     tasks: list[tuple[Task, Task]],
     settings: PretrainSettings,
@@ -226,9 +218,8 @@ def train(
 ) -> None:
     """Steps `start` … `settings.steps` - 1.
 
-    `stepping` is the model as a step calls it: compiled, say, or spread over ranks. Each of
-    `settings.phases` has its tasks: what is trained on, and held-out text of the same length.
-    `record` receives metrics as they come, `save` the number of steps done.
+    Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
+    length. `record` receives metrics as they come, `save` the number of steps done.
     """
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
 
@@ -259,7 +250,7 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = rate
             losses = training_step(
-                stepping,
+                model,
                 optimizer,
                 task.asked(pairs),
                 precision=task.precision,

@@ -32,6 +32,7 @@ from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, wider
 from bert_finetuning.starting import Beginning, reading_length, texts_in
 from bert_finetuning.training import Lesson
 from bert_finetuning.understood import understood
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.device import choose_precision
 from bert_paper.ranks import Ranks, join
 from bert_run.errors import UserError, command
@@ -203,6 +204,7 @@ class Work:
     def report(self, outcome: Outcome) -> None:
         """Answer dev with the best model, and write and print what came out."""
         best = open_finetuned(outcome.folder / "best", self.kind.model, device=self.device)
+        use_cpu_kernels(best.model.bert)
         logits = logits_of(best.model, self.kind, self.exam.readings, precision=self.precision)
         kind, predictions = self.exam.decided(logits)
         shortest = min(self.data.dev, key=lambda example: sum(map(len, texts_in(example))))

@@ -21,6 +21,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.starting import Beginning, reading_length
 from bert_finetuning.task_file import TaskData
 from bert_finetuning.training import Lesson, train
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.metrics import Record
 
 
@@ -63,6 +64,7 @@ def learn(
     model, tokenizer = start.model, start.tokenizer
     readings = kind.read(train_examples, tokenizer, max_length=max_length)
     exam = Exam(kind, data.dev, kind.read(data.dev, tokenizer, max_length=max_length))
+    use_cpu_kernels(model.bert)
     freeze(model, settings.freeze)
     records: list[Record] = []
     said: list = []

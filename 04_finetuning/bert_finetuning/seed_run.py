@@ -25,6 +25,7 @@ from bert_finetuning.kinds.base import Kind, Logits, Reading
 from bert_finetuning.kinds.spans import Spans
 from bert_finetuning.recipe import freeze, make_optimizer
 from bert_finetuning.training import Lesson, train
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
     optimizer_state,
@@ -132,6 +133,7 @@ class SeedRun:
         self.ranks = lesson.ranks
         self.metric = exam.kind.metrics[0]
         self.model = model.to(device)
+        use_cpu_kernels(self.model.bert)
         freeze(self.model, lesson.settings.freeze)
         self.optimizer = make_optimizer(self.model, lesson.settings)
         checkpoint = self.ranks.after_first(self.resumed)

@@ -12,6 +12,7 @@ from bert_lowlevel.model import Bert, to_tensors
 from bert_lowlevel.optimizer import FusedAdamW
 from bert_lowlevel.training import Computing, part_losses
 from bert_lowlevel.training import training_step as lowlevel_step
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
 from bert_paper.training import training_step
@@ -55,11 +56,13 @@ def level_3(folder: Path, *, precision: str, compiled: bool = False, medium: boo
     config, weights, batch = read(folder)
     model = BertForPreTraining(config)
     load_arrays(model, weights)
+    use_cpu_kernels(model)
     optimizer = make_optimizer(model.train(), ADAM, name="adamw")
-    stepping = torch.compile(model, dynamic=False) if compiled else model
+    if compiled:
+        model.loss = torch.compile(model.loss, dynamic=False)
 
     def step() -> float:
-        losses = training_step(stepping, optimizer, batch, precision=PRECISIONS[precision],
+        losses = training_step(model, optimizer, batch, precision=PRECISIONS[precision],
                                max_grad_norm=ADAM.max_grad_norm)  # fmt: skip
         return losses.sum().item()
 

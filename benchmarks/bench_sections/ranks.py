@@ -15,9 +15,10 @@ import torch
 
 from bench_sections.levels import ADAM, read
 from bench_sections.machine import forget_peak, peak_resident, resident
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.parallel import spread
+from bert_paper.parallel import spread_loss
 from bert_paper.ranks import Ranks, join
 from bert_paper.training import training_step
 
@@ -35,14 +36,15 @@ def main() -> None:
         config, weights, batch = read(folder)
         model = BertForPreTraining(config)
         load_arrays(model, weights)
+        use_cpu_kernels(model)
         optimizer = make_optimizer(model.train(), ADAM, name="adamw")
-        stepping, rows = spread(model, "ddp", ranks), len(batch["input_ids"])
+        spread_model, rows = spread_loss(model, "ddp", ranks), len(batch["input_ids"])
         part, seconds = part_of(batch, ranks), []
         for number in range(rounds + 1):
             ranks.wait()
             begin = time.perf_counter()
             training_step(
-                stepping, optimizer, part, precision=torch.float32,
+                spread_model, optimizer, part, precision=torch.float32,
                 max_grad_norm=ADAM.max_grad_norm, ranks=ranks, pair_count=rows,
             )  # fmt: skip
             if number:

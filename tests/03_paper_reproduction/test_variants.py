@@ -215,7 +215,7 @@ def test_without_a_sentence_task_only_words_are_learnt(
 def tasks(monkeypatch) -> list[tuple[Task, Task]]:
     """A run trains no step, and shows what it would train and measure on."""
     shown: list[tuple[Task, Task]] = []
-    monkeypatch.setattr(pretrain_module, "train", lambda *given, **_: shown.extend(given[3]))
+    monkeypatch.setattr(pretrain_module, "train", lambda *given, **_: shown.extend(given[2]))
     return shown
 
 

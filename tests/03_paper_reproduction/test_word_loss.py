@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from bert_paper import word_loss as module
-from bert_paper.model import BertForPreTraining, load_arrays
+from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_paper.model import BertForPreTraining, load_arrays, weighted_cross_entropy
 from bert_paper.training import training_step
-from bert_paper.word_loss import weighted_cross_entropy, word_loss
+from bert_paper.word_loss import word_loss
 from bert_run.config import PRESETS
 from bert_run.parameters import initial_weights
 
@@ -126,6 +127,7 @@ def test_a_training_step_in_blocks_is_the_same_step(monkeypatch, precision):
         monkeypatch.setattr(module, "BLOCK_ROWS", 5)
         model = BertForPreTraining(config)
         load_arrays(model, initial_weights(config, 0))
+        use_cpu_kernels(model)
         sgd = torch.optim.SGD(model.parameters(), lr=1.0)
         torch.manual_seed(1)
         losses = training_step(model.train(), sgd, batch, precision=precision, max_grad_norm=1.0)

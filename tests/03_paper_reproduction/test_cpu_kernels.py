@@ -1,4 +1,4 @@
-"""Dropout and attention by the CPU's own road compute what torch's do."""
+"""Dropout, attention and the losses by the CPU's kernels are those of torch."""
 
 import math
 
@@ -6,9 +6,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bert_paper import on_cpu
+from bert_paper import cpu_kernels, word_loss
+from bert_paper.cpu_kernels import (
+    CpuDropout,
+    attention,
+    dropout,
+    dropout_mask,
+    use_cpu_kernels,
+)
 from bert_paper.model import BertForPreTraining
-from bert_paper.on_cpu import Dropout, attention, dropout, dropout_mask
 from bert_run.config import BertConfig
 
 MANY = 2**20
@@ -77,8 +83,8 @@ def test_a_seed_gives_the_same_mask_and_the_next_draw_another():
 def test_without_training_or_without_a_probability_everything_stays_and_nothing_is_drawn():
     x = torch.randn(10)
     state = torch.get_rng_state()
-    assert torch.equal(Dropout(0.5).eval()(x), x)
-    assert torch.equal(Dropout(0.0).train()(x), x)
+    assert torch.equal(CpuDropout(0.5).eval()(x), x)
+    assert torch.equal(CpuDropout(0.0).train()(x), x)
     assert torch.equal(state, torch.get_rng_state())
 
 
@@ -106,10 +112,59 @@ def test_compiled_the_same_numbers_drop_each_draw_is_another_and_the_backward_pa
     assert not torch.equal(first, second)
 
 
-def test_the_model_in_training_drops_with_it_and_steps_differ():
-    config = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-                        intermediate_size=32, hidden_dropout_prob=0.5)  # fmt: skip
-    model = BertForPreTraining(config)
+SMALL = BertConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+                   intermediate_size=32, hidden_dropout_prob=0.5)  # fmt: skip
+
+
+def test_use_cpu_kernels__changes_no_model_that_is_not_asked_for_and_no_parameter():
+    plain, fast = BertForPreTraining(SMALL), BertForPreTraining(SMALL)
+    names = [name for name, _ in fast.named_parameters()]
+    use_cpu_kernels(fast)
+    assert [name for name, _ in fast.named_parameters()] == names
+    assert type(plain.bert.embeddings.dropout) is torch.nn.Dropout
+    assert type(fast.bert.embeddings.dropout) is CpuDropout
+
+
+def test_use_cpu_kernels__leaves_a_model_on_another_device_as_it_is():
+    with torch.device("meta"):
+        model = BertForPreTraining(SMALL)
+    use_cpu_kernels(model)
+    assert type(model) is BertForPreTraining
+    assert type(model.bert.embeddings.dropout) is torch.nn.Dropout
+
+
+@pytest.mark.parametrize("counts", [{}, {"mask_count": 5.0, "pair_count": 4}])
+def test_use_cpu_kernels__gives_the_same_losses_and_gradients(monkeypatch, counts):
+    """In float64 and with the word loss in blocks; without dropout, whose draws are others."""
+    monkeypatch.setattr(word_loss, "LARGE", 0)
+    torch.manual_seed(0)
+    model = BertForPreTraining(SMALL.with_changes(attention_probs_dropout_prob=0.0,
+                                                  hidden_dropout_prob=0.0)).double()  # fmt: skip
+    batch = {
+        "input_ids": torch.randint(5, 50, (2, 6)),
+        "token_type_ids": torch.zeros(2, 6, dtype=torch.int64),
+        "attention_mask": torch.tensor([[1] * 6, [1] * 4 + [0] * 2]),
+        "masked_lm_positions": torch.tensor([[1, 3], [2, 0]]),
+        "masked_lm_ids": torch.randint(5, 50, (2, 2)),
+        "masked_lm_weights": torch.tensor([[1.0, 1.0], [1.0, 0.0]], dtype=torch.float64),
+        "next_sentence_labels": torch.tensor([0, 1]),
+    }
+
+    def found() -> list[torch.Tensor]:
+        model.zero_grad()
+        losses = model.loss(batch, **counts)
+        losses.total.backward()
+        return [*(loss.detach() for loss in losses), *(p.grad.clone() for p in model.parameters())]
+
+    plain = found()
+    use_cpu_kernels(model)
+    for one, other in zip(plain, found(), strict=True):
+        assert (one - other).abs().max() < 1e-12
+
+
+def test_use_cpu_kernels__drops_in_training_and_steps_differ():
+    model = BertForPreTraining(SMALL)
+    use_cpu_kernels(model)
     assert not [m for m in model.modules() if type(m) is torch.nn.Dropout]
     ids = torch.arange(6).repeat(2, 1)
     once, again = (model.train()(ids, ids * 0, None, ids[:, 1:3])[0] for _ in range(2))
@@ -127,7 +182,7 @@ def test_attention_with_dropout_and_its_gradients_are_torchs_when_nothing_happen
 ):
     """Then everything is scaled by 1 / (1 - prob), and so the output and the gradients are."""
     monkeypatch.setattr(
-        on_cpu, "dropout_mask", lambda shape, prob: torch.ones(shape, dtype=torch.bool)
+        cpu_kernels, "dropout_mask", lambda shape, prob: torch.ones(shape, dtype=torch.bool)
     )
     inputs, mask = heads(), padded(from_the_left=from_the_left)
     ours = attention(*inputs, mask, 0.2)
@@ -137,17 +192,17 @@ def test_attention_with_dropout_and_its_gradients_are_torchs_when_nothing_happen
         assert (one - other).abs().max() < 1e-12
 
 
-def test_dropout_strikes_the_weights_of_attention_and_not_the_values(monkeypatch):
+def test_dropout_drops_attention_weights_and_not_values(monkeypatch):
     """A token that keeps one weight w of seven returns that token's value, w / (1 - prob) times."""
     first_key = torch.arange(7) == 0
-    monkeypatch.setattr(on_cpu, "dropout_mask", lambda shape, prob: first_key.expand(shape))
+    monkeypatch.setattr(cpu_kernels, "dropout_mask", lambda shape, prob: first_key.expand(shape))
     query, key, value = heads()
     weights = (query @ key.mT / math.sqrt(8)).softmax(-1)
     found = attention(query, key, value, None, 0.5)
     assert (found - 2 * weights[..., :1] * value[..., :1, :]).abs().max() < 1e-12
 
 
-def test_attention_in_bfloat16_is_that_of_float64_but_for_its_digits():
+def test_attention_in_bfloat16_is_that_of_float64_apart_from_its_digits():
     inputs, mask = heads(dtype=torch.bfloat16), padded()
     wide = [x.detach().double().requires_grad_() for x in inputs]
     ours, torchs = attention(*inputs, mask, 0.0), F.scaled_dot_product_attention(*wide, mask)

@@ -1,0 +1,129 @@
+"""What a CPU computes faster in another way than torch's own; the mathematics is the same.
+
+`use_cpu_kernels(model)` switches it on for a model that is on a CPU: dropout from fewer random
+draws, attention from its formula where that is faster than torch's kernel, and the word loss
+without all logits at once (`word_loss.py`). `bert-pretrain` and `bert-finetune` do so. On a GPU
+torch's kernels are the fast ones, and the model keeps them. How much each brings:
+results/without_each.md.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from bert_paper.model import BertForPreTraining, BertSelfAttention, Heads, Losses, gather_positions
+from bert_paper.word_loss import word_loss
+
+RANDOM_BITS = 16  # that decide whether a number is kept
+
+
+def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
+    """Which numbers dropout keeps, each with probability 1 - `prob`, to the nearest 1/65,536.
+
+    One draw of the generator decides about four numbers; `bernoulli_` takes a draw for each.
+    """
+    count = math.prod(shape)
+    draws = torch.empty(math.ceil(count / 4), dtype=torch.int64).random_(-(2**63), None)
+    bits = draws.view(torch.int16)[:count].view(shape)  # -32,768 … 32,767, any as likely
+    return bits >= round(prob * 2**RANDOM_BITS) - 2 ** (RANDOM_BITS - 1)
+
+
+@torch.library.custom_op("bert_paper::draw_mask_", mutates_args={"mask"})
+def draw_mask_(mask: Tensor, prob: float) -> None:
+    """`dropout_mask` for `torch.compile`, which calls an operation of ours as it stands. One that
+    writes is neither joined with another that looks alike nor called again in the backward pass."""
+    mask.copy_(dropout_mask(mask.shape, prob))
+
+
+def dropout(x: Float[Tensor, "*shape"], prob: float) -> Float[Tensor, "*shape"]:
+    """Zeros with probability `prob`, the rest scaled so that the mean stays."""
+    if prob == 0:
+        return x
+    if torch.compiler.is_compiling():
+        mask = torch.empty(x.shape, dtype=torch.bool)
+        draw_mask_(mask, prob)
+        return x * mask * (1 / (1 - prob))
+    return x * dropout_mask(x.shape, prob).to(x.dtype).mul_(1 / (1 - prob))
+
+
+def attention(
+    query: Heads,
+    key: Heads,
+    value: Heads,
+    mask: Bool[Tensor, "#batch 1 #seq seq"] | None,
+    prob: float,
+) -> Heads:
+    """softmax(query · keyᵀ / √head_dim) · value, with dropout of the attention weights.
+
+    `F.scaled_dot_product_attention`, except where the formula as it stands is faster on a CPU: with
+    dropout, and in bfloat16.
+    """
+    if prob == 0 and query.dtype != torch.bfloat16:
+        return F.scaled_dot_product_attention(query, key, value, mask)
+    scores = query / math.sqrt(query.shape[-1]) @ key.mT
+    if mask is not None:  # added, so that the backward pass has nothing to do for it
+        scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, -1e30)
+    return dropout(scores.softmax(-1), prob) @ value
+
+
+class CpuDropout(nn.Dropout):
+    """`nn.Dropout` by `dropout`."""
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        return dropout(x, self.p) if self.training else x
+
+
+class CpuSelfAttention(BertSelfAttention):
+    """`BertSelfAttention` by `attention`."""
+
+    def attend(self, query: Heads, key: Heads, value: Heads, mask: Tensor | None) -> Heads:
+        return attention(query, key, value, mask, self.dropout_prob if self.training else 0.0)
+
+
+class CpuForPreTraining(BertForPreTraining):
+    """`BertForPreTraining` by `word_loss`: its loss never holds all logits where they are large."""
+
+    def loss(
+        self,
+        batch: dict[str, Tensor],
+        *,
+        mask_count: Tensor | float | None = None,
+        pair_count: int | None = None,
+    ) -> Losses:
+        output = self.bert(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
+        masked = gather_positions(output.last_hidden_state, batch["masked_lm_positions"])
+        head, weights, labels = (
+            self.cls.predictions,
+            batch["masked_lm_weights"],
+            batch["next_sentence_labels"],
+        )
+        x = head.transform.LayerNorm(head.transform(masked)).flatten(0, 1)  # (masks, hidden)
+        table = self.bert.embeddings.word_embeddings.weight
+        mlm = word_loss(x, table, head.bias, batch["masked_lm_ids"].flatten(), weights.flatten())
+        nsp = F.cross_entropy(self.cls.seq_relationship(output.pooled), labels, reduction="sum")
+        return Losses(
+            mlm=mlm / (weights.sum() if mask_count is None else mask_count),
+            nsp=nsp / (len(labels) if pair_count is None else pair_count),
+        )
+
+
+KERNELS = {
+    nn.Dropout: CpuDropout,
+    BertSelfAttention: CpuSelfAttention,
+    BertForPreTraining: CpuForPreTraining,
+}
+
+
+def use_cpu_kernels(model: nn.Module) -> None:
+    """Let a model that is on a CPU compute with the functions of this file; others stay as they
+    are. Parameters, their names and the results, apart from rounding and from which numbers dropout
+    draws, are the same.
+
+    Its parts take the classes above, so call it before the model is compiled or spread over ranks.
+    """
+    if next(model.parameters()).device.type == "cpu":
+        for module in model.modules():
+            module.__class__ = KERNELS.get(type(module), type(module))

@@ -67,8 +67,11 @@ def mask_tokens(
     wanted = (attention_mask.sum(dim=1, keepdim=True) * recipe.masked_lm_prob).round().clamp(min=1)
     if unit == "token":
         # The candidates with the smallest draws are chosen: exactly as many as the row should have.
+        # Of equal draws, which 24 bits allow, the first one comes first, as at every level: hence
+        # `stable`. The order of `topk` among equals is not defined.
         scores = draw_choice.masked_fill(~maskable(batch), NEVER)
-        smallest, positions = scores.topk(slots, dim=1, largest=False, sorted=True)
+        smallest, positions = scores.sort(dim=1, stable=True)
+        smallest, positions = smallest[:, :slots], positions[:, :slots]  # (batch, masks)
         rank = torch.arange(slots, device=input_ids.device)
         used = (rank < wanted) & (smallest < NEVER)  # (batch, masks)
     else:

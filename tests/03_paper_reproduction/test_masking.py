@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch._dynamo.testing import CompileCounter
 
 from bert_corpus.counter_random import random_bits
-from bert_paper import mask_units
+from bert_paper import mask_units, masking
 from bert_paper.mask_units import choose_units, join_words, word_of_each_token
 from bert_paper.masking import (
     MaskingRecipe,
@@ -166,6 +166,22 @@ def test_the_mix_of_table_8_can_be_changed(mask_share, random_share):
     assert (shown == MASK).float().mean() == mask_share
     assert (shown == original).float().mean() == pytest.approx(1 - mask_share - random_share,
                                                                abs=0.005)  # fmt: skip
+
+
+def test_equal_draws__the_first_comes_first_as_at_every_level(monkeypatch):
+    """24 bits are alike in one row of some thousand; here draws have 3 bits, and often are."""
+
+    def coarse(*given, **named) -> torch.Tensor:
+        return (uniforms(*given, **named) * 8).floor() / 8
+
+    monkeypatch.setattr(masking, "uniforms", coarse)
+    batch = pairs(200)
+    masked, can = mask_tokens(batch, ORDINARY, seed=0), maskable(batch)
+    draws = coarse(0, batch["example_index"], 3 * 128)
+    for row, positions in enumerate(masked["masked_lm_positions"].tolist()):
+        candidates = can[row].nonzero()[:, 0].tolist()
+        by_draw = sorted(candidates, key=lambda place: draws[row, place])  # stable
+        assert positions == by_draw[:19]
 
 
 def test_a_row_with_nothing_to_mask_gets_no_mask_and_stays():

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar
 
 import tyro
 
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_numpy.encoder import Bert
 from bert_numpy.optimizer import Adam
 from bert_numpy.training import Cores, Task, train
 from bert_run.errors import command
-from bert_run.pretraining_run import PretrainingRun
 from bert_run.ranges import Whole
 from bert_run.settings import RunSettings
 

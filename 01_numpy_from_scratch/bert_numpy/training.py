@@ -10,10 +10,8 @@ that is saved, and a run that was killed ends with the same bits as one that was
 """
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,11 +29,11 @@ from bert_numpy.model import (
     pretraining_forward,
 )
 from bert_numpy.operations import cross_entropy_forward
-from bert_numpy.optimizer import Adam, clip_gradients, learning_rate
+from bert_numpy.optimizer import Adam, clip_gradients
 from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
-from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, RunSettings
+from bert_run.training_loop import Journal, learning_rate, split_batch
 
 EVALUATION_ROWS = 32
 TOKENS_IN_A_PART = 2048  # so many tokens' activations fit into a core's second-level cache
@@ -66,14 +64,6 @@ class Cores:
         """
         shares = [list(range(core, pieces, self.count)) for core in range(self.count)]
         return list(self.pool.map(work, [share for share in shares if share]))
-
-
-def split_batch(batch: Batch, rows: int) -> list[Batch]:
-    """A batch in parts of so many rows, the last perhaps smaller."""
-    return [
-        {name: array[first : first + rows] for name, array in batch.items()}
-        for first in range(0, len(batch["input_ids"]), rows)
-    ]
 
 
 def rows_in_a_part(batch: Batch) -> int:
@@ -168,47 +158,6 @@ def evaluate(bert: Bert, task: Task, cores: Cores, *, examples: int) -> Record:
     }
 
 
-class Journal:
-    """Writes down how the run goes: in `metrics.jsonl`, and at the progress bar."""
-
-    def __init__(self, settings: RunSettings, start: int, record: Callable[[Record], None]) -> None:
-        self.record, self.steps = record, settings.steps
-        self.log_every = max(1, min(50, settings.steps // 100))
-        self.bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
-        self.shown: dict[str, str] = {}
-        self.begin_window()
-
-    def begin_window(self) -> None:
-        self.losses: list[Losses] = []
-        self.tokens, self.begin = 0, time.perf_counter()
-
-    def step_done(self, done: int, losses: Losses, *, tokens: int, rate: float) -> None:
-        """A line of metrics now and then: the means since the last one."""
-        self.losses.append(losses)
-        self.tokens += tokens
-        self.bar.update()
-        if done % self.log_every and done < self.steps:
-            return
-        mlm, nsp = np.mean(self.losses, axis=0).tolist()
-        speed = round(self.tokens / (time.perf_counter() - self.begin))
-        self.record({"step": done, "train_mlm_loss": mlm, "train_nsp_loss": nsp,
-                     "tokens_per_second": speed, "learning_rate": rate})  # fmt: skip
-        self.shown |= {"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,}"}
-        self.bar.set_postfix(self.shown, refresh=False)
-        self.begin_window()
-
-    def measured(self, done: int, measurements: Record) -> None:
-        self.record({"step": done, **measurements})
-        self.shown["held-out mlm"] = f"{measurements['heldout_mlm_loss']:.3f}"
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Time in here is not training time."""
-        before = time.perf_counter()
-        yield
-        self.begin += time.perf_counter() - before
-
-
 def train(
     bert: Bert,
     adam: Adam,
@@ -227,7 +176,8 @@ def train(
     """
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
     has_dropout = max(bert.config.hidden_dropout_prob, bert.config.attention_probs_dropout_prob) > 0
-    journal = Journal(settings, start, record)
+    journal = Journal(settings, start=start, record=record)
+    window: list[Losses] = []  # since the last line of metrics
     with journal.bar:
         for step in range(start, settings.steps):
             phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
@@ -249,7 +199,11 @@ def train(
             )
             adam.update(bert.weights, gradients.of, learning_rate=rate)
             tokens = phase.batch_size * phase.seq_length
-            journal.step_done(done, losses, tokens=tokens, rate=rate)
+            window.append(losses)
+            if journal.step_done(done, tokens=tokens):
+                mlm, nsp = np.mean(window, axis=0).tolist()
+                journal.write(done, rate=rate, mlm=mlm, nsp=nsp)
+                window.clear()
             with journal.paused():
                 if done % settings.evaluation_interval == 0 or done == settings.steps:
                     examples = settings.eval_examples

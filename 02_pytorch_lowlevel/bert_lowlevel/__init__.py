@@ -6,7 +6,6 @@ attention.py     scaled dot products under a mask, written out and through torch
 model.py         embeddings, layers, the two heads, both losses; the backward pass is autograd's
 masking.py       which tokens are hidden, drawn on the device
 optimizer.py     BERT's Adam on the dict, clipping, the schedule; torch's own AdamW
-device.py        where the tensors lie, and how many digits their products have
 training.py      a step, whole or in parts; the loop
 checks.py        a wrong tensor, named at the door
 pretrain.py      the command

@@ -155,13 +155,3 @@ def clip_gradients(gradients: Tensors, max_norm: float) -> Float[Tensor, ""]:
     if max_norm:
         torch._foreach_mul_(tensors, (max_norm / norm).clamp(max=1))
     return norm
-
-
-def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
-    """The rate of step 0, 1, 2, …: it rises in a straight line to `peak`, then falls to zero.
-
-    The first step is not wasted on a rate of zero, and the last one is the last above it.
-    """
-    if step < warmup_steps:
-        return peak * (step + 1) / warmup_steps
-    return peak * (total_steps - step) / max(1, total_steps - warmup_steps)

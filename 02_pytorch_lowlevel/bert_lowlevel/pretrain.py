@@ -7,13 +7,13 @@ from typing import ClassVar, Literal
 import torch
 import tyro
 
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_lowlevel.checks import check
-from bert_lowlevel.device import choose_device, choose_precision
 from bert_lowlevel.model import Bert, to_arrays, to_tensors
 from bert_lowlevel.optimizer import start_optimizer
 from bert_lowlevel.training import Computing, Task, part_losses, train
+from bert_run.device import choose_device, choose_precision
 from bert_run.errors import command
-from bert_run.pretraining_run import PretrainingRun
 from bert_run.settings import RunSettings
 
 

@@ -9,9 +9,7 @@ dropout all draw from (seed, step). So weights and moments are all that is saved
 killed ends with the same bits as one that was not.
 """
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,14 +18,14 @@ from jaxtyping import Int
 from torch import Tensor
 
 from bert_corpus.pairs import PairDataset
-from bert_lowlevel.device import mixed_precision, to_device
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Losses, TensorBatch, logits, pretraining_losses
-from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients, learning_rate
+from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients
+from bert_run.device import mixed_precision, to_device
 from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
-from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, RunSettings
+from bert_run.training_loop import Journal, learning_rate, split_batch
 
 EVALUATION_ROWS = 64
 
@@ -50,14 +48,6 @@ class Computing:
 
 
 PLAIN = Computing()
-
-
-def split_batch(batch: TensorBatch, rows: int) -> list[TensorBatch]:
-    """A batch in parts of so many rows, the last perhaps smaller."""
-    return [
-        {name: tensor[first : first + rows] for name, tensor in batch.items()}
-        for first in range(0, len(batch["input_ids"]), rows)
-    ]
 
 
 def batch_gradients(
@@ -148,46 +138,12 @@ def evaluate(
     }
 
 
-class Watch:
-    """Progress to be seen: a bar, and the losses and the speed since the last line of metrics."""
-
-    def __init__(self, settings: RunSettings, *, start: int) -> None:
-        self.bar = progress_bar(settings.steps, "pretraining", unit="step", initial=start)
-        self.shown: dict[str, str] = {}
-        self.open()
-
-    def open(self) -> None:
-        self.losses: list[Losses] = []  # on the device
-        self.norms: list[Tensor] = []  # of the gradients, likewise
-        self.tokens, self.begin = 0, time.perf_counter()
-
-    def add(self, losses: Losses, *, tokens: int) -> None:
-        self.losses.append(losses)
-        self.tokens += tokens
-        self.bar.update()
-
-    def close(self, step: int, rate: float) -> Record:
-        """The means since the last call. The one place where training waits for the device, so it
-        is also where it looks whether all is finite: a sum of norms is not if one of them is not.
-        """
-        losses = torch.stack([torch.stack(both) for both in self.losses]).mean(0)
-        mlm, nsp, norm = torch.stack([*losses, torch.stack(self.norms).sum()]).tolist()
-        refuse_divergence(step, rate, mlm_loss=mlm, nsp_loss=nsp, gradient_norm=norm)
-        speed = round(self.tokens / (time.perf_counter() - self.begin))
-        self.show({"mlm": f"{mlm:.3f}", "nsp": f"{nsp:.3f}", "tok/s": f"{speed:,}"})
-        self.open()
-        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
-
-    def show(self, values: dict[str, str]) -> None:
-        self.shown |= values
-        self.bar.set_postfix(self.shown, refresh=False)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Time in here is not training time."""
-        before = time.perf_counter()
-        yield
-        self.begin += time.perf_counter() - before
+def mean_losses(window: list[Losses], norms: list[Tensor]) -> tuple[float, float, float]:
+    """Both mean losses, and the sum of the gradients' norms, which is not finite if one of them is
+    not. The one place where training waits for the device."""
+    losses = torch.stack([torch.stack(both) for both in window]).mean(0)
+    mlm, nsp, norm = torch.stack([*losses, torch.stack(norms).sum()]).tolist()
+    return mlm, nsp, norm
 
 
 def train(
@@ -209,10 +165,11 @@ def train(
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
     schedule = dict(peak=settings.adam(bert.config).learning_rate, warmup_steps=settings.warmup,
                     total_steps=settings.steps)  # fmt: skip
-    log_every = max(1, min(50, settings.steps // 100))
     bert = replace(bert, training=True)
-    watch = Watch(settings, start=start)
-    with watch.bar:
+    journal = Journal(settings, start=start, record=record)
+    window: list[Losses] = []  # since the last line of metrics, on the device
+    norms: list[Tensor] = []
+    with journal.bar:
         for step in range(start, settings.steps):
             phase, task, heldout = next(entry for entry in phases if step < entry[0].last_step)
             torch.manual_seed(settings.seed * 1_000_003 + step)  # dropout draws from here
@@ -220,18 +177,21 @@ def train(
             rate = learning_rate(step, **schedule)
             losses = training_step(
                 bert, adam, batch, computing, learning_rate=rate,
-                max_grad_norm=settings.max_grad_norm, norms=watch.norms,
+                max_grad_norm=settings.max_grad_norm, norms=norms,
             )  # fmt: skip
-            watch.add(losses, tokens=phase.batch_size * phase.seq_length)
+            window.append(losses)
             done = step + 1
-            if done % log_every == 0 or done == settings.steps:
-                record({"step": done, **watch.close(done, rate), "learning_rate": rate})
+            if journal.step_done(done, tokens=phase.batch_size * phase.seq_length):
+                mlm, nsp, norm = mean_losses(window, norms)
+                refuse_divergence(done, rate, mlm_loss=mlm, nsp_loss=nsp, gradient_norm=norm)
+                journal.write(done, rate=rate, mlm=mlm, nsp=nsp)
+                window.clear()
+                norms.clear()
             if done % settings.evaluation_interval == 0 or done == settings.steps:
-                with watch.paused():
+                with journal.paused():
                     measured = evaluate(bert, heldout, examples=settings.eval_examples,
                                         precision=computing.precision)  # fmt: skip
-                record({"step": done, **measured})
-                watch.show({"held-out mlm": f"{measured['heldout_mlm_loss']:.3f}"})
+                journal.measured(done, measured)
             if done % settings.saving_interval == 0 or done == settings.steps:
-                with watch.paused():
+                with journal.paused():
                     save(done)

@@ -11,8 +11,8 @@ from tokenizers import Encoding
 from tyro.conf import Positional
 
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.device import choose_device, choose_precision, mixed_precision
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
+from bert_run.device import choose_device, choose_precision, mixed_precision
 from bert_run.errors import UserError, command
 from bert_run.files import write_whole
 from bert_run.progress import progress_bar

@@ -10,8 +10,8 @@ import torch
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
+from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 from bert_run.ranges import Count, check_numbers
 from bert_run.text_lines import text_lines

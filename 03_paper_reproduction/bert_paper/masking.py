@@ -21,6 +21,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from bert_corpus.prepared import PretrainingData
+from bert_corpus.wordpiece import vocabulary_of
 from bert_paper.mask_units import MaskUnit, choose_units, join_words, word_of_each_token
 from bert_run.settings import MaskingRecipe
 
@@ -43,6 +45,12 @@ class MaskingVocabulary:
     def to(self, device: torch.device | str) -> "MaskingVocabulary":
         is_piece = None if self.is_piece is None else self.is_piece.to(device)
         return MaskingVocabulary(self.mask_id, self.ordinary_ids.to(device), is_piece)
+
+
+def masking_vocabulary(data: PretrainingData) -> MaskingVocabulary:
+    """The vocabulary of a run's tokenizer, on the CPU."""
+    is_piece = torch.tensor([entry.startswith("##") for entry in vocabulary_of(data.tokenizer)])
+    return MaskingVocabulary(data.mask_id, torch.from_numpy(data.ordinary_ids), is_piece)
 
 
 def mask_tokens(

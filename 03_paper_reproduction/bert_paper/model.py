@@ -6,8 +6,7 @@
 The attributes carry the names of `transformers`, so that a parameter's path here is its name in the
 file: `bert.encoder.layer.0.attention.self.query.weight`.
 
-Everything here is computed by torch's own functions. What a CPU computes faster in another way
-stands in `cpu_kernels.py`, and `use_cpu_kernels` there switches it on.
+Torch's own functions do all of the work here; `cpu_kernels.py` has faster ones for a CPU.
 """
 
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from bert_run.config import BertConfig
 from bert_run.parameters import Weights
 
 Heads = Float[Tensor, "batch heads seq head_dim"]
+PRETRAINING_INPUTS = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")
 
 
 class BertEmbeddings(nn.Module):
@@ -65,8 +65,7 @@ class BertSelfAttention(nn.Module):
         query, key, value = (
             self.split_heads(project(x)) for project in (self.query, self.key, self.value)
         )  # (batch, heads, seq, head_dim) each
-        context = self.attend(query, key, value, mask)
-        return context.transpose(1, 2).flatten(2)
+        return self.attend(query, key, value, mask).transpose(1, 2).flatten(2)
 
     def split_heads(self, x: Tensor) -> Heads:
         return x.unflatten(-1, (self.num_heads, self.head_dim)).transpose(1, 2)
@@ -261,12 +260,8 @@ class BertForPreTraining(nn.Module):
         pair_count: int | None = None,
     ) -> "Losses":
         """Both losses of a masked batch; see `pretraining_losses` for the counts."""
-        words, pairs = self.forward(
-            batch["input_ids"],
-            batch["token_type_ids"],
-            batch["attention_mask"],
-            batch["masked_lm_positions"],
-        )
+        inputs = (batch[name] for name in PRETRAINING_INPUTS)
+        words, pairs = self.forward(*inputs)
         return pretraining_losses(words, pairs, batch, mask_count=mask_count, pair_count=pair_count)
 
 
@@ -300,26 +295,18 @@ def pretraining_losses(
     """The paper's two losses from the logits of both tasks.
 
     Sums over this batch are divided by `mask_count` and `pair_count`. Give those of the whole
-    batch when this is one micro-batch of several: then the gradients add up to exactly those of
-    the whole. A mean of means would give the masks of a short example more weight.
+    batch when this is one micro-batch of several: then the gradients add up to exactly those of the
+    whole. A mean of means would give the masks of a short example more weight.
     """
     ids, weights = batch["masked_lm_ids"].flatten(), batch["masked_lm_weights"].flatten()
     labels = batch["next_sentence_labels"]
     mask_count = weights.sum() if mask_count is None else mask_count
     pair_count = len(labels) if pair_count is None else pair_count
+    each_word = F.cross_entropy(words.flatten(0, 1), ids, reduction="none")
     return Losses(
-        mlm=weighted_cross_entropy(words.flatten(0, 1), ids, weights) / mask_count,
+        mlm=(each_word * weights).sum() / mask_count,
         nsp=F.cross_entropy(pairs, labels, reduction="sum") / pair_count,
     )
-
-
-def weighted_cross_entropy(
-    logits: Float[Tensor, "masks vocab"],
-    words: Int[Tensor, "masks"],
-    weights: Float[Tensor, "masks"],
-) -> Float[Tensor, ""]:
-    """Σ weight · -log softmax(logits)[word], in nats."""
-    return (F.cross_entropy(logits, words, reduction="none") * weights).sum()
 
 
 def load_arrays(model: nn.Module, weights: Weights, *, prefix: str = "") -> None:

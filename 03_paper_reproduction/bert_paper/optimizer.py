@@ -106,16 +106,6 @@ def make_lamb(groups: list[dict], settings: AdamSettings) -> torch.optim.Optimiz
     )
 
 
-def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
-    """The rate of step 0, 1, 2, …: it rises in a straight line to `peak`, then falls to zero.
-
-    The first step is not wasted on a rate of zero, and the last one is the last above it.
-    """
-    if step < warmup_steps:
-        return peak * (step + 1) / warmup_steps
-    return peak * (total_steps - step) / max(1, total_steps - warmup_steps)
-
-
 def clip_gradients(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
     """Scale all gradients by one factor so that together their norm is at most `max_norm`; 0 leaves
     them as they are.

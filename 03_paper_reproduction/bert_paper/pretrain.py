@@ -11,9 +11,9 @@ import torch
 import tyro
 from torch import nn
 
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.data import masking_vocabulary
-from bert_paper.device import choose_precision
+from bert_paper.masking import masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.optimizer import (
     empty_state,
@@ -28,9 +28,9 @@ from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.ranks import Ranks, join
 from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, train
+from bert_run.device import choose_precision
 from bert_run.errors import UserError, command
 from bert_run.metrics import Record
-from bert_run.pretraining_run import PretrainingRun
 from bert_run.run_folder import STATE_FILE
 from bert_run.weights import WEIGHTS_FILE, save_weights
 

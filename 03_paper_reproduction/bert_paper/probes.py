@@ -8,8 +8,8 @@ import torch
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.evaluation import Guess, inputs_of, probes_of
-from bert_paper.data import to_device
 from bert_paper.pretrained import Pretrained
+from bert_run.device import to_device
 
 
 def first_guess(pretrained: Pretrained) -> Guess:

@@ -17,7 +17,7 @@ import torch.distributed as dist
 from jaxtyping import Int64
 from torch import Tensor
 
-from bert_paper.device import choose_device
+from bert_run.device import choose_device
 from bert_run.errors import UserError
 
 PATIENCE = timedelta(days=2)  # while rank 0 prepares the data, the others wait

@@ -5,9 +5,8 @@ masks and dropout all draw from (seed, step). So nothing but the weights and mom
 and a run that was killed ends with the same bits as one that was not.
 """
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -18,20 +17,19 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from bert_corpus.pairs import Batch, PairDataset
-from bert_paper.data import to_device
-from bert_paper.device import mixed_precision
 from bert_paper.mask_units import MaskUnit
 from bert_paper.masking import MaskingVocabulary, mask_tokens, next_tokens
-from bert_paper.model import BertForPreTraining, Losses
-from bert_paper.optimizer import clip_gradients, learning_rate
+from bert_paper.model import PRETRAINING_INPUTS, BertForPreTraining, Losses
+from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import Replicas, without_exchange
 from bert_paper.prefetch import made_ahead
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
+from bert_run.device import mixed_precision, to_device
 from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
-from bert_run.progress import progress_bar
 from bert_run.settings import MaskingRecipe, Phase
+from bert_run.training_loop import Journal, learning_rate, split_batch
 
 TensorBatch = dict[str, Tensor]
 ALONE = Ranks()
@@ -74,16 +72,9 @@ class Task:
         return losses.total if self.has_sentence_task else losses.mlm + 0.0 * losses.nsp
 
 
-def split_batch(batch: TensorBatch, size: int) -> list[TensorBatch]:
-    """A batch in micro-batches of `size` rows, the last perhaps smaller."""
-    rows = len(batch["input_ids"])
-    return [{k: v[i : i + size] for k, v in batch.items()} for i in range(0, rows, size)]
-
-
 def forward(model: BertForPreTraining, batch: TensorBatch) -> tuple[Tensor, Tensor]:
     """Both tasks' logits."""
-    inputs = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")
-    return model(*(batch[name] for name in inputs))
+    return model(*(batch[name] for name in PRETRAINING_INPUTS))
 
 
 def training_step(
@@ -125,42 +116,25 @@ def training_step(
 
 
 class Window:
-    """Losses and speed since the last line of metrics. Sums stay on the device until asked for."""
+    """Losses since the last line of metrics. Sums stay on the device until they are read."""
 
     def __init__(self, device: torch.device, ranks: Ranks) -> None:
         self.losses = torch.zeros(2, device=device)
         self.norms: list[Tensor] = []  # of the gradients
         self.ranks = ranks
-        self.steps = self.tokens = 0
-        self.begin = time.perf_counter()
 
-    def add(self, losses: Tensor, *, tokens: int) -> None:
-        self.losses += losses
-        self.steps += 1
-        self.tokens += tokens
-
-    def close(self, step: int, rate: float) -> Record:
-        """The means of the window; the next one begins. Every rank must ask.
+    def read(self, step: int, rate: float) -> tuple[float, float]:
+        """The mean losses of the window; the next one begins. Every rank must call it.
 
         Here training waits for the device anyway, so here it looks whether all is finite, and all
         ranks see the same: a sum of norms is not finite if one of them is not.
         """
-        losses = self.ranks.sum(self.losses) / self.steps
+        losses = self.ranks.sum(self.losses) / len(self.norms)
         mlm, nsp, norm = torch.stack([*losses, torch.stack(self.norms).sum()]).tolist()
         refuse_divergence(step, rate, mlm_loss=mlm, nsp_loss=nsp, gradient_norm=norm)
-        speed = round(self.tokens / (time.perf_counter() - self.begin))
         self.losses.zero_()
         self.norms.clear()
-        self.steps = self.tokens = 0
-        self.begin = time.perf_counter()
-        return {"train_mlm_loss": mlm, "train_nsp_loss": nsp, "tokens_per_second": speed}
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Time in here is not training time."""
-        before = time.perf_counter()
-        yield
-        self.begin += time.perf_counter() - before
+        return mlm, nsp
 
 
 @torch.no_grad()
@@ -231,15 +205,11 @@ def train(
         first = phase.first_example_of(step)
         return task.pairs(ranks.share(np.arange(first, first + phase.batch_size)))
 
-    log_every = max(1, min(50, settings.steps // 100))
     window = Window(tasks[0][0].device, ranks)
-    bar = progress_bar(
-        settings.steps, "pretraining", unit="step", initial=start, disable=not ranks.leads
-    )
-    shown: dict[str, str] = {}
+    journal = Journal(settings, start=start, record=record, visible=ranks.leads)
     model.train()
     steps = range(start, settings.steps)
-    with bar, made_ahead(pairs_of, steps) as made:
+    with journal.bar, made_ahead(pairs_of, steps) as made:
         for step, pairs in zip(steps, made, strict=True):
             phase, task, heldout = phase_of(step)
             dropout_seed = (settings.seed * 1_000_003 + step) * ranks.size + ranks.rank
@@ -261,32 +231,18 @@ def train(
                 total_loss=task.total,
                 norms=window.norms,
             )
-            window.add(losses, tokens=phase.batch_size * phase.seq_length)
+            window.losses += losses
             done = step + 1
-            bar.update()
-            if done % log_every == 0 or done == settings.steps:
-                entry = window.close(done, rate)
-                if not task.has_sentence_task:
-                    del entry["train_nsp_loss"]
-                record({"step": done, **entry, "learning_rate": rate})
-                shown |= in_short(entry)
-                bar.set_postfix(shown, refresh=False)
+            if journal.step_done(done, tokens=phase.batch_size * phase.seq_length):
+                mlm, nsp = window.read(done, rate)
+                journal.write(done, rate=rate, mlm=mlm, nsp=nsp if task.has_sentence_task else None)
             if done % settings.evaluation_interval == 0 or done == settings.steps:
-                with window.paused():
+                with journal.paused():
                     measured = evaluate(
                         model, heldout, examples=settings.eval_examples, ranks=ranks
                     )
                     refuse_divergence(done, rate, **measured)  # all ranks have measured the same
-                    record({"step": done, **measured})
-                shown["held-out mlm"] = f"{measured['heldout_mlm_loss']:.3f}"
+                    journal.measured(done, measured)
             if done % settings.saving_interval == 0 or done == settings.steps:
-                with window.paused():
+                with journal.paused():
                     save(done)
-
-
-def in_short(entry: Record) -> dict[str, str]:
-    """A line of metrics as the progress bar shows it."""
-    short = {"mlm": f"{entry['train_mlm_loss']:.3f}"}
-    if "train_nsp_loss" in entry:
-        short["nsp"] = f"{entry['train_nsp_loss']:.3f}"
-    return {**short, "tok/s": f"{entry['tokens_per_second']:,}"}

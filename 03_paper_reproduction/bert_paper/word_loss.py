@@ -15,8 +15,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bert_paper.model import weighted_cross_entropy
-
 BLOCK_ROWS = 512
 LARGE = 2**23  # logits: 32 MiB in float32
 
@@ -39,6 +37,15 @@ def word_loss(
         with torch.autocast("cpu", enabled=False):
             return WordLossInBlocks.apply(x, word_embeddings, bias, words, weights, precision)
     return weighted_cross_entropy(F.linear(x, word_embeddings, bias), words, weights)
+
+
+def weighted_cross_entropy(
+    logits: Float[Tensor, "masks vocab"],
+    words: Int[Tensor, "masks"],
+    weights: Float[Tensor, "masks"],
+) -> Float[Tensor, ""]:
+    """Σ weight · -log softmax(logits)[word], in nats."""
+    return (F.cross_entropy(logits, words, reduction="none") * weights).sum()
 
 
 class WordLossInBlocks(torch.autograd.Function):

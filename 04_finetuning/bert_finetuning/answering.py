@@ -13,9 +13,8 @@ from bert_finetuning.heads import (
     SpanLogits,
 )
 from bert_finetuning.kinds.base import Kind, Logits, Reading, length
-from bert_paper.data import to_device
-from bert_paper.device import mixed_precision
 from bert_paper.ranks import Ranks
+from bert_run.device import mixed_precision, to_device
 from bert_run.progress import progress_bar
 
 ALONE = Ranks()

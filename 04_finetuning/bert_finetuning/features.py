@@ -29,8 +29,8 @@ from bert_finetuning.kinds.base import Reading
 from bert_finetuning.kinds.pairs import inputs, row
 from bert_finetuning.rows import one_of
 from bert_finetuning.words import pieces_of_words, stretches
-from bert_paper.data import to_device
 from bert_paper.model import BertModel
+from bert_run.device import to_device
 from bert_run.errors import UserError
 from bert_run.progress import progress_bar
 

@@ -33,8 +33,8 @@ from bert_finetuning.starting import Beginning, reading_length, texts_in
 from bert_finetuning.training import Lesson
 from bert_finetuning.understood import understood
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.device import choose_precision
 from bert_paper.ranks import Ranks, join
+from bert_run.device import choose_precision
 from bert_run.errors import UserError, command
 from bert_run.run_folder import RunFolder
 from bert_run.weights import WEIGHTS_FILE

@@ -24,8 +24,8 @@ from bert_finetuning.new_text import Asked, from_arguments
 from bert_finetuning.opening import parse_columns
 from bert_finetuning.showing import Style, has_colours, shown_as_json, shown_as_text
 from bert_finetuning.task_file import SavedTask, kind_of
-from bert_paper.device import choose_device
 from bert_run.config import Positions
+from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 from bert_run.progress import progress_bar
 from bert_run.ranges import Count, check_numbers

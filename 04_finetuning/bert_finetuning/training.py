@@ -22,15 +22,15 @@ from bert_finetuning.heads import BertWithHead
 from bert_finetuning.kinds.base import Batch, Kind, Reading, length
 from bert_finetuning.recipe import set_rate
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.data import to_device
-from bert_paper.device import mixed_precision
-from bert_paper.optimizer import clip_gradients, learning_rate
+from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import without_exchange
 from bert_paper.prefetch import made_ahead
 from bert_paper.ranks import Ranks
+from bert_run.device import mixed_precision, to_device
 from bert_run.divergence import refuse_divergence
 from bert_run.metrics import Record
 from bert_run.progress import progress_bar
+from bert_run.training_loop import learning_rate
 
 ALONE = Ranks()
 

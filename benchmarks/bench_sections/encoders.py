@@ -21,9 +21,9 @@ def texts_of(folder: Path) -> list[str]:
 
 
 def bert_encode(folder: Path, *, precision: str = "fp32") -> Callable[[], float]:
-    from bert_paper.device import choose_device, choose_precision
     from bert_paper.encode import encode
     from bert_paper.pretrained import open_pretrained
+    from bert_run.device import choose_device, choose_precision
 
     dtype = choose_precision(precision, choose_device("cpu"))
     pretrained, texts = open_pretrained(folder), [(text,) for text in texts_of(folder)]

@@ -13,6 +13,7 @@ from autograder.student import _repeated
 from bert_lowlevel.optimizer import Adam
 from bert_paper import optimizer as chapter
 from bert_run.settings import AdamSettings
+from bert_run.training_loop import learning_rate
 
 WORDS = "bert.embeddings.word_embeddings.weight"
 POSITIONS = "bert.embeddings.position_embeddings.weight"
@@ -85,9 +86,7 @@ def reference(weights, data, orders, *, peak, warmup_steps, total_steps, adds_up
             collected = gradients
         if forgets:
             adam = Adam.start(moved, AdamSettings())
-        rate = chapter.learning_rate(
-            step, peak=peak, warmup_steps=warmup_steps, total_steps=total_steps
-        )
+        rate = learning_rate(step, peak=peak, warmup_steps=warmup_steps, total_steps=total_steps)
         adam.update(moved, gradients, learning_rate=rate if rate_of is None else rate_of(step))
         if after:
             loss = torch.divide(*surprise(moved, batch))
@@ -108,7 +107,7 @@ def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
         steps = {0, 1, warmup - 1, warmup, warmup + 1, total // 2, total - 1}
         steps = {s for s in steps if 0 <= s < total} | ({total} if total > warmup else set())
         for step in sorted(steps):
-            right = chapter.learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
+            right = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
             named = {
                 "the rate of the first step is 0: count from step + 1 during warm-up": (
                     step / warmup if step < warmup else None),
@@ -305,7 +304,7 @@ def test_steps_are_those_of_the_paper(student):
             "learning_rate is not used: the rate is always at its peak": {
                 "rate_of": lambda s, rate=settings["peak"]: rate},
             "the rate is that of the next step": {
-                "rate_of": lambda s, kw=schedule: chapter.learning_rate(s + 1, **kw)},
+                "rate_of": lambda s, kw=schedule: learning_rate(s + 1, **kw)},
             "batch_indices is not used: the examples come in order": {"orders": in_order},
             "all steps take the first batch": {"orders": [orders[0]] * 12},
             "the losses are those after the update: a step's loss is known before it": {

@@ -11,10 +11,11 @@ import pytest
 import torch
 import transformers
 
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_numpy.encoder import Bert
 from bert_numpy.masking import mask_tokens
 from bert_numpy.model import losses_and_gradients
-from bert_numpy.optimizer import Adam, clip_gradients, learning_rate
+from bert_numpy.optimizer import Adam, clip_gradients
 from bert_numpy.pretrain import NumpySettings, pretrain
 from bert_numpy.training import Cores, batch_gradients, rows_in_a_part
 from bert_paper import masking as paper_masking
@@ -24,7 +25,6 @@ from bert_paper.settings import PretrainSettings
 from bert_run.config import BertConfig
 from bert_run.metrics import read_metrics
 from bert_run.parameters import initial_weights
-from bert_run.pretraining_run import PretrainingRun
 from bert_run.settings import AdamSettings, RunSettings
 from bert_run.weights import load_weights
 
@@ -122,14 +122,6 @@ def test_clipping_is_global_so_the_direction_stays():
     assert gradients["a"][0] == pytest.approx(0.6) and gradients["b"][0, 0] == pytest.approx(0.8)
     assert clip_gradients(gradients, 2.0) == pytest.approx(1.0)
     assert gradients["a"][0] == pytest.approx(0.6), "a norm below the limit is left alone"
-
-
-def test_the_schedule_is_that_of_level_3():
-    for warmup in (0, 1, 7):
-        for step in range(30):
-            arguments = dict(peak=0.3, warmup_steps=warmup, total_steps=30)
-            ours = learning_rate(step, **arguments)
-            assert ours == paper_optimizer.learning_rate(step, **arguments) > 0
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])

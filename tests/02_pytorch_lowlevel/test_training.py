@@ -15,15 +15,14 @@ import transformers
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
+from bert_corpus.pretraining_run import PretrainingRun
 from bert_lowlevel.attention import ATTENTIONS
-from bert_lowlevel.device import choose_device, choose_precision
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Logits, TensorBatch, logits, pretraining_losses, to_tensors
 from bert_lowlevel.optimizer import (
     Adam,
     FusedAdamW,
     clip_gradients,
-    learning_rate,
     start_optimizer,
 )
 from bert_lowlevel.pretrain import LowLevelSettings, main, pretrain
@@ -33,7 +32,6 @@ from bert_lowlevel.training import (
     batch_gradients,
     evaluate,
     part_losses,
-    split_batch,
     training_step,
 )
 from bert_numpy.pretrain import NumpySettings
@@ -42,11 +40,12 @@ from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import pretrain as pretrain_level_3
 from bert_paper.settings import PretrainSettings
 from bert_run.config import BertConfig
+from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.metrics import read_metrics
 from bert_run.parameters import initial_weights, is_decayed
-from bert_run.pretraining_run import PretrainingRun
 from bert_run.settings import AdamSettings, MaskingRecipe, RunSettings
+from bert_run.training_loop import split_batch
 from bert_run.weights import load_weights, read_safetensors
 
 CONFIG = BertConfig(vocab_size=2010, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
@@ -220,14 +219,6 @@ def test_clipping_is_global_so_the_direction_stays():
     assert all(torch.equal(gradients[n], before[n]) for n in before), "small ones are left alone"
     zeros = {"a": torch.zeros(2)}
     assert clip_gradients(zeros, 1.0) == 0 and (zeros["a"] == 0).all()
-
-
-def test_the_schedule_is_that_of_level_3():
-    for warmup in (0, 1, 7):
-        for step in range(30):
-            arguments = dict(peak=0.3, warmup_steps=warmup, total_steps=30)
-            ours = learning_rate(step, **arguments)
-            assert ours == paper_optimizer.learning_rate(step, **arguments) > 0
 
 
 # --- A step, whole or in parts ---

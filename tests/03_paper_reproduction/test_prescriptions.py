@@ -11,8 +11,7 @@ from torch import nn
 from bert_corpus.pairs import IS_NEXT, PairDataset, SpecialTokens
 from bert_corpus.prepared import PretrainingData
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_paper.data import masking_vocabulary
-from bert_paper.masking import MaskingVocabulary, next_tokens
+from bert_paper.masking import MaskingVocabulary, masking_vocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, BertModel, Losses
 from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, evaluate

@@ -10,9 +10,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from bert_paper import word_loss as module
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.model import BertForPreTraining, load_arrays, weighted_cross_entropy
+from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.training import training_step
-from bert_paper.word_loss import word_loss
+from bert_paper.word_loss import weighted_cross_entropy, word_loss
 from bert_run.config import PRESETS
 from bert_run.parameters import initial_weights
 

@@ -21,8 +21,8 @@ from bert_finetuning.kinds.texts import Texts
 from bert_finetuning.recipe import depth, freeze, make_optimizer, set_rate, with_dropout
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.training import Lesson, train, training_step
-from bert_paper.data import to_device
 from bert_run.config import BertConfig
+from bert_run.device import to_device
 from bert_run.errors import UserError
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Ann", "saw", "it", "in", "Rome", "today"]

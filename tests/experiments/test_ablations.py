@@ -45,7 +45,7 @@ def small_recipe():
     )  # fmt: skip
     patch.setattr(variants, "DEMO", small)
     patch.setattr(variants, "POINTS", 4)
-    patch.setattr("bert_run.pretraining_run.draw_curve", lambda *given, **named: None)
+    patch.setattr("bert_corpus.pretraining_run.draw_curve", lambda *given, **named: None)
     patch.setattr(measuring, "STORIES", 20)
     patch.setattr(measuring, "STORIES_ALONG_THE_WAY", 5)
     patch.setattr(measuring, "EXAMPLES", 8)

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 from bert_finetuning.head_config import HeadConfig
 from bert_finetuning.kinds.spans import Spans
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.optimizer import learning_rate
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.ranges import Range, number_fields
 from bert_run.settings import AdamSettings, MaskingRecipe, PairRecipe, RunSettings
+from bert_run.training_loop import learning_rate
 
 ROOT = Path(__file__).parents[2]
 MOST_RANKS = 1_000

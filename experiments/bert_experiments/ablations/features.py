@@ -16,9 +16,9 @@ from tokenizers import Encoding
 from torch import Tensor, nn
 
 from bert_corpus.storyworld import entailment, names, sentiment
-from bert_paper.data import to_device
 from bert_paper.encode import collate
 from bert_paper.pretrained import Pretrained
+from bert_run.device import to_device
 
 PARTS = (("train", 2000), ("heldout", 1000))  # texts of the two sets of whole texts
 NAMES_TRAINED, NAMES_TESTED = 50, 500  # sentences: with more of them every model finds nearly all

@@ -17,7 +17,7 @@ from bert_corpus.storyworld.evaluation import measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
 from bert_experiments.ablations.opening import guess_of, open_either
 from bert_experiments.ablations.runs import training_seconds
-from bert_paper.data import masking_vocabulary
+from bert_paper.masking import masking_vocabulary
 from bert_paper.model import load_arrays
 from bert_paper.pretrained import Pretrained
 from bert_paper.settings import PretrainSettings

@@ -13,11 +13,11 @@ from jaxtyping import Int
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld.evaluation import Guess
 from bert_corpus.wordpiece import load_tokenizer
-from bert_paper.data import to_device
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import first_guess
 from bert_run.config import BertConfig
+from bert_run.device import to_device
 from bert_run.weights import load_weights
 
 

@@ -11,10 +11,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from bert_corpus.pretraining_run import identity
 from bert_paper.demo import DEMO
 from bert_paper.settings import PretrainSettings
 from bert_run.errors import UserError
-from bert_run.pretraining_run import identity
 
 STEPS = 1500  # the same for all, so that they share runs
 LENGTH = 64

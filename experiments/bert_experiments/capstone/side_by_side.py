@@ -40,6 +40,7 @@ from bert_numpy.model import (
 from bert_run.config import BertConfig
 from bert_run.parameters import Weights, initial_weights, make_mimetic
 from bert_run.settings import AdamSettings, MaskingRecipe
+from bert_run.training_loop import learning_rate
 
 FUNCTIONS = (*MODEL_FUNCTIONS, "mask_tokens", "learning_rate", "clip_gradients", "adam_step")
 
@@ -150,7 +151,7 @@ class Training:
         recipe, given = self.recipe, self.functions
         losses, gradients = self.gradients(batch)
         clipped, _ = given.get("clip_gradients", clip_gradients)(gradients, recipe.max_norm)
-        rate = given.get("learning_rate", optimizer.learning_rate)(
+        rate = given.get("learning_rate", learning_rate)(
             step, peak=recipe.peak, warmup_steps=recipe.warmup_steps, total_steps=recipe.steps
         )
         weights, self.state = given.get("adam_step", adam_step)(

@@ -23,9 +23,9 @@ from bert_finetuning.features import Feature, chosen_features
 from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.opening import few_of, open_files, open_named
 from bert_finetuning.task_file import TaskData
-from bert_paper.device import choose_device
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
+from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.model_card import command_line

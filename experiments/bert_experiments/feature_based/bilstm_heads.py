@@ -35,8 +35,8 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.starting import reading_length
 from bert_finetuning.task_file import TaskData
 from bert_finetuning.training import Lesson, train
-from bert_paper.device import choose_device, choose_precision
 from bert_run.config import BertConfig
+from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.hub import locate
 

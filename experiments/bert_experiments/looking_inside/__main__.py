@@ -42,8 +42,8 @@ from bert_experiments.looking_inside.senses import (
     untrained,
     words_with_two_senses,
 )
-from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
+from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.ranges import Whole, check_numbers

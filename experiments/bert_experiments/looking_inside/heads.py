@@ -23,10 +23,10 @@ from bert_corpus.prepared import special_tokens
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_experiments.looking_inside.pictures import BLUE, GREY, Picture
-from bert_paper.data import to_device
 from bert_paper.masking import maskable
 from bert_paper.model import BertModel, BertSelfAttention
 from bert_paper.pretrained import Pretrained
+from bert_run.device import to_device
 from bert_run.progress import progress_bar
 
 Weights = Float[Tensor, "layers batch heads seq seq"]  # of each query (row) on each key (column)

@@ -29,10 +29,10 @@ from tokenizers import Tokenizer
 from bert_corpus.storyworld import KINDS, Story, stories
 from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
 from bert_experiments.looking_inside.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
-from bert_paper.data import to_device
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import principal_plane
+from bert_run.device import to_device
 from bert_run.parameters import initial_weights
 from bert_run.progress import progress_bar
 

@@ -13,8 +13,8 @@ from bert_experiments.feature_based.bench import Bench, measure, read, untrained
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_finetuning.features import chosen_features, features_of
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_run.device import choose_device
 from bert_run.metrics import Record
 
 ROUNDS = 15  # of a tagger on StoryWorld's few sentences; on real data those of `feature_based`

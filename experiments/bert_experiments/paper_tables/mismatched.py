@@ -7,7 +7,7 @@ from bert_finetuning.folders import open_finetuned
 from bert_finetuning.opening import open_named
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.starting import reading_length
-from bert_paper.device import choose_device, choose_precision
+from bert_run.device import choose_device, choose_precision
 
 
 def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:

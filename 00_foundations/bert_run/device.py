@@ -2,10 +2,10 @@
 
 from contextlib import AbstractContextManager
 
+import numpy as np
 import torch
+from torch import Tensor
 
-from bert_corpus.pairs import Batch
-from bert_lowlevel.model import TensorBatch
 from bert_run.errors import UserError
 
 
@@ -44,9 +44,9 @@ def mixed_precision(device: torch.device, precision: torch.dtype) -> AbstractCon
     return torch.autocast(device.type, precision, enabled=precision != torch.float32)
 
 
-def to_device(batch: Batch, device: torch.device) -> TensorBatch:
-    """Arrays as tensors on the device. A GPU fetches them by itself, from memory that is pinned,
-    while the program goes on."""
+def to_device(batch: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
+    """Arrays as tensors on the device. The copy to a GPU is made from pinned memory, and the
+    program does not wait for it."""
     tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
     if device.type == "cuda":
         return {name: t.pin_memory().to(device, non_blocking=True) for name, t in tensors.items()}

@@ -1,0 +1,55 @@
+"""What all training loops share: the schedule, a batch in parts, the journal."""
+
+import numpy as np
+import pytest
+import torch
+
+from bert_run.settings import RunSettings
+from bert_run.training_loop import Journal, learning_rate, split_batch
+
+
+def test_learning_rate__rises_in_a_line_to_its_peak_and_falls_to_zero():
+    rates = [learning_rate(step, peak=1.0, warmup_steps=4, total_steps=10) for step in range(10)]
+    assert rates == pytest.approx([1 / 4, 2 / 4, 3 / 4, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 7, 30])
+def test_learning_rate__is_never_zero(warmup):
+    for step in range(30):
+        assert learning_rate(step, peak=0.3, warmup_steps=warmup, total_steps=30) > 0
+
+
+@pytest.mark.parametrize("make", [np.arange, torch.arange])
+def test_split_batch__cuts_every_array_and_the_last_part_may_be_smaller(make):
+    batch = {"input_ids": make(10).reshape(5, 2), "example_index": make(5)}
+    parts = split_batch(batch, 2)
+    assert [len(part["input_ids"]) for part in parts] == [2, 2, 1]
+    assert [index for part in parts for index in part["example_index"].tolist()] == [0, 1, 2, 3, 4]
+
+
+def test_journal__writes_a_line_when_one_is_due(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    lines = []
+    journal = Journal(RunSettings(steps=300), start=299, record=lines.append, visible=False)
+    with journal.bar:
+        assert not journal.step_done(298, tokens=100)
+        assert journal.step_done(299 + 1, tokens=100)  # the last step; every third is due as well
+        now[0] = 2.0
+        with journal.paused():
+            now[0] = 10.0
+        journal.write(300, rate=1e-4, mlm=5.0, nsp=0.7)
+        journal.measured(300, {"heldout_mlm_loss": 4.0})
+    assert lines == [
+        {"step": 300, "train_mlm_loss": 5.0, "train_nsp_loss": 0.7, "tokens_per_second": 100,
+         "learning_rate": 1e-4},
+        {"step": 300, "heldout_mlm_loss": 4.0},
+    ]  # fmt: skip
+
+
+def test_journal__leaves_out_the_second_loss_where_there_is_no_second_task():
+    lines = []
+    journal = Journal(RunSettings(steps=3), start=0, record=lines.append, visible=False)
+    assert journal.step_done(1, tokens=8)
+    journal.write(1, rate=1e-4, mlm=5.0)
+    assert "train_nsp_loss" not in lines[0]

@@ -1,4 +1,4 @@
-"""Attention to look at: every head's shares, as pictures for a notebook or a file.
+"""Attention maps: the attention weights of every head, as pictures for a notebook or a file.
 
     shares = attention_of(bert, batch)                  # one array a layer
     draw_head(shares[0][0, 2], tokens).save("head.png")
@@ -6,20 +6,14 @@
 In a notebook a picture that ends a cell shows itself.
 """
 
-import io
-from pathlib import Path
-
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy import ndarray
 
 from bert_lowlevel.attention import attention_shares, split_heads, visible_keys
 from bert_lowlevel.model import Bert, TensorBatch, dense, encode
-
-COLOURS = "Blues"
+from bert_run.pictures import GROWS, Picture
 
 
 @torch.no_grad()
@@ -40,30 +34,13 @@ def attention_of(bert: Bert, batch: TensorBatch) -> list[Float[ndarray, "batch h
     return shares
 
 
-class Picture(Figure):
-    """A figure that a notebook shows by itself and `save` writes to a file."""
-
-    def __init__(self, width: float, height: float) -> None:
-        super().__init__(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(self)
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=100)
-        return buffer.getvalue()
-
-    def save(self, path: Path | str) -> Path:
-        self.savefig(path, dpi=120)
-        return Path(path)
-
-
 def draw_head(shares: Float[ndarray, "seq seq"], tokens: list[str], *, title: str = "") -> Picture:
     """One head as a grid: the row is the token that looks, the column the one it looks at."""
     size = 1.6 + 0.28 * len(tokens)
-    picture = Picture(size + 0.8, size)
+    picture = Picture(size, size + 0.8)
     axes = picture.subplots()
     count = len(tokens)
-    image = axes.imshow(shares[:count, :count], cmap=COLOURS, vmin=0, vmax=1)
+    image = axes.imshow(shares[:count, :count], cmap=GROWS, vmin=0, vmax=1)
     axes.set_xticks(range(count), tokens, rotation=90)
     axes.set_yticks(range(count), tokens)
     axes.set_xlabel("is looked at")
@@ -81,11 +58,11 @@ def draw_all_heads(
     `length` is the number of tokens of the example that are no padding.
     """
     layers, heads = len(shares), shares[0].shape[1]
-    picture = Picture(1.5 * heads + 0.6, 1.6 * layers + 0.4)
+    picture = Picture(1.6 * layers + 0.4, 1.5 * heads + 0.6)
     panels = picture.subplots(layers, heads, squeeze=False)
     for layer, head in np.ndindex(layers, heads):
         axes = panels[layer, head]
-        axes.imshow(shares[layer][row, head, :length, :length], cmap=COLOURS, vmin=0, vmax=1)
+        axes.imshow(shares[layer][row, head, :length, :length], cmap=GROWS, vmin=0, vmax=1)
         axes.set(xticks=[], yticks=[])
         if layer == 0:
             axes.set_title(f"head {head}", fontsize=9)
@@ -97,7 +74,7 @@ def draw_all_heads(
 def draw_masks(tokens: list[str]) -> Picture:
     """BERT's mask beside GPT's: X where a token may look, O where it may not."""
     attention_mask = torch.ones(1, len(tokens), dtype=torch.long)
-    picture = Picture(0.9 * len(tokens) + 3, 0.4 * len(tokens) + 1.4)
+    picture = Picture(0.4 * len(tokens) + 1.4, 0.9 * len(tokens) + 3)
     panels = picture.subplots(1, 2)
     titles = ("BERT: to both sides", "GPT: to the left only")
     for axes, causal, title in zip(panels, (False, True), titles, strict=True):
@@ -109,7 +86,7 @@ def draw_masks(tokens: list[str]) -> Picture:
 
 def draw_mask(axes, mask: Bool[ndarray, "seq seq"], tokens: list[str]) -> None:
     count = len(tokens)
-    axes.imshow(mask, cmap=COLOURS, vmin=-0.4, vmax=2)
+    axes.imshow(mask, cmap=GROWS, vmin=-0.4, vmax=2)
     for query, key in np.ndindex(count, count):
         axes.text(
             key, query, "X" if mask[query, key] else "O", ha="center", va="center", fontsize=8

@@ -5,7 +5,6 @@ weights at the start, pairs, masks, steps. Then both are asked for held-out word
 settles them. What is settled by the right can be known by one of them only.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,11 +16,11 @@ from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
+from bert_experiments.page import write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain
 from bert_run.config import BertConfig
 from bert_run.errors import command
-from bert_run.files import write_atomically
 from bert_run.ranges import Count, Seed, check_numbers
 from bert_run.settings import Steps
 from bert_run.weights import load_weights
@@ -112,7 +111,7 @@ def compare(comparison: Comparison) -> dict[str, dict]:
         settings = comparison.settings(causal=causal)
         pretrain(settings)
         found[name] = measure(settings.out, causal=causal, count=comparison.stories)
-    write_atomically(comparison.out / "summary.json", json.dumps(found, indent=2) + "\n")
+    write_json(comparison.out / "summary.json", found)
     return found
 
 

@@ -5,7 +5,6 @@ mean of all tokens. Both are fine-tuned on the same reviews, good or bad, from t
 Then the attention of [CLS] is drawn: what it gathers, and from where.
 """
 
-import json
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +20,14 @@ from torch import Tensor
 
 from bert_corpus.storyworld import sentiment
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.attention_maps import Picture, attention_of
+from bert_experiments.attention_maps import attention_of
+from bert_experiments.page import write_json
+from bert_experiments.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, command
-from bert_run.files import write_atomically
 from bert_run.parameters import Weights, truncated_normal
+from bert_run.pictures import Picture
 from bert_run.progress import progress_bar
 from bert_run.ranges import Count, check_numbers
 from bert_run.settings import Batch, LearningRate
@@ -132,16 +133,15 @@ def draw_cls_attention(bert: Bert, tokenizer: Tokenizer, index: int = 0) -> Pict
     length = int(batch["attention_mask"].sum())
     tokens = [tokenizer.id_to_token(i) for i in batch["input_ids"][0, :length].tolist()]
     shares = attention_of(bert, batch)
-    picture = Picture(1.5 + 0.26 * length, 1.6 + 0.9 * len(shares))
+    picture = Picture(1.6 + 0.9 * len(shares), 1.5 + 0.26 * length)
     panels = picture.subplots(len(shares), 1, sharex=True, squeeze=False)[:, 0]
     for number, (axes, layer) in enumerate(zip(panels, shares, strict=True)):
         axes.bar(range(length), layer[0, :, 0, :length].mean(axis=0), color="#0072b2")
         axes.set_ylabel(f"layer {number}", fontsize=9)
-        axes.spines[["top", "right"]].set_visible(False)
     panels[-1].set_xticks(range(length), tokens, rotation=90, fontsize=8)
     label = LABELS[int(batch["labels"][0])]
     panels[0].set_title(f"What [CLS] looks at in a review that is {label}", fontsize=10)
-    return picture
+    return unboxed(picture)
 
 
 def compare(settings: PoolingSettings) -> dict[str, list[float]]:
@@ -164,7 +164,7 @@ def compare(settings: PoolingSettings) -> dict[str, list[float]]:
             accuracies.append(accuracy(bert, tokenizer, pooling))
             if pooling == "cls" and seed == 0:
                 draw_cls_attention(bert, tokenizer).save(settings.out / "cls.png")
-    write_atomically(settings.out / "summary.json", json.dumps(found, indent=2) + "\n")
+    write_json(settings.out / "summary.json", found)
     return found
 
 

@@ -1,14 +1,15 @@
 """`python -m bert_experiments.profile_step`: where the time of a training step goes.
 
 First what each choice brings, one added to the next; then the last step but one, operation by
-operation, beside the floating point operations that the model needs.
+operation, beside the floating point operations that the model needs. `kept_for_backward` tells
+what autograd keeps in memory between the forward and the backward pass.
 """
 
 import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +17,7 @@ from typing import Literal
 import torch
 import tyro
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 
 from bert_lowlevel.model import (
     Bert,
@@ -193,6 +195,29 @@ def profile(run: Callable[[], None], device_type: str) -> dict[str, float]:
         own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
         times[kind_of(event.key)] += own / 1e6
     return dict(times.most_common())
+
+
+def kept_for_backward(
+    forward: Callable[[], Tensor], *, owned: Iterable[Tensor] = ()
+) -> dict[tuple[int, ...], int]:
+    """Bytes that `forward` leaves for the backward pass, by the shape of what is kept, most first.
+
+    A tensor that is kept twice, or seen in two shapes, is counted once. `owned` tensors, the
+    weights and the batch, are there anyway and are not counted.
+    """
+    counted = {tensor.untyped_storage().data_ptr() for tensor in owned}
+    sizes: Counter[tuple[int, ...]] = Counter()
+
+    def note(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in counted:
+            counted.add(storage.data_ptr())
+            sizes[tuple(tensor.shape)] += storage.nbytes()
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        _result = forward()  # its graph holds what is kept, so that no address is used again
+    return dict(sizes.most_common())
 
 
 def report(settings: ProfileSettings) -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.feature_based.__main__ import FeatureSettings, fine_tuned_row
-from bert_experiments.paper_tables import data as tables_data
-from bert_experiments.paper_tables import trials
+from bert_experiments.paper_tables import columns, trials
 from bert_finetuning.examples import Answer, Question, TaggedSentence, TextExample
 from bert_finetuning.finetune import finetune
 from bert_finetuning.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
@@ -201,8 +200,8 @@ def test_a_table_reads_figures_of_an_earlier_version(tmp_path):
 
 
 def test_storyworlds_sets_have_a_fingerprint_and_those_of_the_hub_none():
-    assert tables_data.content_of("sentiment", None) != tables_data.content_of("pairs", None)
-    assert tables_data.content_of("rte", None) is None
+    assert columns.content_of("sentiment", None) != columns.content_of("pairs", None)
+    assert columns.content_of("rte", None) is None
 
 
 def test_weights_are_fingerprinted_without_what_python_3_10_lacks(tmp_path, monkeypatch):
@@ -228,13 +227,13 @@ def test_features_are_not_compared_with_a_run_on_other_sentences(tmp_path, capsy
     path = tmp_path / "metrics.json"
     path.write_text(json.dumps(content))
     settings = FeatureSettings(fine_tuned=path)
-    assert fine_tuned_row(settings, data).scores == [0.5]
+    assert fine_tuned_row(settings, data) == [{"names": 0.5}]
     assert capsys.readouterr().err == ""
     with pytest.raises(UserError, match="its dev sentences are not those of this call"):
         fine_tuned_row(settings, replace(data, dev=data.train))
     del content["inputs"]
     path.write_text(json.dumps(content))
-    assert fine_tuned_row(settings, data).scores == [0.5]
+    assert fine_tuned_row(settings, data) == [{"names": 0.5}]
     assert "nobody can tell" in capsys.readouterr().err
 
 
@@ -256,7 +255,7 @@ def test_features_are_not_compared_with_a_run_of_another_checkpoint_or_with_no_s
         path.write_text(json.dumps(content))
         return fine_tuned_row(settings, data)
 
-    assert row(0.5).scores == [0.5]
+    assert row(0.5) == [{"names": 0.5}]
     for scores in ((), (float("nan"),), (50,)):
         with pytest.raises(UserError, match=r"there is no metrics\.json of bert-finetune"):
             row(*scores)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from bert_experiments.page import check_report
 from bert_finetuning.answer_files import as_csv
 from bert_finetuning.examples import Question, TaggedSentence, TextExample
 from bert_finetuning.head_config import HeadConfig
@@ -20,7 +21,6 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tagged import read_tagged
 from bert_finetuning.understood import understood
 from bert_run.errors import UserError
-from bert_run.report_file import check_report
 
 
 def write(path, *lines: str):
@@ -246,3 +246,5 @@ def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
     report.with_suffix(".png").write_bytes(b"a photograph")
     assert "its picture" in error_of(check_report, report, program, with_picture=True)
     check_report(report, program, with_picture=False)
+    report.with_suffix(".json").write_text("{}")
+    assert "its figures" in error_of(check_report, report, program, with_picture=False)

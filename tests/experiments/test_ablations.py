@@ -13,22 +13,25 @@ import torch
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_experiments.ablations import __main__ as ablation
-from bert_experiments.ablations import features, measuring, variants
+from bert_experiments.ablations import features, measure, variants
 from bert_experiments.ablations.__main__ import AblationSettings, results_of
-from bert_experiments.ablations.opening import guess_of, open_either
+from bert_experiments.ablations.measure import guess_of
+from bert_experiments.ablations.pages import page_of, picture_of
 from bert_experiments.ablations.paper import PAPER
-from bert_experiments.ablations.pictures import draw
-from bert_experiments.ablations.report import aligned, table_text, verdicts_of
-from bert_experiments.ablations.runs import runs_of, training_seconds
 from bert_experiments.ablations.tables import ABLATIONS
 from bert_experiments.ablations.variants import (
     BOTH_TASKS,
     VARIANTS,
     run_folder,
     run_of,
+    runs_of,
+    training_seconds,
     variants_of,
 )
-from bert_experiments.ablations.verdicts import Claim, Side, judge
+from bert_experiments.figures import UNTRAINED, title_of
+from bert_experiments.models import open_either
+from bert_experiments.page import aligned
+from bert_experiments.verdicts import Claim, Side, judge
 from bert_paper.probes import first_guess
 from bert_run.errors import UserError
 
@@ -45,10 +48,10 @@ def small_recipe():
     )  # fmt: skip
     patch.setattr(variants, "DEMO", small)
     patch.setattr(variants, "POINTS", 4)
-    patch.setattr("bert_corpus.pretraining_run.draw_curve", lambda *given, **named: None)
-    patch.setattr(measuring, "STORIES", 20)
-    patch.setattr(measuring, "STORIES_ALONG_THE_WAY", 5)
-    patch.setattr(measuring, "EXAMPLES", 8)
+    patch.setattr("bert_run.pretraining_run.draw_curve", lambda *given, **named: None)
+    patch.setattr(measure, "STORIES", 20)
+    patch.setattr(measure, "STORIES_ALONG_THE_WAY", 5)
+    patch.setattr(measure, "EXAMPLES", 8)
     patch.setattr(features, "PARTS", (("train", 20), ("heldout", 10)))
     patch.setattr(features, "NAMES_TRAINED", 5)
     patch.setattr(features, "NAMES_TESTED", 10)
@@ -181,10 +184,10 @@ def test_a_stopped_call_goes_on_where_it_stopped(figure_5, monkeypatch):
     assert (base.out / "metrics.jsonl").read_bytes() == metrics
     trained = []
     monkeypatch.setattr(
-        "bert_experiments.ablations.runs.pretrain", lambda s: trained.append(s.mask_share)
+        "bert_experiments.ablations.variants.pretrain", lambda s: trained.append(s.mask_share)
     )
-    monkeypatch.setattr(ablation, "measured", lambda s: {"seconds": 1.0})
-    monkeypatch.setattr(ablation, "measured_untrained", lambda s: {})
+    monkeypatch.setattr(ablation, "figures_of", lambda s: {"seconds": 1.0})
+    monkeypatch.setattr(ablation, "untrained_figures", lambda s: {})
     results_of(AblationSettings(table="8", seeds=1, steps=8, out=out))
     assert trained == [1.0, 0.8, 0.8, 0.0, 0.0]
 
@@ -200,13 +203,12 @@ def test_another_corpus_is_measured_without_labels_and_shown_without_their_colum
         "seconds", "sentence_task", "masked_perplexity", "wrong_word", "in_view",
     }  # fmt: skip
     assert set(results["left to right, no NSP"][0]) == {"seconds", "next_word_perplexity"}
-    head = table_text("5", results).splitlines()[0]
+    page = page_of("5", results, variants_of("5", steps=8))
+    head = page.table().splitlines()[0]
     assert "perplexity behind [MASK]" in head
     assert "settled by the left" not in head
-    assert {verdict.answer for verdict in verdicts_of("5", results)} == {
-        "not testable at this scale"
-    }
-    draw("5", results, tmp_path / "table.png")
+    assert {verdict.answer for verdict in page.verdicts} == {"not testable at this scale"}
+    picture_of("5", results).save(tmp_path / "table.png")
 
 
 def test_figures_along_the_way_are_those_of_every_checkpoint(figure_5):
@@ -221,7 +223,7 @@ def test_the_first_half_of_a_run_is_the_mean_of_its_checkpoints_up_to_the_middle
     settings = replace(variants_of("figure 5", steps=20)["no NSP"], out=tmp_path)
     found = {step: {"left": step / 20, "all": 0.5} for step in (4, 8, 10, 16, 20)}
     (tmp_path / "along_the_way.json").write_text(json.dumps(found))
-    figures = measuring.figures_along_the_way(settings)
+    figures = measure.figures_along_the_way(settings)
     assert figures["left@over the first half"] == pytest.approx((0.2 + 0.4 + 0.5) / 3)
     assert figures["left@80%"] == 0.8
 
@@ -291,7 +293,7 @@ def test_every_step_of_an_order_must_hold():
 def test_what_first_weights_can_do_as_well_tests_nothing():
     results = {"a": seeds_of(0.66, 0.67), "b": seeds_of(0.64, 0.65)}
     assert judge(CLAIM, results).answer == "reproduced"
-    verdict = judge(CLAIM, {**results, measuring.UNTRAINED: seeds_of(0.6, 0.665)})
+    verdict = judge(CLAIM, {**results, UNTRAINED: seeds_of(0.6, 0.665)})
     assert verdict.answer == "not testable at this scale"
     assert "before training" in verdict.reason
 
@@ -311,7 +313,7 @@ def test_every_claim_compares_variants_and_measures_that_exist(table):
         assert claim.pairs or claim.why_not
         for side in (side for pair in claim.pairs for side in pair):
             assert side.variant in VARIANTS[table]
-            assert measuring.title_of(side.measure)
+            assert title_of(side.measure)
 
 
 # The paper's tables as printed: arXiv 1810.04805v2, pages 8, 9 and 16.
@@ -328,8 +330,9 @@ PRINTED = {
 
 @pytest.mark.parametrize("table", list(PRINTED))
 def test_the_papers_own_figures_stand_beside_ours(table):
-    results = {name: [{"masked_perplexity": 3.0, "all": 0.5}] for name in VARIANTS[table]}
-    text = table_text(table, results)
+    run = {"masked_perplexity": 3.0, "all": 0.5, "seconds": 1.0}
+    results = {name: [run] for name in VARIANTS[table]}
+    text = page_of(table, results, variants_of(table)).table()
     rows = dict(zip(VARIANTS[table], text.splitlines()[2:], strict=False))
     for (variant, row), printed in zip(rows.items(), PRINTED[table], strict=False):
         if variant in PAPER[table].rows:
@@ -342,14 +345,6 @@ def test_the_papers_own_figures_stand_beside_ours(table):
 def test_a_table_of_text_is_markdown_with_columns_that_stand_below_one_another():
     lines = aligned([["", "b"], ["long name", "1"]]).splitlines()
     assert lines == ["|           | b |", "|-----------|---|", "| long name | 1 |"]
-
-
-def test_names_are_counted_whole_and_of_the_right_kind():
-    tags = ["B-PER", "I-PER", "O", "B-LOC", "B-LOC", "I-ORG"]
-    spans = features.spans_of(tags)
-    assert spans == {("PER", 0, 2), ("LOC", 3, 4), ("LOC", 4, 5), ("ORG", 5, 6)}
-    half = {("PER", 0, 1), ("LOC", 3, 4)}
-    assert features.entity_f1([spans], [half]) == pytest.approx(2 * 1 / (4 + 2))
 
 
 def test_the_linear_classifier_finds_what_is_linear_and_not_what_is_not():
@@ -404,8 +399,8 @@ def test_a_report_and_a_picture_come_out(table, figure_5, tmp_path, monkeypatch,
     if table != "figure 5":
         made = dict.fromkeys(ABLATIONS[table].measures, 0.5)
         monkeypatch.setattr(ablation, "trained", lambda runs: runs)
-        monkeypatch.setattr(ablation, "measured", lambda s: {**made, "seconds": 7.0 + s.seed})
-        monkeypatch.setattr(ablation, "measured_untrained", lambda s: {"names": 0.1})
+        monkeypatch.setattr(ablation, "figures_of", lambda s: {**made, "seconds": 7.0 + s.seed})
+        monkeypatch.setattr(ablation, "untrained_figures", lambda s: {"names": 0.1})
     seeds = 1 if table == "figure 5" else 2
     options = [*which, "--seeds", seeds, "--steps", 8, "--out", out, "--report", report]
     monkeypatch.setattr(sys, "argv", ["ablations", *map(str, options)])
@@ -414,6 +409,17 @@ def test_a_report_and_a_picture_come_out(table, figure_5, tmp_path, monkeypatch,
     assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
     assert f"python -m bert_experiments.ablations {' '.join(which)}" in text
     assert "![](table.png)" in text
+    figures = json.loads((tmp_path / "table.json").read_text("utf-8"))
+    assert figures["from"] == "the runs" and figures["command"] in text
+    assert [one["claim"] for one in figures["verdicts"]] == [
+        claim.says for claim in ABLATIONS[table].claims
+    ]
+    assert set(figures["results"]) >= set(VARIANTS[table])
+    for variant in VARIANTS[table]:
+        for name, found in figures["results"][variant].items():
+            assert figures["titles"][name]
+            assert found["lowest"] <= found["median"] <= found["highest"]
+            assert len(found["values"]) == found["seeds"] == seeds
     assert "every seed" in text
     for claim in ABLATIONS[table].claims:
         assert claim.says in " ".join(text.split())

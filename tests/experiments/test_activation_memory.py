@@ -2,7 +2,7 @@
 
 import torch
 
-from bert_experiments.activation_memory import kept_for_backward
+from bert_experiments.profile_step import kept_for_backward
 from bert_experiments.profile_step import (
     ProfileSettings,
     Step,

@@ -1,4 +1,4 @@
-"""Which words mattered for an answer, which were looked at, and how that is shown."""
+"""Gradient × input and attention weights of an answer's words, and how they are shown."""
 
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -11,14 +11,17 @@ import transformers
 from torch import nn
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_experiments.attributions.__main__ import LookingSettings, chosen_cases, look
-from bert_experiments.attributions.cases import Case, cases_of, window_with
-from bert_experiments.attributions.colours import WHITE, colours_of
-from bert_experiments.attributions.looks import Look, LookInside, hiding_test
-from bert_experiments.attributions.mattered import gradient_times_input, standing_out
-from bert_experiments.attributions.page import page
-from bert_experiments.attributions.terminal import look_as_text
-from bert_experiments.attributions.words import Word, summed, words_of
+from bert_experiments.attributions.__main__ import AttributionSettings, attribute, chosen_cases
+from bert_experiments.attributions.attribution import (
+    Attribution,
+    Attributor,
+    gradient_times_input,
+    margin,
+    masking_test,
+    summed,
+)
+from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
+from bert_experiments.attributions.render import WHITE, as_html, as_text, colours_of
 from bert_finetuning.answering import forward, logits_of
 from bert_finetuning.examples import Answer, Choice, Question, TaggedSentence, TextExample
 from bert_finetuning.folders import save_finetuned, start_from_nothing
@@ -92,7 +95,7 @@ def test_of_bert_it_is_the_slope_of_the_answer_along_each_embedding():
     batch, step = batch_of([2, 5, 6, 8, 3]), 1e-6
 
     def score(logits):
-        return standing_out(logits[0], 2)
+        return margin(logits[0], 2)
 
     def scaled(place: int, by: float) -> float:
         def hook(_module, _inputs, output):
@@ -113,8 +116,8 @@ def test_of_bert_it_is_the_slope_of_the_answer_along_each_embedding():
 
 def test_of_bert_the_parts_do_not_make_up_the_whole():
     model, batch = model_of(TEXTS), batch_of([2, 5, 6, 8, 3])
-    found = gradient_times_input(model, batch, lambda logits: standing_out(logits[0], 0))
-    assert abs(found.sum() - standing_out(model(**batch)[0], 0)) > 0.01
+    found = gradient_times_input(model, batch, lambda logits: margin(logits[0], 0))
+    assert abs(found.sum() - margin(model(**batch)[0], 0)) > 0.01
 
 
 def test_the_model_is_left_as_it_was():
@@ -127,8 +130,8 @@ def test_the_model_is_left_as_it_was():
 
 def test_what_raises_all_logits_alike_is_no_reason_for_one_of_them():
     logits = torch.tensor([1.0, 4.0, 2.5])
-    assert standing_out(logits, 1) == standing_out(logits + 7, 1) == 4 - 1.75
-    assert standing_out(torch.tensor([3.0]), 0) == 3
+    assert margin(logits, 1) == margin(logits + 7, 1) == 4 - 1.75
+    assert margin(torch.tensor([3.0]), 0) == 3
 
 
 # --- Words ---------------------------------------------------------------------------------------
@@ -146,7 +149,7 @@ def test_a_tagged_sentence_keeps_its_words_as_they_were_written():
     kind = Tags(HeadConfig(("O", "B-PER")), ("entity_f1",))
     sentence = TaggedSentence(("The", "cats", "Anna", "\u0301"), ("O", "O", "B-PER", "O"))
     cases = answers(kind, model_of(kind), [sentence])
-    assert [case.asked for case in cases] == [f"tag of {word}" for word in sentence.words]
+    assert [case.question for case in cases] == [f"tag of {word}" for word in sentence.words]
     assert [word.text for word in cases[0].words] == ["[CLS]", *sentence.words, "[SEP]"]
     assert [case.read_from for case in cases] == [(1,), (2,), (4,), (5,)]
     assert cases[1].words[2] == Word("cats", 2, 4)
@@ -169,18 +172,18 @@ EXAMPLES = {
 def test_the_logits_that_decided_are_those_of_the_answer(format):
     kind, examples = EXAMPLES[format]
     model = model_of(kind)
-    look_inside = LookInside(model, kind)
+    attributor = Attributor(model, kind)
     for case in answers(kind, model, examples):
-        decisions = case.decisions(forward(model, look_inside.batch(case)))
+        decisions = case.decisions(forward(model, attributor.batch(case)))
         if format != "questions":  # a span must end after its start, so others may have more
-            assert look_inside.highest(case, look_inside.batch(case)) == list(case.chosen)
+            assert attributor.highest(case, attributor.batch(case)) == list(case.chosen)
         if format in ("texts", "tags"):
-            assert case.said == kind.head.labels[decisions[0].chosen]
-        seen = look_inside(case)
-        assert len(seen.mattered) == len(seen.attended) == len(case.words)
-        assert np.isfinite(seen.mattered).all() and np.abs(seen.mattered).max() > 0
-        np.testing.assert_allclose(seen.attended.sum(), 1, atol=1e-5)
-        assert (seen.attended_most >= seen.attended - 1e-6).all()
+            assert case.answer == kind.head.labels[decisions[0].chosen]
+        seen = attributor(case)
+        assert len(seen.gradient) == len(seen.attention) == len(case.words)
+        assert np.isfinite(seen.gradient).all() and np.abs(seen.gradient).max() > 0
+        np.testing.assert_allclose(seen.attention.sum(), 1, atol=1e-5)
+        assert (seen.highest_head >= seen.attention - 1e-6).all()
 
 
 def test_the_answer_to_a_question_is_found_in_the_window_that_sees_most_of_it():
@@ -199,7 +202,7 @@ def test_a_pooler_that_takes_the_mean_has_read_every_token():
     for pooling, expected in (("cls", [0]), ("mean", [0, 1, 2, 3])):
         model = model_of(TEXTS, pooling=pooling)
         (case,) = answers(TEXTS, model, [TextExample("the cat")])
-        assert LookInside(model, TEXTS).read_from(case) == expected
+        assert Attributor(model, TEXTS).read_from(case) == expected
 
 
 def case(number: int, *, wrong: bool, sure: float, right: str | None = "no") -> Case:
@@ -211,18 +214,18 @@ def case(number: int, *, wrong: bool, sure: float, right: str | None = "no") -> 
 def test_errors_come_first_and_the_surest_first_of_all():
     cases = [case(0, wrong=False, sure=0.99), case(1, wrong=True, sure=0.6),
              case(2, wrong=True, sure=0.9)]  # fmt: skip
-    shown, what = chosen_cases(cases, LookingSettings(), TEXTS)
+    shown, what = chosen_cases(cases, AttributionSettings(), TEXTS)
     assert [each.example for each in shown] == [2, 1] and what.startswith("2 of 3 answers")
-    assert len(chosen_cases(cases, LookingSettings(most=1), TEXTS).cases) == 1
+    assert len(chosen_cases(cases, AttributionSettings(most=1), TEXTS).cases) == 1
 
 
 def test_where_nothing_is_wrong_or_known_answers_are_shown():
     right, unknown = case(0, wrong=False, sure=1.0), case(0, wrong=False, sure=1.0, right=None)
-    assert "All 1 answers are right" in chosen_cases([right], LookingSettings(), TEXTS).what
-    assert "not known" in chosen_cases([unknown], LookingSettings(), TEXTS).what
+    assert "All 1 answers are right" in chosen_cases([right], AttributionSettings(), TEXTS).what
+    assert "not known" in chosen_cases([unknown], AttributionSettings(), TEXTS).what
 
 
-# --- Attention, and the test of hiding -----------------------------------------------------------
+# --- Attention, and the masking test -----------------------------------------------------------
 
 
 def test_attention_is_that_of_transformers_last_layer(tmp_path):
@@ -232,41 +235,41 @@ def test_attention_is_that_of_transformers_last_layer(tmp_path):
         tmp_path / "model", attn_implementation="eager"
     ).eval()
     (found,) = answers(TEXTS, model, [TextExample("the cat", "who sat")])
-    batch = LookInside(model, TEXTS).batch(found)
+    batch = Attributor(model, TEXTS).batch(found)
     with torch.no_grad():
         right = theirs(**batch, output_attentions=True).attentions[-1][0, :, 0]  # (heads, seq)
-    seen = LookInside(model, TEXTS)(found)
-    np.testing.assert_allclose(seen.attended, right.mean(0).numpy(), atol=1e-5)
-    np.testing.assert_allclose(seen.attended_most, right.amax(0).numpy(), atol=1e-5)
+    seen = Attributor(model, TEXTS)(found)
+    np.testing.assert_allclose(seen.attention, right.mean(0).numpy(), atol=1e-5)
+    np.testing.assert_allclose(seen.highest_head, right.amax(0).numpy(), atol=1e-5)
 
 
-class OneWordDecides(LookInside):
-    """A model that says 1 if "cat" is there; gradients find it, attention looks at "the"."""
+class OneWordDecides(Attributor):
+    """A model that says 1 if "cat" is there; gradients find it, attention weighs "the"."""
 
     def __init__(self) -> None:
         self.model, self.kind, self.device = model_of(TEXTS), TEXTS, torch.device("cpu")
 
-    def __call__(self, case: Case) -> Look:
+    def __call__(self, case: Case) -> Attribution:
         texts = [word.text for word in case.words]
         cat, the = (np.array([float(text == which) for text in texts]) for which in ("cat", "the"))
-        return Look(case, -cat, the, the)
+        return Attribution(case, -cat, the, the)
 
     def highest(self, case: Case, batch) -> list[int]:
         return [int((batch["input_ids"] == TOKENIZER.token_to_id("cat")).any())]
 
 
-def test_hiding_the_word_that_decides_changes_the_answer():
-    look_inside = OneWordDecides()
-    cases = answers(TEXTS, look_inside.model, [TextExample("the cat sat on the mat .")] * 300)
-    found = hiding_test(look_inside, cases, mask_id=TOKENIZER.token_to_id("[MASK]"))
-    assert (found.mattered, found.attended, found.cases) == (1.0, 0.0, 300)
-    assert 0.05 < found.by_lot < 0.27  # one word of seven: 14%, and four sigma on either side
+def test_masking_the_word_that_decides_changes_the_answer():
+    attributor = OneWordDecides()
+    cases = answers(TEXTS, attributor.model, [TextExample("the cat sat on the mat .")] * 300)
+    found = masking_test(attributor, cases, mask_id=TOKENIZER.token_to_id("[MASK]"))
+    assert (found.gradient, found.attention, found.cases) == (1.0, 0.0, 300)
+    assert 0.05 < found.random < 0.27  # one word of seven: 14%, and four sigma on either side
 
 
 def test_a_text_of_one_word_is_no_test():
-    look_inside = OneWordDecides()
-    cases = answers(TEXTS, look_inside.model, [TextExample("cat")])
-    assert hiding_test(look_inside, cases, mask_id=4) is None
+    attributor = OneWordDecides()
+    cases = answers(TEXTS, attributor.model, [TextExample("cat")])
+    assert masking_test(attributor, cases, mask_id=4) is None
 
 
 # --- What is shown -------------------------------------------------------------------------------
@@ -274,12 +277,12 @@ def test_a_text_of_one_word_is_no_test():
 EVIL = '<script>alert("1")</script>&\x1b[31m'
 
 
-def look_at(text: str) -> Look:
+def look_at(text: str) -> Attribution:
     words = [Word("[CLS]", 0, 1), Word(text, 1, 2), Word("fine", 2, 3), Word("[SEP]", 3, 4)]
     reading = Reading(6, [2, 5, 6, 3], [0] * 4, {})
     case = Case(reading, words, text, text, text, True, 0.9, (0,))
     values = np.array([0.1, -2.0, 1.0, 9.0])
-    return Look(case, values, np.abs(values) / 12.1, np.abs(values) / 12.1)
+    return Attribution(case, values, np.abs(values) / 12.1, np.abs(values) / 12.1)
 
 
 class Parts(HTMLParser):
@@ -297,22 +300,22 @@ class Parts(HTMLParser):
 
 def test_nothing_of_a_text_becomes_part_of_the_page():
     parts = Parts()
-    parts.feed(page([look_at(EVIL)], title=EVIL, notes=[EVIL]))
+    parts.feed(as_html([look_at(EVIL)], title=EVIL, notes=[EVIL]))
     assert "script" not in parts.tags and not parts.addresses
     assert parts.text.count('<script>alert("1")</script>&') >= 7  # title twice, note, case, rows
 
 
 def test_a_terminal_gets_no_command_from_a_text():
     for colour in (False, True):
-        shown = look_as_text(look_at("\x1b[31m\x07evil"), colour=colour)
+        shown = as_text(look_at("\x1b[31m\x07evil"), colour=colour)
         assert "\x1b[31m" not in shown and "\x07" not in shown
-    assert "\x1b[" not in look_as_text(look_at("evil"), colour=False)
-    assert "\x1b[" in look_as_text(look_at("evil"), colour=True)
+    assert "\x1b[" not in as_text(look_at("evil"), colour=False)
+    assert "\x1b[" in as_text(look_at("evil"), colour=True)
 
 
 def test_colours_grow_with_the_value_and_specials_do_not_set_the_scale():
     look = look_at("bad")
-    cls, bad, fine, sep = colours_of(look.case.words, look.mattered, signed=True)
+    cls, bad, fine, sep = colours_of(look.case.words, look.gradient, signed=True)
     assert bad == (230, 140, 30) and fine == (170, 218, 244) and sep == (86, 180, 233)
     assert colours_of(look.case.words, np.zeros(4), signed=True) == [WHITE] * 4
     assert cls != WHITE
@@ -328,22 +331,26 @@ def folder(tmp_path_factory) -> Path:
 def test_the_command_leaves_a_page_and_a_picture(folder, tmp_path, capsys):
     file = tmp_path / "texts.tsv"
     file.write_text("text\tlabel\nthe cat sat\tyes\na mat 🎉\tno\nanna sat\tmaybe\n")
-    look(LookingSettings(checkpoint=folder, input=str(file), out=tmp_path / "out", device="cpu"))
+    attribute(
+        AttributionSettings(checkpoint=folder, input=str(file), out=tmp_path / "out", device="cpu")
+    )
     shown = capsys.readouterr().out
-    assert "answers are wrong" in shown and "one drawn by lot" in " ".join(shown.split())
+    assert "answers are wrong" in shown and "if a random one" in " ".join(shown.split())
     assert "<title>model: errors</title>" in (tmp_path / "out" / "errors.html").read_text("utf-8")
     assert (tmp_path / "out" / "errors.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_text_of_ones_own_is_answered_and_shown(folder, tmp_path, capsys):
-    look(LookingSettings(("the cat",), checkpoint=folder, out=tmp_path / "out", device="cpu"))
+    attribute(
+        AttributionSettings(("the cat",), checkpoint=folder, out=tmp_path / "out", device="cpu")
+    )
     assert "What is right is not known; answers shown: 1." in capsys.readouterr().out
 
 
 def test_a_model_without_a_task_must_be_told_what_to_read(folder, tmp_path):
     with pytest.raises(UserError, match="give a text, --task NAME or --input FILE"):
-        look(LookingSettings(checkpoint=folder, out=tmp_path, device="cpu"))
+        attribute(AttributionSettings(checkpoint=folder, out=tmp_path, device="cpu"))
     with pytest.raises(UserError, match="--task names has tags, and the model answers texts"):
-        look(LookingSettings(checkpoint=folder, task="names", out=tmp_path, device="cpu"))
+        attribute(AttributionSettings(checkpoint=folder, task="names", out=tmp_path, device="cpu"))
     with pytest.raises(UserError, match="exclude each other"):
-        LookingSettings(("a",), task="names")
+        AttributionSettings(("a",), task="names")

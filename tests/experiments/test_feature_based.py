@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_experiments.feature_based.__main__ import FeatureSettings, feature_table
+from bert_experiments.feature_based.__main__ import FeatureSettings, page_of
 from bert_experiments.feature_based.bilstm import (
     BiLstm,
     BiLstmTagger,
@@ -21,7 +21,7 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
-from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
 from bert_finetuning import features as features_module
 from bert_finetuning.examples import TextExample
 from bert_finetuning.features import (
@@ -297,7 +297,7 @@ def test_the_command_measures_every_feature_beside_the_papers(folder, tmp_path):
         checkpoint=str(folder), train=files[0], dev=files[1], seeds=1, rounds=1, width=4,
         fine_tuned=tmp_path,
     )  # fmt: skip
-    text = feature_table(settings)
+    text = page_of(settings).text()
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
     assert {*features_of(5), "before training", "fine-tuned"} <= set(rows)
     assert "96.1" in rows["concat-last-4"] and "96.4" in rows["fine-tuned"]
@@ -316,10 +316,10 @@ def test_a_fine_tuned_run_on_other_sentences_is_no_row(folder, tmp_path):
         dev=str(tmp_path / "dev.conll"), fine_tuned=tmp_path / "metrics.json",
     )  # fmt: skip
     with pytest.raises(UserError, match="learnt from 9 sentences and was measured on 2; here"):
-        feature_table(settings)
+        page_of(settings)
     path.write_text(json.dumps(other | {"task": "pos"}))
     with pytest.raises(UserError, match="its task is pos, here it is train"):
-        feature_table(settings)
+        page_of(settings)
 
 
 def of(**scores: list[float]) -> dict[str, list[dict[str, float]]]:
@@ -331,14 +331,14 @@ def of(**scores: list[float]) -> dict[str, list[dict[str, float]]]:
                                             ([0.95, 0.96], "not reproduced")])  # fmt: skip
 def test_features_come_close_to_fine_tuning_within_a_point(theirs, answer):
     results = of(embeddings=[0.9, 0.91], last=[0.93, 0.94], concat_last_4=[0.92, 0.94])
-    *layers, near = verdicts_of(results, FineTunedRow(theirs))
+    results[FINE_TUNED] = [{"names": value} for value in theirs]
+    *layers, near = verdicts_of(results)
     assert [verdict.answer for verdict in layers] == ["reproduced", "not reproduced"]
     assert near.answer == answer
 
 
 def test_a_plain_sum_has_no_figure_of_the_papers():
-    text = table_text(of(sum_all=[0.5]), None, layers=12, with_paper=True)
-    assert text.splitlines()[2].split("|")[3].strip() == "–"
+    assert beside(of(sum_all=[0.5], last=[0.5])) == {"sum-all": "–", "last": "94.9"}
 
 
 # --- A BiLSTM on the left-to-right model ---------------------------------------------------------

@@ -73,7 +73,8 @@ def test_pictures_show_in_a_notebook_and_save_as_files(tmp_path):
                 draw_masks(["the", "cat", "sat"])]  # fmt: skip
     for number, picture in enumerate(pictures):
         assert picture._repr_png_().startswith(PNG)
-        path = picture.save(tmp_path / f"{number}.png")
+        path = tmp_path / f"{number}.png"
+        picture.save(path)
         assert path.read_bytes().startswith(PNG)
 
 

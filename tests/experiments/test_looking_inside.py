@@ -40,8 +40,8 @@ from bert_experiments.looking_inside.senses import (
     nearest_agrees,
     stories_with_senses,
     told_apart_in_other_words,
-    untrained,
 )
+from bert_experiments.models import untrained
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained

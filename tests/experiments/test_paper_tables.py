@@ -1,5 +1,6 @@
 """The paper's tables after fine-tuning: what is run, kept, compared with the paper, and judged."""
 
+import json
 import re
 import sys
 from dataclasses import replace
@@ -8,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_experiments.ablations.measuring import UNTRAINED
-from bert_experiments.ablations.runs import Run
-from bert_experiments.ablations.variants import VARIANTS, run_of
+from bert_experiments.ablations.variants import VARIANTS, Run, run_of
 from bert_experiments.feature_based.table_7 import FINE_TUNED
+from bert_experiments.figures import UNTRAINED
 from bert_experiments.paper_tables import __main__ as command
 from bert_experiments.paper_tables import ablated, one_checkpoint, trials
 from bert_experiments.paper_tables.ablated import SHARES, starts_along_the_way, trials_of
@@ -26,28 +26,28 @@ from bert_experiments.paper_tables.claims import (
 )
 from bert_experiments.paper_tables.columns import (
     ABLATED,
+    AVERAGE,
+    BASE,
     COLUMNS,
+    GLUE_COLUMNS,
+    LARGE,
     NAMES,
     PAIRS,
+    PAPER,
     PERPLEXITY,
     QUESTIONS,
     REAL,
     SENTIMENT,
     STAND_INS,
-)
-from bert_experiments.paper_tables.data import folder_of
-from bert_experiments.paper_tables.one_checkpoint import OURS, Measured, asked_columns
-from bert_experiments.paper_tables.paper import (
-    AVERAGE,
-    BASE,
-    GLUE_COLUMNS,
-    LARGE,
-    PAPER,
     STANDS_FOR,
+    folder_of,
 )
-from bert_experiments.paper_tables.pictures import draw
-from bert_experiments.paper_tables.reached import verdicts_of
-from bert_experiments.paper_tables.report import Page
+from bert_experiments.paper_tables.one_checkpoint import (
+    OURS,
+    Found,
+    asked_columns,
+    verdicts_of,
+)
 from bert_experiments.paper_tables.settings import TableSettings
 from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collected
 from bert_finetuning.settings import FinetuneSettings
@@ -341,7 +341,7 @@ def test_a_figure_of_the_paper_is_reached_within_a_point_by_a_model_of_its_sizes
 
     def answers(config: BertConfig, scores: list[float], settings=settings) -> list[str]:
         results = {OURS: [{"RTE": score} for score in scores], **theirs}
-        return [v.answer for v in verdicts_of(Measured(results, ("RTE",), [], config), settings)]
+        return [v.answer for v in verdicts_of(Found(results, ("RTE",), [], config), settings)]
 
     assert answers(PRESETS["base"], [0.70, 0.655, 0.5]) == ["reproduced"]
     assert answers(PRESETS["base"], [0.70, 0.653, 0.5]) == ["not reproduced"]
@@ -377,8 +377,9 @@ def test_table_7_has_the_features_beside_fine_tuning(tmp_path, monkeypatch, chec
 
 @pytest.mark.parametrize("asked", [{"table": "8"}, {"figure": "5"}, {"table": "1"}])
 def test_a_picture_of_every_kind_can_be_drawn(tmp_path, counted, pretrained, asked):
-    page: Page = command.page_of(settings_of(tmp_path, seeds=1, **asked))
-    draw(page, tmp_path / "picture.png")
+    settings = settings_of(tmp_path, seeds=1, **asked)
+    picture = command.picture_of(command.page_of(settings), settings)
+    picture.save(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 5_000
 
 
@@ -420,6 +421,9 @@ def test_a_table_from_real_files_to_its_report_and_nothing_is_done_twice(
     assert re.search(r"\| ours +\| \d", text)
     assert re.search(r"\| the paper: base +\| 66\.4%", text)
     assert report.with_suffix(".png").exists()
+    figures = json.loads(report.with_suffix(".json").read_text("utf-8"))
+    assert len(figures["results"][OURS]["RTE"]["values"]) == 2
+    assert figures["results"][BASE]["RTE"]["median"] == 0.664
     command.main()
     again = capsys.readouterr()
     assert "run " not in again.err

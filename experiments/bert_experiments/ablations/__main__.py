@@ -5,28 +5,18 @@ from pathlib import Path
 
 import tyro
 
-from bert_experiments.ablations.measuring import (
-    UNTRAINED,
-    Figures,
+from bert_experiments.ablations.measure import (
     figures_along_the_way,
-    measured,
-    measured_untrained,
+    figures_of,
+    untrained_figures,
 )
-from bert_experiments.ablations.pictures import draw
-from bert_experiments.ablations.report import (
-    report,
-    table_text,
-    verdicts_of,
-    verdicts_text,
-    wrapped,
-)
-from bert_experiments.ablations.runs import Run, runs_of, trained
-from bert_experiments.ablations.variants import variants_of
-from bert_experiments.ablations.verdicts import RULE, Results
+from bert_experiments.ablations.pages import COURSE, page_of, picture_of
+from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
+from bert_experiments.figures import UNTRAINED, Figures, Results
+from bert_experiments.page import check_report
 from bert_run.errors import UserError, command
-from bert_run.files import write_atomically
+from bert_run.model_card import command_line
 from bert_run.ranges import Count, check_numbers
-from bert_run.report_file import check_report
 from bert_run.settings import Steps
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
@@ -57,7 +47,7 @@ class AblationSettings:
     out: Path = Path("runs/ablations")
     """the folder of all runs"""
     report: Path | None = None
-    """write the table here too, FILE.md, and its picture beside it"""
+    """write the table here too, FILE.md; its picture and all figures, as JSON, beside it"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
@@ -83,14 +73,9 @@ class AblationSettings:
     @property
     def as_command(self) -> str:
         """The line that makes these figures again."""
-        said = f"--table {self.table}" if self.table else f"--figure {self.figure}"
-        default = {"seeds": 3, "steps": None, "corpus": "storyworld"}
-        said += "".join(
-            f" --{name} {getattr(self, name)}"
-            for name, value in default.items()
-            if getattr(self, name) != value
+        return command_line(
+            PROGRAM, vars(self), {name: getattr(AblationSettings, name) for name in vars(self)}
         )
-        return f"{PROGRAM} {said}" + (f" --report {self.report}" if self.report else "")
 
 
 def results_of(settings: AblationSettings) -> Results:
@@ -99,15 +84,15 @@ def results_of(settings: AblationSettings) -> Results:
     results: Results = {name: [] for name in variants}
     untrained: list[Figures] = []
     for run in trained(runs_of(variants, seeds=settings.seeds, out=settings.out)):
-        results[run.variant].append(figures_of(settings.name, run))
+        results[run.variant].append(figures_for(settings.name, run))
         if run.variant == next(iter(variants)) and settings.table:
-            untrained.append(measured_untrained(run.settings))
+            untrained.append(untrained_figures(run.settings))
     return {**results, UNTRAINED: untrained} if any(untrained) else results
 
 
-def figures_of(table: str, run: Run) -> Figures:
-    figures = measured(run.settings)
-    if table == "figure 5":
+def figures_for(table: str, run: Run) -> Figures:
+    figures = figures_of(run.settings)
+    if table == COURSE:
         figures = {"seconds": figures["seconds"], **figures_along_the_way(run.settings)}
     return figures
 
@@ -116,22 +101,13 @@ def figures_of(table: str, run: Run) -> Figures:
 def main() -> None:
     settings = tyro.cli(AblationSettings, prog=PROGRAM)
     results = results_of(settings)
-    print(table_text(settings.name, results))
-    print()
-    print(verdicts_text(verdicts_of(settings.name, results)))
-    print(f"\n{wrapped(RULE)}")
+    variants = variants_of(settings.name, corpus=settings.corpus, steps=settings.steps)
+    page = page_of(settings.name, results, variants)
+    print(page.text(with_notes=False))
     if settings.report is not None:
-        picture = settings.report.with_suffix(".png")
-        draw(settings.name, results, picture)
-        text = report(
-            settings.name,
-            results,
-            variants=variants_of(settings.name, corpus=settings.corpus, steps=settings.steps),
-            command=settings.as_command,
-            picture=picture,
-        )
-        write_atomically(settings.report, text)
-        print(f"\n{settings.report}, {picture}")
+        picture = picture_of(settings.name, results)
+        written = page.write(settings.report, settings.as_command, picture)
+        print(f"\n{', '.join(map(str, written))}")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ the paper's tasks: names in a sentence (its CoNLL-2003), whether one sentence fo
 (its MNLI), and whether a review praises (its SST-2).
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -16,6 +14,8 @@ from tokenizers import Encoding
 from torch import Tensor, nn
 
 from bert_corpus.storyworld import entailment, names, sentiment
+from bert_finetuning.metrics import entity_scores
+from bert_paper.data import to_device
 from bert_paper.encode import collate
 from bert_paper.pretrained import Pretrained
 from bert_run.device import to_device
@@ -35,7 +35,7 @@ def names_f1(pretrained: Pretrained) -> float:
     tags = sorted({tag for example in train for tag in example.tags})
     vectors = word_vectors(pretrained, [example.words for example in train + test])
     labels = [torch.tensor([tags.index(tag) for tag in example.tags]) for example in train]
-    wanted = [spans_of(example.tags) for example in test]
+    wanted = [example.tags for example in test]
     ends = np.cumsum([len(example.tags) for example in test])[:-1]
     scores = []
     for first in range(0, len(train), NAMES_TRAINED):
@@ -43,8 +43,8 @@ def names_f1(pretrained: Pretrained) -> float:
         predicted = classify(
             torch.cat(vectors[drawn]), torch.cat(labels[drawn]), torch.cat(vectors[len(train) :])
         )
-        found = np.split(np.array(tags)[predicted.numpy()], ends)
-        scores.append(entity_f1(wanted, [spans_of(row.tolist()) for row in found]))
+        found = [row.tolist() for row in np.split(np.array(tags)[predicted.numpy()], ends)]
+        scores.append(entity_scores(wanted, found)[0].f1)
     return float(np.mean(scores))
 
 
@@ -138,24 +138,3 @@ def classify(
     optimizer.step(loss)
     with torch.no_grad():
         return layer(test).argmax(dim=-1)
-
-
-def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """The entities that B- and I- tags stand for: (kind, first word, word after the last).
-
-    An I- that continues nothing of its kind begins an entity, as in CoNLL's own count.
-    """
-    spans, kind, start = set(), "", 0
-    for place, tag in enumerate([*tags, "O"]):
-        position, _, now = tag.partition("-")
-        if kind and (position != "I" or now != kind):
-            spans.add((kind, start, place))
-            kind = ""
-        if now and not kind:
-            kind, start = now, place
-    return spans
-
-
-def entity_f1(wanted: list[set], found: list[set]) -> float:
-    right = sum(len(w & f) for w, f in zip(wanted, found, strict=True))
-    return 2 * right / max(1, sum(map(len, wanted)) + sum(map(len, found)))

@@ -3,6 +3,8 @@ said otherwise: BERT-base, a million steps, development sets."""
 
 from dataclasses import dataclass
 
+from bert_experiments.figures import NOTHING
+
 
 @dataclass(frozen=True)
 class PaperTable:
@@ -13,6 +15,14 @@ class PaperTable:
     rows: dict[str, tuple[float, ...]]
     others: dict[str, tuple[float, ...]]
     their_names: dict[str, str]  # of rows that the paper calls otherwise
+
+    def row(self, variant: str) -> str:
+        """The paper's figures beside a variant of ours, or of a row that has none."""
+        found = {**self.rows, **self.others}.get(variant)
+        if found is None:
+            return NOTHING
+        name = self.their_names.get(variant)
+        return f"{name + ': ' if name else ''}{' · '.join(map(str, found))}"
 
 
 PAPER = {

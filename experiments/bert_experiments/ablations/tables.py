@@ -1,10 +1,9 @@
 """Each table: the columns that we measure, and the paper's claims as comparisons of ours."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from bert_experiments.ablations.variants import VARIANTS
-from bert_experiments.ablations.verdicts import Claim, Side
+from bert_experiments.verdicts import Claim, Side, in_order, versus
 
 SETTLED = ("left", "right", "both", "other", "all")
 FEATURES = ("names", "entailment", "sentiment")
@@ -22,16 +21,6 @@ class Ablation:
     measures: tuple[str, ...]
     pictured: tuple[str, ...]
     claims: tuple[Claim, ...]
-
-
-def versus(better: str, worse: str, measure: str) -> tuple[tuple[Side, Side], ...]:
-    return ((Side(better, measure), Side(worse, measure)),)
-
-
-def in_order(variants: list[str], measure: str) -> tuple[tuple[Side, Side], ...]:
-    """Each variant better than the one before it."""
-    steps = pairwise(variants)
-    return tuple((Side(better, measure), Side(worse, measure)) for worse, better in steps)
 
 
 SIZES = list(VARIANTS["6"])

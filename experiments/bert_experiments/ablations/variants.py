@@ -1,20 +1,26 @@
-"""The variants of each table, as settings of `bert-pretrain`: each differs from BERT as the paper
-has it, the first of its table, in exactly what the table asks about.
+"""The variants of each table, as settings of `bert-pretrain`, and their runs.
 
-The recipe is that of `make demo`, which learns StoryWorld in minutes, with fewer steps and with
-examples of one length: so short a run does not get over a turn to longer ones. A run's folder is
-named after its settings alone, so tables that share a variant share its runs.
+Each variant differs from BERT as the paper has it, the first of its table, in exactly what the
+table asks about. The recipe is that of `make demo`, with fewer steps and with examples of one
+length: so short a run does not recover from a change to longer ones. A run's folder is named after
+its settings alone, so tables that share a variant share its runs.
 """
 
 import hashlib
 import json
-from dataclasses import replace
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bert_corpus.pretraining_run import identity
+from bert_experiments.figures import say, time_left
 from bert_paper.demo import DEMO
+from bert_paper.pretrain import pretrain
 from bert_paper.settings import PretrainSettings
 from bert_run.errors import UserError
+from bert_run.metrics import read_metrics
+from bert_run.pretraining_run import identity
+from bert_run.run_folder import RunFolder, step_of
 
 STEPS = 1500  # the same for all, so that they share runs
 LENGTH = 64
@@ -107,3 +113,62 @@ def run_folder(settings: PretrainSettings, out: Path) -> Path:
     recipe = identity(DEMO)
     own = [f"{name}-{said[name]}" for name in READ if said.get(name, recipe[name]) != recipe[name]]
     return out / "_".join([*own, f"steps-{settings.steps}", f"seed-{settings.seed}", fingerprint])
+
+
+# --- Runs: each variant with each seed, trained once and for all tables
+
+
+@dataclass(frozen=True)
+class Run:
+    """One variant with one seed; `settings.out` is its folder."""
+
+    variant: str
+    seed: int
+    settings: PretrainSettings
+
+    @property
+    def is_trained(self) -> bool:
+        folders = RunFolder(self.settings.out).checkpoint_folders()
+        return bool(folders) and step_of(folders[-1]) == self.settings.steps
+
+
+def runs_of(variants: dict[str, PretrainSettings], *, seeds: int, out: Path) -> list[Run]:
+    """Every variant with every seed; the first seed of all variants comes first, so that a call
+    that is stopped leaves whole tables of fewer seeds."""
+    return [
+        Run(name, seed, run_of(variant, seed=seed, out=out))
+        for seed in range(seeds)
+        for name, variant in variants.items()
+    ]
+
+
+def trained(runs: list[Run]) -> Iterator[Run]:
+    """Each run once it is trained; those that are done are not done again."""
+    missing = [run for run in runs if not run.is_trained]
+    begin, done = time.perf_counter(), 0
+    for number, run in enumerate(runs, start=1):
+        if not run.is_trained:
+            left = time_left(time.perf_counter() - begin, done, len(missing) - done)
+            say(f"run {number} of {len(runs)}: {run.variant}, seed {run.seed}{left}")
+            pretrain(run.settings)
+            done += 1
+        yield run
+
+
+def training_seconds(settings: PretrainSettings) -> float:
+    """How long a run trained, all its calls together, as its metrics tell; without measuring and
+    saving."""
+    seconds, before = 0.0, 0
+    for entry in read_metrics(settings.out / "metrics.jsonl"):
+        if "tokens_per_second" not in entry:
+            continue
+        steps = range(before, int(entry["step"]))
+        tokens = sum(tokens_of(settings, step) for step in steps)
+        seconds += tokens / entry["tokens_per_second"]
+        before = int(entry["step"])
+    return seconds
+
+
+def tokens_of(settings: PretrainSettings, step: int) -> int:
+    phase = next(phase for phase in settings.phases if step < phase.last_step)
+    return phase.batch_size * phase.seq_length

@@ -1,5 +1,5 @@
-"""Why did a fine-tuned model say so? Words that mattered, words that were looked at, in colour.
+"""Why did a fine-tuned model answer so? Gradient × input and attention weights, word by word.
 
-`words` (tokens back to words), `cases` (which logits decided), `mattered` (gradient × input),
-`looks` (both for every word, and a test of them), then `terminal`, `page` and `picture`.
+`cases` (the words of an answer, and which logits decided), `attribution` (both values of every
+word, and a test of them), `render` (terminal, HTML, picture).
 """

@@ -1,7 +1,7 @@
 """`python -m bert_experiments.attributions`: a fine-tuned model's errors, and why it made them.
 
-For each error: the words that mattered for the answer (gradient × input), and those that the last
-layer looked at. `bert_experiments.attributions` says what the two mean, and what they do not.
+For each error the words with their gradient × input and the last layer's attention weights;
+`bert_experiments.attributions.attribution` says what the two mean, and what they do not.
 """
 
 import sys
@@ -12,12 +12,10 @@ from typing import Annotated, Any, NamedTuple
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_experiments.ablations.report import wrapped
+from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.looks import Hidden, LookInside, hiding_test
-from bert_experiments.attributions.page import page
-from bert_experiments.attributions.picture import draw_looks
-from bert_experiments.attributions.terminal import look_as_text
+from bert_experiments.attributions.render import as_html, as_picture, as_text
+from bert_experiments.page import wrapped
 from bert_finetuning.answering import logits_of
 from bert_finetuning.examples import is_empty
 from bert_finetuning.kinds.base import Kind
@@ -34,14 +32,14 @@ from bert_run.files import write_atomically
 from bert_run.progress import progress_bar
 from bert_run.ranges import Count, check_numbers
 
-HIDDEN = 200  # answers that the test of hiding is done on
+TESTED = 200  # answers that the masking test is done on
 PICTURED = 5
 MANY = 200  # from here on a bar is shown
 
 
 @dataclass(frozen=True)
-class LookingSettings:
-    """Look inside a fine-tuned BERT: its errors, what mattered for them, what it looked at.
+class AttributionSettings:
+    """Look inside a fine-tuned BERT: its errors, with gradient × input and attention weights.
 
     python -m bert_experiments.attributions --checkpoint runs/sentiment
 
@@ -80,7 +78,7 @@ class LookingSettings:
             raise UserError(f"--out {self.out} is a file: give a folder")
 
 
-def examples_of(settings: LookingSettings, predictor: Predictor) -> list[Any]:
+def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any]:
     """What the model is to answer, with what is right where that is known."""
     own, labels = predictor.task, predictor.kind.head.labels
     if settings.text:
@@ -99,7 +97,7 @@ def examples_of(settings: LookingSettings, predictor: Predictor) -> list[Any]:
 
 
 def read_input(
-    settings: LookingSettings, format: str, labels: tuple[str, ...], columns: Columns
+    settings: AttributionSettings, format: str, labels: tuple[str, ...], columns: Columns
 ) -> list[Any]:
     if not settings.labels:
         asked = from_source(settings.input, format, columns)
@@ -127,10 +125,10 @@ class Chosen(NamedTuple):
     what: str
 
 
-def chosen_cases(cases: list[Case], settings: LookingSettings, kind: Kind) -> Chosen:
+def chosen_cases(cases: list[Case], settings: AttributionSettings, kind: Kind) -> Chosen:
     """The errors, the surest first; where there is none, or nobody knows, answers as they come."""
-    known = [case for case in cases if case.right is not None]
-    wrong = sorted((case for case in known if case.is_wrong), key=lambda case: -case.sureness)
+    known = [case for case in cases if case.expected is not None]
+    wrong = sorted((case for case in known if case.is_wrong), key=lambda case: -case.confidence)
     shown = (wrong or cases)[: settings.most]
     if not known:
         return Chosen(shown, f"What is right is not known; answers shown: {len(shown):,}.")
@@ -138,31 +136,31 @@ def chosen_cases(cases: list[Case], settings: LookingSettings, kind: Kind) -> Ch
         return Chosen(shown, f"All {len(known):,} answers are right; shown: {len(shown):,}.")
     if isinstance(kind, Numbers):
         return Chosen(shown, f"Of {len(known):,} answers those are shown that are furthest off.")
-    told = f"{len(wrong):,} of {len(known):,} answers are wrong"
-    return Chosen(shown, f"{told}; those that the model is surest of come first.")
+    wrong_of = f"{len(wrong):,} of {len(known):,} answers are wrong"
+    return Chosen(shown, f"{wrong_of}; those that the model is surest of come first.")
 
 
-def note_of(hidden: Hidden | None) -> str:
+def note_of(test: MaskingTest | None) -> str:
     """The test in words."""
-    if hidden is None:
+    if test is None:
         return ""
     return (
-        f"A test of both: one word of each of {hidden.cases:,} answers is hidden behind [MASK]. "
-        f"The answer changes in {hidden.mattered:.1%} of cases if it is the word that mattered "
-        f"most, in {hidden.attended:.1%} if the one that was looked at most, in "
-        f"{hidden.by_lot:.1%} if one drawn by lot."
+        f"A test of both: one word of each of {test.cases:,} answers is replaced by [MASK]. The "
+        f"answer changes in {test.gradient:.1%} of cases if it is the word with the largest "
+        f"gradient × input, in {test.attention:.1%} if the one with the highest attention weight, "
+        f"in {test.random:.1%} if a random one."
     )
 
 
 READ_AS = (
-    "mattered: gradient × input, which is to the first order what a word adds to the answer's lead "
-    "over the others; these numbers need not add up to anything. attention: the last layer's, from "
-    "the token that the answer is read from, the mean of its heads; one head: of the head that "
-    "gives the word most. Sums over the pieces of a word."
+    "gradient: gradient × input, which is to the first order what a word adds to the answer's lead "
+    "over the others; these numbers need not add up to anything. attention: the last layer's "
+    "weights, from the token that the answer is read from, the mean of its heads; one head: of the "
+    "head that gives the word most. Sums over the pieces of a word."
 )
 
 
-def look(settings: LookingSettings) -> None:
+def attribute(settings: AttributionSettings) -> None:
     predictor = Predictor.open(settings.checkpoint, device=settings.device)
     examples = examples_of(settings, predictor)
     check_pairs(examples, predictor.task)
@@ -170,33 +168,33 @@ def look(settings: LookingSettings) -> None:
     if not cases:
         raise UserError("there is no word to look at")
     shown, what = chosen_cases(cases, settings, predictor.kind)
-    look_inside = LookInside(predictor.opened.model, predictor.kind)
-    looks = []
-    with progress_bar(len(shown), "looking", unit="answer", disable=len(shown) < 20) as bar:
+    attributor = Attributor(predictor.opened.model, predictor.kind)
+    found = []
+    with progress_bar(len(shown), "attributing", unit="answer", disable=len(shown) < 20) as bar:
         for case in shown:
-            looks.append(look_inside(case))
+            found.append(attributor(case))
             bar.update()
-    sample = cases[:: max(1, len(cases) // HIDDEN)][:HIDDEN]
+    sample = cases[:: max(1, len(cases) // TESTED)][:TESTED]
     mask_id = predictor.opened.tokenizer.token_to_id("[MASK]")
     has_choice = not isinstance(predictor.kind, Numbers)
-    hidden = None
+    test = None
     if len(examples) > 1 and has_choice and mask_id is not None:
-        hidden = hiding_test(look_inside, sample, mask_id=mask_id)
-    notes = [note for note in (what, READ_AS, note_of(hidden)) if note]
-    for each in looks:
-        print(look_as_text(each, colour=has_colours()))
-        print()
+        test = masking_test(attributor, sample, mask_id=mask_id)
+    notes = [note for note in (what, READ_AS, note_of(test)) if note]
+    for each in found:
+        print(as_text(each, colour=has_colours()) + "\n")
     print("\n\n".join(map(wrapped, notes)))
     title = f"{settings.checkpoint.name}: " + ("errors" if shown[0].is_wrong else "answers")
+    html, picture = settings.out / "errors.html", settings.out / "errors.png"
     settings.out.mkdir(parents=True, exist_ok=True)
-    write_atomically(settings.out / "errors.html", page(looks, title=title, notes=notes))
-    draw_looks(looks[:PICTURED], settings.out / "errors.png", title=title)
-    print(f"\n{settings.out / 'errors.html'}, {settings.out / 'errors.png'}")
+    write_atomically(html, as_html(found, title=title, notes=notes))
+    as_picture(found[:PICTURED], picture, title=title)
+    print(f"\n{html}, {picture}")
 
 
 @command
 def main() -> None:
-    look(tyro.cli(LookingSettings, prog="python -m bert_experiments.attributions"))
+    attribute(tyro.cli(AttributionSettings, prog="python -m bert_experiments.attributions"))
     sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""An answer as something that can be looked into: what was read, and which logits decided.
+"""An answer to be explained: the words that were read, and which logits decided.
 
 a text, a pair    the logits of its labels              read from [CLS]
 a number          the only logit                        read from [CLS]
@@ -17,13 +17,13 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bert_experiments.attributions.words import Word, words_of, words_of_sentence
 from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
 from bert_finetuning.heads import SpanLogits
 from bert_finetuning.kinds.base import Kind, Reading
 from bert_finetuning.metrics import answer_exact
 from bert_finetuning.windows import tokens_of
 
+SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 CLS = (0,)  # the first token, from which most heads read
 NO_ANSWER = "(no answer)"
 
@@ -36,16 +36,54 @@ class Decision(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Word:
+    """A word, and its tokens `first` … `end` - 1 in what the model reads."""
+
+    text: str
+    first: int
+    end: int
+
+    @property
+    def is_special(self) -> bool:
+        """[CLS] and [SEP] are nobody's words, and take much of the attention."""
+        return self.text in SPECIAL and self.end - self.first == 1
+
+
+def words_of(ids: Sequence[int], tokenizer: Tokenizer) -> list[Word]:
+    """A token, and what follows with "##"; in the letters of the vocabulary, lower case mostly."""
+    words: list[Word] = []
+    for place, token in enumerate(map(tokenizer.id_to_token, ids)):
+        if token.startswith("##") and words and not words[-1].is_special:
+            before = words.pop()
+            words.append(Word(before.text + token[2:], before.first, place + 1))
+        else:
+            words.append(Word(token, place, place + 1))
+    return words
+
+
+def words_of_sentence(reading: Reading, sentence: TaggedSentence) -> list[Word]:
+    """The words of a tagged sentence as they were written."""
+    first_word, tokens = reading.place
+    last = len(reading.input_ids) - 1
+    ends = [*tokens[1:].tolist(), last]
+    words = [
+        Word(sentence.words[first_word + number], first, end)
+        for number, (first, end) in enumerate(zip(tokens.tolist(), ends, strict=True))
+    ]
+    return [Word("[CLS]", 0, 1), *words, Word("[SEP]", last, last + 1)]
+
+
+@dataclass(frozen=True)
 class Case:
-    """One answer, and what is right if anybody knows."""
+    """One answer, and the expected one if it is known."""
 
     reading: Reading
     words: list[Word]
-    asked: str
-    said: str
-    right: str | None
+    question: str
+    answer: str
+    expected: str | None
     is_wrong: bool
-    sureness: float  # a probability; of a number how far it is off
+    confidence: float  # a probability; of a number how far it is off
     chosen: tuple[int, ...]  # one alternative; of a span two tokens
     read_from: tuple[int, ...] = CLS  # tokens whose vectors the head has read
 

@@ -5,20 +5,24 @@ from fine-tuning? A row of untrained vectors tells how much of it the BiLSTM doe
 """
 
 import json
-import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 import tyro
 
-from bert_experiments.ablations.measuring import UNTRAINED
-from bert_experiments.ablations.report import verdicts_text, wrapped
-from bert_experiments.ablations.verdicts import RULE
-from bert_experiments.feature_based.bench import Bench, measure
 from bert_experiments.feature_based.bilstm import TaggerRecipe
-from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_experiments.feature_based.table_7 import (
+    BEST,
+    FINE_TUNED,
+    MEASURE,
+    beside,
+    shallow_note,
+    verdicts_of,
+)
+from bert_experiments.feature_based.taggers import Bench, measure
+from bert_experiments.figures import UNTRAINED, Figures
+from bert_experiments.page import Page, check_report
 from bert_finetuning.features import Feature, chosen_features
 from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.opening import few_of, open_files, open_named
@@ -27,10 +31,8 @@ from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.files import write_atomically
 from bert_run.model_card import command_line
 from bert_run.ranges import Count, Seed, check_numbers
-from bert_run.report_file import check_report
 from bert_run.settings import Batch, LearningRate
 
 PROGRAM = "python -m bert_experiments.feature_based"
@@ -65,7 +67,7 @@ class FeatureSettings:
     fine_tuned: Path | None = None
     """what bert-finetune left of the same task: its metrics.json becomes a row"""
     report: Path | None = None
-    """write the table here too, FILE.md"""
+    """write the table here too, FILE.md; all figures, as JSON, beside it"""
 
     # --- The BiLSTM ---
     width: Width | None = None
@@ -127,10 +129,10 @@ def drawn_by(data: TaskData, settings: FeatureSettings) -> dict[int, list[int]]:
 
 def compared_feature(features: dict[str, Feature]) -> str:
     """Which one is measured of an untrained model too: the paper's best, if it is asked for."""
-    return "concat-last-4" if "concat-last-4" in features else next(reversed(features))
+    return BEST if BEST in features else next(reversed(features))
 
 
-def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | None:
+def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> list[Figures] | None:
     """The seeds of a run of `bert-finetune`. Raises `UserError` if it had other sentences."""
     if settings.fine_tuned is None:
         return None
@@ -175,7 +177,7 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> FineTunedRow | 
     if not theirs:
         print(f"note: {path} was written before runs recorded their inputs: nobody can tell "
               "whether it learned from these sentences", file=sys.stderr)  # fmt: skip
-    return FineTunedRow(found)
+    return [{MEASURE: score} for score in found]
 
 
 def how_measured(settings: FeatureSettings, bench: Bench, model: str) -> str:
@@ -202,8 +204,8 @@ def described(config: BertConfig, compared: str) -> str:
     )
 
 
-def feature_table(settings: FeatureSettings) -> str:
-    """Measure everything; returns the table, what it stands for, and the verdicts."""
+def page_of(settings: FeatureSettings) -> Page:
+    """Measure everything."""
     data = open_tags(settings)
     fine_tuned = fine_tuned_row(settings, data)
     pretrained = open_pretrained(settings.checkpoint, choose_device(settings.device))
@@ -213,37 +215,33 @@ def feature_table(settings: FeatureSettings) -> str:
     device = next(pretrained.model.parameters()).device
     bench = Bench(data, drawn_by(data, settings), settings.recipe(config.hidden_size), device)
     results = measure(bench, pretrained, features, compared=compared)
+    if fine_tuned is not None:
+        results[FINE_TUNED] = fine_tuned
     has_names = data.kind.metrics[0] == "entity_f1"  # as the paper's table, and its claims
-    parts = [
-        table_text(results, fine_tuned, layers=config.num_hidden_layers, with_paper=has_names),
-        wrapped(how_measured(settings, bench, described(config, compared))),
-    ]
-    if has_names and (verdicts := verdicts_of(results, fine_tuned)):
-        parts += [verdicts_text(verdicts), wrapped(RULE)]
-    return "\n\n".join(parts)
+    notes = [how_measured(settings, bench, described(config, compared))]
+    if config.num_hidden_layers <= 4 and any("last-4" in name for name in results):
+        notes.insert(0, shallow_note(config.num_hidden_layers))
+    return Page(
+        title="Table 7: the feature-based approach",
+        results=results,
+        columns=(MEASURE,),
+        verdicts=verdicts_of(results) if has_names else [],
+        notes="\n\n".join(notes),
+        corner="features",
+        headings={MEASURE: "ours, per cent"},
+        theirs=beside(results) if has_names else None,
+        their_title="the paper",
+    )
 
 
 @command
 def main() -> None:
     settings = tyro.cli(FeatureSettings, prog=PROGRAM)
-    text = feature_table(settings)
-    print(text)
+    page = page_of(settings)
+    print(page.text())
     if settings.report is not None:
-        made = f"{platform.system()}, Python {platform.python_version()}, torch {torch.__version__}"
-        write_atomically(
-            settings.report,
-            f"""# Table 7: the feature-based approach
-
-```
-{settings.as_command}
-```
-
-{made}.
-
-{text}
-""",
-        )
-        print(f"\n{settings.report}")
+        written = page.write(settings.report, settings.as_command)
+        print(f"\n{', '.join(map(str, written))}")
 
 
 if __name__ == "__main__":

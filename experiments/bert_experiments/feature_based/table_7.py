@@ -1,22 +1,13 @@
-"""The paper's Table 7 beside ours, and its claims (section 5.3; CoNLL-2003, F1 on dev)."""
+"""The paper's Table 7 and its claims (section 5.3; CoNLL-2003, F1 on dev)."""
 
 import statistics
-from dataclasses import dataclass
 
-from bert_experiments.ablations.measuring import UNTRAINED
-from bert_experiments.ablations.report import NOTHING, aligned
-from bert_experiments.ablations.verdicts import (
-    Claim,
-    Results,
-    Side,
-    Verdict,
-    find_hindrance,
-    in_words,
-    judge,
-)
+from bert_experiments.figures import NOTHING, UNTRAINED, Results, in_words, values_of
+from bert_experiments.verdicts import Claim, Verdict, find_hindrance, judge, versus
 
 MEASURE = "names"  # under which `verdicts` knows a score
-FINE_TUNED = "fine-tuned"
+FINE_TUNED = "fine-tuned"  # a row of its own
+BEST = "concat-last-4"  # of the paper's features
 
 # Its rows for the features of BERT-base. The two plain sums are ours.
 PAPER_TABLE_7 = {
@@ -24,35 +15,23 @@ PAPER_TABLE_7 = {
     "second-to-last": 95.6,
     "last": 94.9,
     "weighted-sum-last-4": 95.9,
-    "concat-last-4": 96.1,
+    BEST: 96.1,
     "weighted-sum-all": 95.5,
     FINE_TUNED: 96.4,
 }
 
-
-@dataclass(frozen=True)
-class FineTunedRow:
-    """What fine-tuning reached, one value a seed."""
-
-    scores: list[float]
-
-
-def better(first: str, second: str) -> tuple[tuple[Side, Side], ...]:
-    return ((Side(first, MEASURE), Side(second, MEASURE)),)
-
-
 CLAIMS = (
     Claim(
         "The last four layers side by side beat the embeddings (96.1 against 91.0)",
-        better("concat-last-4", "embeddings"),
+        versus(BEST, "embeddings", MEASURE),
     ),
     Claim(
         "The last four layers side by side beat the last alone (96.1 against 94.9)",
-        better("concat-last-4", "last"),
+        versus(BEST, "last", MEASURE),
     ),
     Claim(
         "The second-to-last layer beats the last (95.6 against 94.9)",
-        better("second-to-last", "last"),
+        versus("second-to-last", "last", MEASURE),
     ),
 )
 
@@ -63,48 +42,33 @@ NEARLY = Claim(
 )
 
 
-def table_text(
-    results: Results, fine_tuned: FineTunedRow | None, *, layers: int, with_paper: bool
-) -> str:
-    """A row for each feature, and one for fine-tuning where it was given."""
-    rows = [["features", "ours, per cent", "the paper"]]
-    for name, runs in results.items():
-        rows.append([name, in_words([run[MEASURE] for run in runs], MEASURE), theirs(name)])
-    if fine_tuned is not None:
-        rows.append([FINE_TUNED, in_words(fine_tuned.scores, MEASURE), theirs(FINE_TUNED)])
-    columns = 3 if with_paper else 2
-    text = aligned([row[:columns] for row in rows])
-    if layers <= 4 and any("last-4" in name for name in results):
-        text += (
-            f"\n\nThe model has {layers} layers, so the last four are all of them (without the "
-            "embeddings)."
-        )
-    return text
+def beside(results: Results) -> dict[str, str]:
+    """The paper's figure for each row of ours."""
+    return {row: str(PAPER_TABLE_7.get(row, NOTHING)) for row in results}
 
 
-def theirs(name: str) -> str:
-    return str(PAPER_TABLE_7.get(name, NOTHING))
-
-
-def verdicts_of(results: Results, fine_tuned: FineTunedRow | None) -> list[Verdict]:
-    """The claims whose rows are there."""
+def verdicts_of(results: Results) -> list[Verdict]:
+    """The claims whose rows are there; that of fine-tuning is the row `FINE_TUNED`."""
     asked = [claim for claim in CLAIMS
              if all(side.variant in results for pair in claim.pairs for side in pair)]  # fmt: skip
     verdicts = [judge(claim, results) for claim in asked]
-    if "concat-last-4" in results:
-        verdicts.append(judge_nearness(results, fine_tuned))
-    return verdicts
+    return [*verdicts, judge_nearness(results)] if BEST in results else verdicts
 
 
-def judge_nearness(results: Results, fine_tuned: FineTunedRow | None) -> Verdict:
+def judge_nearness(results: Results) -> Verdict:
     """Is the median of the features at most `NEAR` below that of fine-tuning?"""
-    if fine_tuned is None:
+    if FINE_TUNED not in results:
         return Verdict(NEARLY, "not testable at this scale", "no --fine-tuned run was given")
-    ours = [run[MEASURE] for run in results["concat-last-4"]]
-    untrained = [run[MEASURE] for run in results.get(UNTRAINED, [])]
-    hindrance = find_hindrance([ours, fine_tuned.scores], untrained)
-    if hindrance:
+    ours, theirs, untrained = (values_of(results, row, MEASURE)
+                               for row in (BEST, FINE_TUNED, UNTRAINED))  # fmt: skip
+    if hindrance := find_hindrance([ours, theirs], untrained):
         return Verdict(NEARLY, "not testable at this scale", hindrance)
-    reason = f"{in_words(ours, MEASURE)} against {in_words(fine_tuned.scores, MEASURE)}"
-    near = statistics.median(ours) >= statistics.median(fine_tuned.scores) - NEAR
+    reason = f"{in_words(ours, MEASURE)} against {in_words(theirs, MEASURE)}"
+    near = statistics.median(ours) >= statistics.median(theirs) - NEAR
     return Verdict(NEARLY, "reproduced" if near else "not reproduced", reason)
+
+
+def shallow_note(layers: int) -> str:
+    return (
+        f"The model has {layers} layers, so the last four are all of them (without the embeddings)."
+    )

@@ -4,7 +4,6 @@ Its attention heads, the neighbours of a word in context, the two senses of a wo
 came to be filled. Each measure and picture is a file of `bert_experiments.looking_inside`.
 """
 
-import json
 import textwrap
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -39,13 +38,14 @@ from bert_experiments.looking_inside.senses import (
     measure_senses,
     senses_table,
     stories_with_senses,
-    untrained,
     words_with_two_senses,
 )
+from bert_experiments.models import untrained
+from bert_experiments.page import write_json
+from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.files import write_atomically
 from bert_run.ranges import Whole, check_numbers
 
 LONGEST = 128  # tokens of a pair or story that is read
@@ -214,7 +214,7 @@ def say(text: str, picture: Path | None = None) -> None:
 def main() -> None:
     settings = tyro.cli(LookingSettings, prog="python -m bert_experiments.looking_inside")
     summary = look_inside(settings)
-    write_atomically(settings.out / "summary.json", json.dumps(summary, indent=2) + "\n")
+    write_json(settings.out / "summary.json", summary)
     if settings.run is None:
         print(f"\nNo blanks by step without --run DIR: {HOW_TO_KEEP}.")
     print(f"\nall figures: {settings.out / 'summary.json'}")

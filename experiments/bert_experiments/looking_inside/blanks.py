@@ -12,9 +12,10 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import CLASSIC_BLANKS
-from bert_experiments.looking_inside.pictures import AMBER, BLUE, ORANGE, PINK, Picture
+from bert_experiments.plots import unboxed
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError
+from bert_run.pictures import AMBER, BLUE, ORANGE, PINK, Picture
 from bert_run.progress import progress_bar
 from bert_run.run_folder import RunFolder, step_of
 
@@ -159,7 +160,7 @@ def draw_blanks(histories: list[BlankHistory], path: Path) -> None:
     """One panel a blank: the right word a thick line, its rivals thin ones."""
     columns = min(2, len(histories))
     rows = -(-len(histories) // columns)
-    picture = Picture(3.9 * columns, 1.9 * rows + 0.3)
+    picture = Picture(1.9 * rows + 0.3, 3.9 * columns)
     panels = picture.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for axes, one in zip(panels, histories, strict=False):
         if one.right is not None:
@@ -174,4 +175,4 @@ def draw_blanks(histories: list[BlankHistory], path: Path) -> None:
         axes.set_visible(False)
     picture.supxlabel("step", fontsize=9)
     picture.supylabel("probability", fontsize=9)
-    picture.save(path)
+    unboxed(picture).save(path)

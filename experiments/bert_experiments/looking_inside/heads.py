@@ -21,12 +21,13 @@ from torch import Tensor
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import special_tokens
 from bert_corpus.storyworld import Story
-from bert_corpus.storyworld.evaluation import hidden, probes_of
-from bert_experiments.looking_inside.pictures import BLUE, GREY, Picture
+from bert_corpus.storyworld.probes import hidden, probes_of
+from bert_experiments.plots import unboxed
+from bert_paper.data import to_device
 from bert_paper.masking import maskable
 from bert_paper.model import BertModel, BertSelfAttention
 from bert_paper.pretrained import Pretrained
-from bert_run.device import to_device
+from bert_run.pictures import BLUE, GREY, Picture
 from bert_run.progress import progress_bar
 
 Weights = Float[Tensor, "layers batch heads seq seq"]  # of each query (row) on each key (column)
@@ -233,7 +234,7 @@ def draw_heads(report: HeadReport, path: Path) -> None:
     """Attention by relative offset, one small panel a head, layers from top to bottom."""
     offsets = list(range(-FARTHEST, FARTHEST + 1))
     layers, heads = report.of_heads["distance"].shape
-    picture = Picture(min(1 + 2.1 * heads, 13), 0.8 + min(1.6, 0.5 + 9 / layers) * layers)
+    picture = Picture(0.8 + min(1.6, 0.5 + 9 / layers) * layers, min(1 + 2.1 * heads, 13))
     panels = picture.subplots(layers, heads, sharex=True, sharey=True, squeeze=False)
     size = 8 if heads <= 6 else 5  # of letters
     for layer, head in np.ndindex(layers, heads):
@@ -253,4 +254,4 @@ def draw_heads(report: HeadReport, path: Path) -> None:
         fontsize=9,
     )
     picture.supylabel("share of its attention", fontsize=9)
-    picture.save(path)
+    unboxed(picture).save(path)

@@ -27,13 +27,12 @@ from numpy import ndarray
 from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import KINDS, Story, stories
-from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
-from bert_experiments.looking_inside.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
-from bert_paper.model import BertForPreTraining, load_arrays
+from bert_corpus.storyworld.probes import Probe, inputs_of, probes_of
+from bert_experiments.plots import unboxed
+from bert_paper.data import to_device
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import principal_plane
-from bert_run.device import to_device
-from bert_run.parameters import initial_weights
+from bert_run.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
 from bert_run.progress import progress_bar
 
 STYLES = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"))
@@ -203,14 +202,6 @@ def measure_senses(
     return reports
 
 
-def untrained(pretrained: Pretrained) -> Pretrained:
-    """The same model with the first values of the paper."""
-    model = BertForPreTraining(pretrained.model.config)
-    load_arrays(model, initial_weights(model.config, seed=0))
-    device = next(pretrained.model.parameters()).device
-    return replace(pretrained, model=model.to(device).eval())
-
-
 def told_apart_in_other_words(
     seen: list[Occurrence], vectors: Float[ndarray, "states occurrences hidden"]
 ) -> list[float] | None:
@@ -267,7 +258,7 @@ def draw_senses_by_layer(reports: Reports, before: Reports, word: str, path: Pat
     layers = len(report.planes)
     columns = 2 if layers < 4 else 3 if layers < 9 else 4
     rows = -(-(layers + 1) // columns)
-    picture = Picture(2 + 2.5 * columns, 2.9 * rows)
+    picture = Picture(2.9 * rows, 2 + 2.5 * columns)
     panels = picture.subplots(rows, columns, squeeze=False).ravel()
     for number, plane in enumerate(report.planes):
         axes = panels[number]
@@ -281,7 +272,7 @@ def draw_senses_by_layer(reports: Reports, before: Reports, word: str, path: Pat
     draw_shares(panels[layers], reports, before)
     for axes in panels[layers + 1 :]:
         axes.set_visible(False)
-    picture.save(path)
+    unboxed(picture).save(path)
 
 
 def draw_shares(axes: Axes, reports: Reports, before: Reports) -> None:

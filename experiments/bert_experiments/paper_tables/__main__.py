@@ -2,13 +2,18 @@
 
 import tyro
 
-from bert_experiments.paper_tables.ablated_page import ablated_page
-from bert_experiments.paper_tables.checkpoint_page import checkpoint_page, features_page
-from bert_experiments.paper_tables.pictures import draw
-from bert_experiments.paper_tables.report import Page
+from bert_experiments.page import Page
+from bert_experiments.paper_tables.ablated import ablated_page, draw_course
+from bert_experiments.paper_tables.columns import BASE, LARGE
+from bert_experiments.paper_tables.one_checkpoint import checkpoint_page
 from bert_experiments.paper_tables.settings import FEATURES, PROGRAM, TableSettings
+from bert_experiments.paper_tables.table_7 import features_page
+from bert_experiments.paper_tables.trials import MAJORITY
+from bert_experiments.plots import draw_rows
 from bert_run.errors import command
-from bert_run.files import write_atomically
+from bert_run.pictures import Picture
+
+MARKS = {BASE: "D", LARGE: "D", MAJORITY: "x"}  # in grey: the paper's, and what needs no reading
 
 
 def page_of(settings: TableSettings) -> Page:
@@ -17,16 +22,22 @@ def page_of(settings: TableSettings) -> Page:
     return features_page(settings) if settings.table == FEATURES else checkpoint_page(settings)
 
 
+def picture_of(page: Page, settings: TableSettings) -> Picture:
+    """Every seed a point, the median a bar; of Figure 5 curves."""
+    if settings.figure:
+        return draw_course(page.results)
+    return draw_rows(page.results, {m: page.heading(m) for m in page.columns}, marks=MARKS)
+
+
 @command
 def main() -> None:
     settings = tyro.cli(TableSettings, prog=PROGRAM)
     page = page_of(settings)
     print(page.text())
     if settings.report is not None:
-        picture = settings.report.with_suffix(".png")
-        draw(page, picture)
-        write_atomically(settings.report, page.as_markdown(settings, picture))
-        print(f"\n{settings.report}, {picture}")
+        picture = picture_of(page, settings)
+        written = page.write(settings.report, settings.as_command, picture)
+        print(f"\n{', '.join(map(str, written))}")
 
 
 if __name__ == "__main__":

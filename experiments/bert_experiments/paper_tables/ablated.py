@@ -3,14 +3,24 @@
 A seed is a run of pretraining, fine-tuned once on each task with the same seed.
 """
 
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
-from bert_experiments.ablations.measuring import UNTRAINED, measured
-from bert_experiments.ablations.runs import Run, runs_of, trained
-from bert_experiments.ablations.variants import variants_of
-from bert_experiments.ablations.verdicts import Results
-from bert_experiments.paper_tables.claims import BERT, LEFT_TO_RIGHT, WITH_BILSTM
+import numpy as np
+
+from bert_experiments.ablations.measure import figures_of
+from bert_experiments.ablations.paper import PAPER
+from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
+from bert_experiments.figures import UNTRAINED, Results
+from bert_experiments.page import Page
+from bert_experiments.paper_tables.claims import (
+    BERT,
+    GAINED,
+    LEFT_TO_RIGHT,
+    WITH_BILSTM,
+    verdicts_of,
+)
 from bert_experiments.paper_tables.columns import (
     ABLATED,
     COLUMNS,
@@ -19,10 +29,12 @@ from bert_experiments.paper_tables.columns import (
     PERPLEXITY,
     check_examples,
 )
-from bert_experiments.paper_tables.settings import TableSettings
+from bert_experiments.paper_tables.settings import TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
+from bert_experiments.plots import COLOURS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.settings import PretrainSettings
+from bert_run.pictures import GREY, Picture
 from bert_run.run_folder import RunFolder, step_of
 
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
@@ -115,7 +127,7 @@ def everywhere(figures: dict[str, float]) -> dict[str, float]:
 
 def add_perplexity(results: Results, runs: list[Run]) -> None:
     for run in runs:
-        found = measured(run.settings)[PERPLEXITY]
+        found = figures_of(run.settings)[PERPLEXITY]
         results[run.variant][run.seed] = {PERPLEXITY: found, **results[run.variant][run.seed]}
 
 
@@ -126,3 +138,89 @@ def in_order(results: Results, settings: TableSettings) -> Results:
         rows.remove(WITH_BILSTM)
         rows.insert(rows.index(LEFT_TO_RIGHT) + 1, WITH_BILSTM)
     return {row: results[row] for row in rows if results.get(row)}
+
+
+# --- The page ------------------------------------------------------------------------------------
+
+
+def ablated_page(settings: TableSettings) -> Page:
+    results = ablated(settings)
+    table, paper = settings.name, PAPER[settings.name]
+    columns = ABLATED[table]
+    if table == "6":
+        columns = (PERPLEXITY, *columns)
+    if table == "figure 5":
+        columns = tuple(f"{PAIRS}@{share}%" for share in SHARES)
+        add_gain(results)
+    rows = {**results, **{row: [] for row in paper.others if row not in results}}
+    return Page(
+        title=f"{paper.title}, after fine-tuning",
+        results=rows,
+        columns=columns,
+        notes=notes(settings, results),
+        verdicts=verdicts_of(table, results),
+        theirs={row: paper.row(row) for row in rows} if paper.columns else None,
+        their_title=f"the paper: {' · '.join(paper.columns)}",
+    )
+
+
+def add_gain(results: Results) -> None:
+    """What a model gains between the first point of Figure 5 and the last."""
+    first, last = (f"{PAIRS}@{share}%" for share in (SHARES[0], SHARES[-1]))
+    for runs in results.values():
+        for figures in runs:
+            figures[GAINED] = figures[last] - figures[first]
+
+
+def notes(settings: TableSettings, results: Results) -> str:
+    """What the columns are."""
+    variant = next(iter(variants_of(settings.name, steps=settings.steps).values()))
+    asked = [COLUMNS[column] for column in ABLATED[settings.name]]
+    tuned = next(column for column in asked if column.how == "fine-tuned")
+    parts = [
+        f"Each model was pretrained for {variant.steps:,} steps on {variant.corpus} "
+        "(`python -m bert_experiments.ablations`), then fine-tuned on StoryWorld's tasks, which "
+        f"stand for the paper's in brackets: {settings.examples or tuned.examples:,} examples, "
+        f"passed over {times(settings.epochs or tuned.epochs)}, batches of {tuned.batch_size}, "
+        "measured on 500 others. A seed is a run of pretraining, fine-tuned once. The median of "
+        "the seeds, lowest and highest in brackets. The best of the measurements after each epoch "
+        "counts, on these same examples, so every figure is a little "
+        f"too good. *{UNTRAINED}*: the same sizes with first weights, learning all from the "
+        f"examples; *{MAJORITY}*: said of all without reading. The paper's figures stand beside as "
+        "it has them, of other tasks, on another scale."
+    ]
+    if settings.table == "5":
+        parts.append(
+            "The left-to-right model reads from the left while it is fine-tuned too. Its [CLS] "
+            "sees nothing, so a text is the mean of its tokens. "
+            f"*{WITH_BILSTM}*: a BiLSTM at its first values on top of it, all of it fine-tuned "
+            "together; a text is what that has read from both ends."
+        )
+    if settings.table == "8":
+        few = COLUMNS[ABLATED["8"][-1]].examples
+        parts.append(
+            f"*Features*: a BiLSTM on the frozen layers side by side, which learns from {few} "
+            "sentences."
+        )
+    if settings.figure:
+        parts.append(
+            "Each seed is one run of pretraining, fine-tuned from its checkpoints. Its learning "
+            "rate falls to zero towards the end, so the end has more than its steps for it. The "
+            "paper's figure is a curve without numbers; it shows MNLI-m."
+        )
+    return "\n\n".join(parts)
+
+
+def draw_course(results: Results) -> Picture:
+    """Accuracy after fine-tuning against steps of pretraining."""
+    picture = Picture(3.8, 7)
+    axes = picture.subplots()
+    models = [row for row in results if row != UNTRAINED]
+    for row, colour in zip(models, COLOURS, strict=False):
+        values = 100 * np.array([[run[f"{PAIRS}@{s}%"] for s in SHARES] for run in results[row]])
+        draw_curve(axes, SHARES, values, colour=colour, label=row)
+    level = 100 * statistics.median(run[f"{PAIRS}@100%"] for run in results[UNTRAINED])
+    axes.axhline(level, color=GREY, linestyle="--", label=UNTRAINED)
+    axes.set(xlabel="steps of pretraining, per cent of the run", ylabel=f"{PAIRS}, per cent")
+    axes.legend(frameon=False)
+    return unboxed(picture)

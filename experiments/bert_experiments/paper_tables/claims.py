@@ -3,17 +3,8 @@
 import statistics
 from itertools import pairwise
 
-from bert_experiments.ablations.measuring import UNTRAINED
 from bert_experiments.ablations.variants import VARIANTS
-from bert_experiments.ablations.verdicts import (
-    Claim,
-    Results,
-    Side,
-    Verdict,
-    find_hindrance,
-    judge,
-    values_of,
-)
+from bert_experiments.figures import UNTRAINED, Results, values_of
 from bert_experiments.paper_tables.columns import (
     NAMES,
     NAMES_BY_FEATURES,
@@ -22,16 +13,21 @@ from bert_experiments.paper_tables.columns import (
     QUESTIONS,
     SENTIMENT,
 )
+from bert_experiments.verdicts import (
+    Claim,
+    Side,
+    Verdict,
+    find_hindrance,
+    in_order,
+    judge,
+    versus,
+)
 
 BERT, NO_NSP, LEFT_TO_RIGHT = "BERT: both tasks", "no NSP", "left to right, no NSP"
 WITH_BILSTM = "left to right, no NSP, + BiLSTM"  # the paper's last row of Table 5
 THE_MIX, ONLY_MASK, ONLY_RANDOM = "80/10/10", "100/0/0", "0/0/100"
 MIXES, SIZES = list(VARIANTS["8"]), list(VARIANTS["6"])
 GAINED = f"{PAIRS}, gained after the first fifth"  # in Figure 5
-
-
-def versus(better: str, worse: str, *columns: str) -> tuple[tuple[Side, Side], ...]:
-    return tuple((Side(better, column), Side(worse, column)) for column in columns)
 
 
 CLAIMS = {
@@ -76,8 +72,7 @@ CLAIMS = {
         ),
         Claim(
             "and lowers the perplexity",
-            tuple((Side(better, PERPLEXITY), Side(worse, PERPLEXITY))
-                  for worse, better in pairwise(SIZES)),
+            in_order(SIZES, PERPLEXITY),
             lower_is_better=True,
         ),
     ),
@@ -127,8 +122,8 @@ def verdicts_of(table: str, results: Results) -> list[Verdict]:
 def judge_robust(column: str, results: Results) -> Verdict:
     """Do the mixes differ by more than the seeds of a mix do?"""
     claim = ROBUST[column]
-    values = {mix: values_of(Side(mix, column), results) for mix in MIXES}
-    untrained = values_of(Side(UNTRAINED, column), results)
+    values = {mix: values_of(results, mix, column) for mix in MIXES}
+    untrained = values_of(results, UNTRAINED, column)
     if hindrance := find_hindrance(list(values.values()), untrained):
         return Verdict(claim, "not testable at this scale", hindrance)
     medians = {mix: statistics.median(each) for mix, each in values.items()}

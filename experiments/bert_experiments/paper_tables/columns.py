@@ -1,13 +1,25 @@
-"""The columns: which set of StoryWorld stands for which task of the paper, and how it is learnt."""
+"""The columns: which set of StoryWorld stands for which task of the paper, how a task is learned,
+where its files lie, and the paper's own figures.
+
+Figures of the ablations are in `bert_experiments.ablations.paper`, those of Table 7 in
+`bert_experiments.feature_based.table_7`.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
-from bert_experiments.paper_tables.trials import How
+from bert_finetuning.fingerprints import fingerprint, fingerprint_of_files
+from bert_finetuning.known_tasks import KNOWN
+from bert_finetuning.opening import open_named
 from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.tasks import GLUE
+from bert_finetuning.tasks import GLUE, find_task, task_files
 from bert_run.errors import UserError
+
+How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
 
 
 @dataclass(frozen=True)
@@ -100,3 +112,104 @@ REAL = {
     },
     "4": {"SWAG": Column("swag", "accuracy", batch_size=16, rate=2e-5)},
 }
+
+
+# --- The paper's figures of Tables 1 to 4 (Devlin et al. 2018, sections 4.1 to 4.4), in per cent --
+# Table 1 is of GLUE's test sets, the others are of dev sets.
+
+BASE, LARGE = "the paper: base", "the paper: large"
+TITLES = {
+    "1": "Table 1: GLUE",
+    "2": "Table 2: SQuAD 1.1",
+    "3": "Table 3: SQuAD 2.0",
+    "4": "Table 4: SWAG",
+    "7": "Table 7: the feature-based approach",
+}
+SIZES = {(12, 768): BASE, (24, 1024): LARGE}  # layers and width
+AVERAGE = "average"
+
+GLUE_COLUMNS = ("MNLI-m", "MNLI-mm", "QQP", "QNLI", "SST-2", "CoLA", "STS-B", "MRPC", "RTE",
+                AVERAGE)  # fmt: skip
+GLUE_ROWS = {
+    BASE: (84.6, 83.4, 71.2, 90.5, 93.5, 52.1, 85.8, 88.9, 66.4, 79.6),
+    LARGE: (86.7, 85.9, 72.1, 92.7, 94.9, 60.5, 86.5, 89.3, 70.1, 82.1),
+}
+PAPER = {
+    "1": {row: dict(zip(GLUE_COLUMNS, scores, strict=True)) for row, scores in GLUE_ROWS.items()},
+    "2": {
+        BASE: {"SQuAD 1.1 EM": 80.8, "SQuAD 1.1 F1": 88.5},
+        LARGE: {"SQuAD 1.1 EM": 84.1, "SQuAD 1.1 F1": 90.9},
+    },
+    "3": {LARGE: {"SQuAD 2.0 EM": 78.7, "SQuAD 2.0 F1": 81.9}},
+    "4": {BASE: {"SWAG": 81.6}, LARGE: {"SWAG": 86.6}},
+}
+
+# The paper's column that a set of StoryWorld stands for.
+STANDS_FOR = {
+    "1": {PAIRS: "MNLI-m", SENTIMENT: "SST-2", STARS: "STS-B"},
+    "2": {EXACT: "SQuAD 1.1 EM", QUESTIONS: "SQuAD 1.1 F1"},
+    "3": {EXACT: "SQuAD 2.0 EM", QUESTIONS: "SQuAD 2.0 F1"},
+    "4": {ENDINGS: "SWAG"},
+}
+
+
+# --- Where the files of real tasks lie: folders under one folder, called by the tasks' names ------
+
+# What a folder's name begins with, where it is not the task's own.
+STEMS = {"squad2": "squad", "conll2003": "conll"}
+
+
+def folder_of(task: str, data: Path) -> Path | None:
+    """The folder of a task: `data` itself or one in it, SST-2 or sst2; None if there is none.
+
+    Files of GLUE are called alike, so there the folder's name must tell; others tell themselves.
+    """
+    stem = plain(STEMS.get(task, task))
+    inside = sorted(path for path in data.iterdir() if path.is_dir())
+    named = [folder for folder in (data, *inside) if plain(folder.name).startswith(stem)]
+    if task in KNOWN and data not in named:
+        named.append(data)
+    return next((folder for folder in named if has_files(task, folder)), None)
+
+
+def plain(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def has_files(task: str, folder: Path) -> bool:
+    """Whether there is something to learn from and something to measure on."""
+    try:
+        files_of(task, folder)
+    except UserError:
+        return False
+    return True
+
+
+def files_of(task: str, folder: Path) -> list[Path]:
+    """The files of both splits. Raises `UserError` where one is missing."""
+    if task in KNOWN:
+        return [Path(KNOWN[task].source(split, folder)) for split in ("train", "dev")]
+    return [path for split in ("train", "dev")
+            for path in task_files(find_task(task), folder, split)]  # fmt: skip
+
+
+def content_of(task: str, folder: Path | None) -> str | None:
+    """A fingerprint of what a task's examples come from; None for datasets of the Hub, which are
+    not read for it."""
+    if task in STORYWORLD:
+        return content_of_storyworld(task)
+    return None if folder is None else fingerprint_of_files(files_of(task, folder))
+
+
+@cache
+def content_of_storyworld(task: str) -> str:
+    """It takes seconds, and is the same for every run of a task."""
+    data = open_named(task)
+    return fingerprint([*data.train, *data.dev])
+
+
+def names_of_files(task: str) -> str:
+    """What a folder must hold, in words."""
+    if task in KNOWN:
+        return f"{KNOWN[task].train[0]} and {KNOWN[task].dev[0]}"
+    return f"a folder {task} with train.tsv and {find_task(task).dev}.tsv"

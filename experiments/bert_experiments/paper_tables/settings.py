@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_experiments.page import check_report
 from bert_finetuning.settings import Epochs
 from bert_run.errors import UserError
 from bert_run.model_card import command_line
 from bert_run.ranges import Count, check_numbers
-from bert_run.report_file import check_report
 from bert_run.settings import Steps
 
 ABLATED, FEATURES = ("5", "6", "8"), "7"
@@ -17,6 +17,11 @@ FROM_THE_HUB = "hub"
 
 EXAMPLES = 1000  # to learn from; with more of them, or more epochs, every model does alike
 FEW_FOR_FEATURES = 20  # sentences: with more of them a BiLSTM on features finds every name
+
+
+def times(epochs: float) -> str:
+    """In words."""
+    return "once" if epochs == 1 else f"{epochs:g} times"
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class TableSettings:
     out: Path = Path("runs/tables")
     """the folder of all runs"""
     report: Path | None = None
-    """write the table here too, FILE.md, and its picture beside it"""
+    """write the table here too, FILE.md; its picture and all figures, as JSON, beside it"""
 
     def __post_init__(self) -> None:
         check_numbers(self)

@@ -5,13 +5,29 @@ The rows are choices of layers here, so what a seed gives stands in one run of a
 
 from dataclasses import dataclass
 
-from bert_experiments.ablations.measuring import UNTRAINED
-from bert_experiments.ablations.verdicts import Results
-from bert_experiments.feature_based.table_7 import FINE_TUNED, MEASURE, PAPER_TABLE_7, FineTunedRow
-from bert_experiments.paper_tables.columns import Column, check_examples
-from bert_experiments.paper_tables.data import folder_of, names_of_files
-from bert_experiments.paper_tables.one_checkpoint import Start, asked_settings, starts
-from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings
+from bert_experiments.feature_based.table_7 import (
+    FINE_TUNED,
+    MEASURE,
+    beside,
+    shallow_note,
+    verdicts_of,
+)
+from bert_experiments.figures import UNTRAINED, Results
+from bert_experiments.page import Page
+from bert_experiments.paper_tables.columns import (
+    TITLES,
+    Column,
+    check_examples,
+    folder_of,
+    names_of_files,
+)
+from bert_experiments.paper_tables.one_checkpoint import (
+    Start,
+    asked_settings,
+    of_model,
+    starts,
+)
+from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_finetuning.features import features_of
 from bert_run.config import BertConfig
@@ -26,10 +42,9 @@ REAL = Column("conll2003", "entity_f1")
 
 @dataclass(frozen=True)
 class Features:
-    """A row for each choice of layers, and what fine-tuning reached."""
+    """What fine-tuning reached, then a row for each choice of layers, as in the paper."""
 
     results: Results
-    fine_tuned: FineTunedRow
     config: BertConfig
     column: Column
 
@@ -48,10 +63,10 @@ def features_table(settings: TableSettings) -> Features:
     found = collected(trials)
     config = begun[0].config
     names = [*features_of(config.num_hidden_layers), UNTRAINED]
-    results = {name: [{MEASURE: run[name]} for run in found[FEATURES]] for name in names}
+    results: Results = {FINE_TUNED: found[FINE_TUNED]}
+    results |= {name: [{MEASURE: run[name]} for run in found[FEATURES]] for name in names}
     results[MAJORITY] = [{MEASURE: found[MAJORITY][0][MEASURE]}]
-    scores = [run[MEASURE] for run in found[FINE_TUNED]]
-    return Features(results, FineTunedRow(scores), config, column)
+    return Features(results, config, column)
 
 
 def trials_of(column: Column, settings: TableSettings, start: Start, seed: int) -> list[Trial]:
@@ -63,11 +78,33 @@ def trials_of(column: Column, settings: TableSettings, start: Start, seed: int) 
     ]
 
 
-def rows_of(found: Features) -> Results:
-    """As the page has them: fine-tuning first, as in the paper."""
-    tuned = [{MEASURE: score} for score in found.fine_tuned.scores]
-    return {FINE_TUNED: tuned, **found.results}
+def features_page(settings: TableSettings) -> Page:
+    found = features_table(settings)
+    return Page(
+        title=TITLES["7"],
+        results=found.results,
+        columns=(MEASURE,),
+        headings={MEASURE: "F1 of names"},
+        notes=notes(found, settings),
+        verdicts=verdicts_of(found.results),
+        theirs=beside(found.results),
+        their_title="the paper",
+    )
 
 
-def theirs() -> dict[str, str]:
-    return {name: str(score) for name, score in PAPER_TABLE_7.items()}
+def notes(found: Features, settings: TableSettings) -> str:
+    column, config = found.column, found.config
+    count = settings.examples or column.examples
+    parts = [
+        f"The model: {of_model(config, settings)}. Task {column.task}, learnt from "
+        f"{'all' if count is None else f'{count:,}'} sentences. *Fine-tuned*: all of it, passed "
+        f"over {times(settings.epochs or column.epochs)}. The other rows: BERT stands still, and "
+        "a two-layer BiLSTM learns on these of its layers (`python -m "
+        "bert_experiments.feature_based` shows more of them). The median of the seeds, lowest and "
+        "highest in brackets; each at its best on these same sentences. "
+        f"*{UNTRAINED}*: the layers side by side of a model at its first weights. The paper's "
+        "figures are of CoNLL-2003, BERT-base."
+    ]
+    if config.num_hidden_layers <= 4:
+        parts.append(shallow_note(config.num_hidden_layers))
+    return "\n\n".join(parts)

@@ -14,36 +14,46 @@ from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_st
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal
 
-from bert_experiments.ablations.measuring import title_of
-from bert_experiments.ablations.runs import say, time_left
-from bert_experiments.ablations.verdicts import Results
+from bert_experiments.feature_based.__main__ import (
+    FeatureSettings,
+    compared_feature,
+    drawn_by,
+    open_tags,
+)
 from bert_experiments.feature_based.bilstm_heads import finetune_one
-from bert_experiments.paper_tables.data import content_of
-from bert_experiments.paper_tables.features import score_of_features, scores_of_all_features
-from bert_experiments.paper_tables.mismatched import mismatched_accuracy
+from bert_experiments.feature_based.table_7 import MEASURE
+from bert_experiments.feature_based.taggers import Bench, measure, read
+from bert_experiments.figures import Results, say, time_left, title_of
+from bert_experiments.models import untrained
+from bert_experiments.page import write_json
+from bert_experiments.paper_tables.columns import How, content_of
+from bert_finetuning.answering import logits_of
+from bert_finetuning.features import chosen_features, features_of
 from bert_finetuning.finetune import drop_models, finetune, identity
 from bert_finetuning.fingerprints import fingerprint_of_files, reading_files
-from bert_finetuning.opening import open_task
+from bert_finetuning.folders import open_finetuned
+from bert_finetuning.opening import open_named, open_task
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.starting import reading_length
 from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_paper.device import choose_device, choose_precision
+from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.errors import UserError
-from bert_run.files import sha256, write_atomically
+from bert_run.files import sha256
 from bert_run.hub import locate
 from bert_run.metrics import Record
 from bert_run.weights import weight_files
 
-How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]
 
+ROUNDS = 15  # of a tagger on StoryWorld's few sentences; on real data those of `feature_based`
 MAJORITY = "the most common answer"  # a row of its own
 FIGURES_FILE = "figures.json"
 DATA = "data"  # in it: the fingerprint of the task's data
-READ_BY = (
-    "read by"  # and that of the start's sizes and tokenizer; the folder's name has its weights
-)
+# And that of the start's sizes and tokenizer; the folder's name has its weights.
+READ_BY = "read by"
 
 
 @dataclass(frozen=True)
@@ -78,10 +88,10 @@ class Trial:
 
     def run(self) -> None:
         known = self.known()
-        with hushed() if self.on_storyworld else nullcontext():
+        with silence() if self.on_storyworld else nullcontext():
             scores = RUNS[self.how](replace(self.settings, out=self.folder))
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self.folder / FIGURES_FILE, json.dumps(scores | known, indent=2) + "\n")
+        write_json(self.folder / FIGURES_FILE, scores | known)
         if self.on_storyworld:
             drop_models(self.folder)
 
@@ -147,6 +157,67 @@ def with_bilstm(settings: FinetuneSettings) -> Scores:
     return {"scores": run.best, "majority": data.kind.score(data.dev, most_common)}
 
 
+def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
+    """Of a model that has learnt MNLI, on kinds of text that train has not."""
+    device = choose_device(settings.device)
+    data = open_named("mnli-mm", settings.data)
+    opened = open_finetuned(folder, data.kind.model, device=device)
+    longest = reading_length(settings, data.kind, opened.model.config)
+    readings = data.kind.read(data.dev, opened.tokenizer, max_length=longest)
+    precision = choose_precision(settings.precision, device)
+    logits = logits_of(opened.model, data.kind, readings, precision=precision)
+    return data.kind.score(data.dev, data.kind.predict(data.dev, readings, logits))["accuracy"]
+
+
+# A BiLSTM on the frozen vectors: for Table 8 on the last four layers, for Table 7 on all choices.
+
+
+def asked_of(settings: FinetuneSettings) -> FeatureSettings:
+    return FeatureSettings(
+        checkpoint=settings.model if settings.from_nothing else settings.checkpoint,
+        task=settings.task,
+        data=settings.data,
+        few_shot=settings.few_shot,
+        seeds=1,
+        seed=settings.seed,
+        device=settings.device,
+        rounds=ROUNDS if settings.task == "names" else FeatureSettings.rounds,
+    )
+
+
+def open_bench(settings: FinetuneSettings) -> tuple[Bench, Pretrained]:
+    asked = asked_of(settings)
+    data, device = open_tags(asked), choose_device(settings.device)
+    pretrained = open_pretrained(asked.checkpoint, device)
+    if settings.from_nothing:
+        pretrained = untrained(pretrained, settings.seed)
+    width = pretrained.model.config.hidden_size
+    return Bench(data, drawn_by(data, asked), asked.recipe(width), device), pretrained
+
+
+def score_of_features(settings: FinetuneSettings) -> dict[str, Record]:
+    """On the last four layers side by side."""
+    bench, pretrained = open_bench(settings)
+    feature = features_of(pretrained.model.config.num_hidden_layers)["concat-last-4"]
+    vectors = read(bench, pretrained, list(feature.layers))
+    score = bench.score(vectors, feature, settings.seed)
+    return {"scores": {bench.data.kind.metrics[0]: score}, "majority": majority_of(bench)}
+
+
+def scores_of_all_features(settings: FinetuneSettings) -> dict[str, Record]:
+    """On each choice of layers, and on those of an untrained model."""
+    bench, pretrained = open_bench(settings)
+    features = chosen_features(("all",), pretrained.model.config.num_hidden_layers)
+    found = measure(bench, pretrained, features, compared=compared_feature(features))
+    scores = {name: runs[0][MEASURE] for name, runs in found.items()}
+    return {"scores": scores, "majority": majority_of(bench)}
+
+
+def majority_of(bench: Bench) -> Record:
+    data = bench.data
+    return data.kind.score(data.dev, data.kind.most_common(data.train, data.dev))
+
+
 RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {
     "fine-tuned": fine_tuned,
     "with-bilstm": with_bilstm,
@@ -156,8 +227,8 @@ RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
-    """What a run says of itself is not heard, but for its warnings."""
+def silence() -> Iterator[None]:
+    """Nothing that a run prints is seen, apart from its warnings."""
     said = io.StringIO()
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(said):

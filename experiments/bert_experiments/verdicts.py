@@ -6,11 +6,11 @@ that should be better must lie beyond every seed of the other.
 
 import statistics
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from bert_experiments.ablations.measuring import UNTRAINED, Figures, title_of
+from bert_experiments.figures import UNTRAINED, Results, in_words, title_of, values_of
 
-Results = dict[str, list[Figures]]  # by variant, one entry a seed
 Answer = Literal["reproduced", "not reproduced", "not testable at this scale"]
 
 RULE = (
@@ -29,14 +29,27 @@ class Side:
     measure: str
 
 
+Pairs = tuple[tuple[Side, Side], ...]
+
+
 @dataclass(frozen=True)
 class Claim:
     """What the paper says, and what must hold of our runs: in every pair the first is better."""
 
     says: str
-    pairs: tuple[tuple[Side, Side], ...] = ()
+    pairs: Pairs = ()
     why_not: str = ""  # not testable here, whatever the runs give
     lower_is_better: bool = False
+
+
+def versus(better: str, worse: str, *measures: str) -> Pairs:
+    return tuple((Side(better, measure), Side(worse, measure)) for measure in measures)
+
+
+def in_order(variants: list[str], measure: str) -> Pairs:
+    """Each variant better than the one before it."""
+    return tuple(pair for worse, better in pairwise(variants)
+                 for pair in versus(better, worse, measure))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,12 +65,11 @@ def judge(claim: Claim, results: Results) -> Verdict:
         return Verdict(claim, "not testable at this scale", claim.why_not)
     reasons = []
     for better, worse in claim.pairs:
-        ours = [values_of(side, results) for side in (better, worse)]
-        untrained = values_of(Side(UNTRAINED, better.measure), results)
-        hindrance = find_hindrance(ours, untrained)
-        if hindrance:
+        ours = [values_of(results, side.variant, side.measure) for side in (better, worse)]
+        untrained = values_of(results, UNTRAINED, better.measure)
+        if hindrance := find_hindrance(ours, untrained):
             return Verdict(claim, "not testable at this scale", hindrance)
-        reason = compared(better, worse, ours)
+        reason = comparison(better, worse, ours)
         sign = -1 if claim.lower_is_better else 1
         first, second = ([sign * value for value in values] for values in ours)
         if min(first) > max(second):
@@ -68,14 +80,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
     return Verdict(claim, "reproduced", "; ".join(reasons))
 
 
-def values_of(side: Side, results: Results) -> list[float]:
-    """One value a seed, of the seeds that have it."""
-    return [figures[side.measure] for figures in results.get(side.variant, [])
-            if side.measure in figures]  # fmt: skip
-
-
 def find_hindrance(ours: list[list[float]], untrained: list[float]) -> str | None:
-    """Why a pair cannot be compared, in words."""
+    """Why variants cannot be compared, in words; None if they can."""
     if not all(ours):
         return "this corpus has no labels to measure it with"
     if min(map(len, ours)) < 2:
@@ -89,7 +95,7 @@ def find_hindrance(ours: list[list[float]], untrained: list[float]) -> str | Non
     return None
 
 
-def compared(better: Side, worse: Side, ours: list[list[float]]) -> str:
+def comparison(better: Side, worse: Side, ours: list[list[float]]) -> str:
     """ "hidden words found: no NSP 61.2% (59.0–63.1) against left to right 40.0% (38.8–41.5)"."""
     first, second = (in_words(v, s.measure) for v, s in zip(ours, (better, worse), strict=True))
     if better.variant == worse.variant:
@@ -98,19 +104,3 @@ def compared(better: Side, worse: Side, ours: list[list[float]]) -> str:
             f"{title_of(worse.measure)} {second}"
         )
     return f"{title_of(better.measure)}: {better.variant} {first} against {worse.variant} {second}"
-
-
-def in_words(values: list[float], measure: str) -> str:
-    """The median, and from lowest to highest in brackets; shares in per cent."""
-    if is_share(measure):
-        values, form, unit = [100 * value for value in values], ".1f", "%"
-    else:
-        form, unit = ".2f", ""
-    middle = f"{statistics.median(values):{form}}{unit}"
-    if len(values) == 1:
-        return middle
-    return f"{middle} ({min(values):{form}}–{max(values):{form}})"
-
-
-def is_share(measure: str) -> bool:
-    return "perplexity" not in measure

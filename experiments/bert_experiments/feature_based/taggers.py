@@ -1,18 +1,16 @@
 """Taggers on the features of a frozen BERT: one for each feature and each seed.
 
-All of them read the same vectors: BERT reads every sentence once.
+All of them use the same vectors: BERT encodes every sentence once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
-from bert_experiments.ablations.measuring import UNTRAINED, Figures
-from bert_experiments.ablations.verdicts import Results
 from bert_experiments.feature_based.bilstm import (
     BiLstmTagger,
     TaggerRecipe,
@@ -21,13 +19,13 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.table_7 import MEASURE
+from bert_experiments.figures import UNTRAINED, Figures, Results
+from bert_experiments.models import untrained
 from bert_finetuning.examples import TaggedSentence
 from bert_finetuning.features import Feature, WordVectors, word_vectors
 from bert_finetuning.metrics import entity_scores
 from bert_finetuning.task_file import TaskData
-from bert_paper.model import load_arrays
 from bert_paper.pretrained import Pretrained
-from bert_run.parameters import initial_weights
 from bert_run.progress import progress_bar
 
 
@@ -128,10 +126,3 @@ def read(
     words = [sentence.words for sentence in bench.sentences]
     bert, tokenizer = pretrained.model.bert, pretrained.tokenizer
     return word_vectors(bert, tokenizer, words, layers=layers, progress=progress)
-
-
-def untrained(pretrained: Pretrained, seed: int) -> Pretrained:
-    """A model of the same sizes and vocabulary at its first values."""
-    model = type(pretrained.model)(pretrained.model.config)
-    load_arrays(model, initial_weights(model.config, seed))
-    return replace(pretrained, model=model.to(next(pretrained.model.parameters()).device).eval())

@@ -1,53 +1,43 @@
-"""What is measured of every run, alike for all: figures that a table's columns are made of.
+"""What is measured of every run: the figures of which a table's columns are made.
 
 All runs of a table are asked the same: held-out text and labelled sets do not depend on a run's
 seed, and words to be guessed stand behind [MASK] however the run was masked.
+
+A model that reads from the left alone never saw a [MASK]. Asked for the word at position p, it
+names what should follow the words before p; it does not see those at p and on its right.
 """
 
 import json
 import math
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import torch
+from jaxtyping import Int
 
+from bert_corpus.pairs import Batch
 from bert_corpus.prepared import prepare
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.evaluation import measure_settled_words
+from bert_corpus.storyworld.probes import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
-from bert_experiments.ablations.opening import guess_of, open_either
-from bert_experiments.ablations.runs import training_seconds
-from bert_paper.masking import masking_vocabulary
+from bert_experiments.ablations.variants import training_seconds
+from bert_experiments.figures import Figures
+from bert_experiments.models import open_either
+from bert_experiments.page import write_json
+from bert_paper.data import masking_vocabulary, to_device
 from bert_paper.model import load_arrays
 from bert_paper.pretrained import Pretrained
+from bert_paper.probes import first_guess
 from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, evaluate
-from bert_run.files import write_atomically
 from bert_run.metrics import read_metrics
 from bert_run.parameters import initial_weights, make_mimetic
 from bert_run.run_folder import RunFolder, step_of
 from bert_run.settings import MaskingRecipe
 
-Figures = dict[str, float]  # what a run reached, by the name of the measure
-
-# Shares of all that was asked, but for the perplexities.
-TITLES = {
-    "left": "settled by the left",
-    "right": "settled by the right",
-    "both": "by both sides",
-    "other": "by another sentence",
-    "all": "hidden words found",
-    "sentence_task": "sentence task",
-    "names": "names, features",
-    "entailment": "entailment, features",
-    "sentiment": "sentiment, features",
-    "masked_perplexity": "perplexity behind [MASK]",
-    "wrong_word": "a wrong word put right",
-    "in_view": "a word in view named",
-    "next_word_perplexity": "perplexity of the next word",
-}
-
-UNTRAINED = "before training"  # a row of its own: what the first weights can do already
 SEED = 1_000  # of the held-out pairs and masks, whatever the run's own
 EXAMPLES = 512
 STORIES, STORIES_ALONG_THE_WAY = 400, 150
@@ -56,12 +46,16 @@ BEHIND_A_WRONG_WORD = MaskingRecipe(mask_share=0.0, random_share=1.0)
 IN_VIEW = MaskingRecipe(mask_share=0.0, random_share=0.0)
 
 
-def measured(settings: PretrainSettings) -> Figures:
-    """The figures of a finished run; taken once, and kept in its folder."""
-    path = settings.out / "measured.json"
+def kept(path: Path, measure: Callable[[], dict]) -> dict:
+    """What the file holds; it is measured and written where there is no such file."""
     if not path.exists():
-        write_atomically(path, json.dumps(measure(settings), indent=2) + "\n")
+        write_json(path, measure())
     return json.loads(path.read_text("utf-8"))
+
+
+def figures_of(settings: PretrainSettings) -> Figures:
+    """The figures of a finished run; measured once, and kept in its folder."""
+    return kept(settings.out / "measured.json", lambda: measure(settings))
 
 
 def measure(settings: PretrainSettings) -> Figures:
@@ -77,19 +71,20 @@ def measure(settings: PretrainSettings) -> Figures:
     return figures
 
 
-def measured_untrained(settings: PretrainSettings) -> Figures:
-    """What can be read by features from a run's first weights; taken once, and kept."""
-    path = settings.out / "untrained.json"
+def untrained_figures(settings: PretrainSettings) -> Figures:
+    """What can be read by features from a run's first weights; measured once, and kept."""
     if settings.corpus != "storyworld":
         return {}
-    if not path.exists():
+
+    def measure() -> Figures:
         pretrained = open_either(settings.out)
         weights = initial_weights(pretrained.model.config, settings.seed)
         if settings.initialization == "mimetic":
             weights = make_mimetic(weights, pretrained.model.config, settings.seed)
         load_arrays(pretrained.model, weights)
-        write_atomically(path, json.dumps(read_by_features(pretrained), indent=2) + "\n")
-    return json.loads(path.read_text("utf-8"))
+        return read_by_features(pretrained)
+
+    return kept(settings.out / "untrained.json", measure)
 
 
 def read_by_features(pretrained: Pretrained) -> Figures:
@@ -144,25 +139,23 @@ def settled_words(pretrained: Pretrained, settings: PretrainSettings, count: int
     return {**figures, "all": right / total}
 
 
-def measured_along_the_way(settings: PretrainSettings) -> dict[int, Figures]:
-    """The words found at each checkpoint of a run, by its step; taken once, and kept.
+def figures_by_step(settings: PretrainSettings) -> dict[int, Figures]:
+    """The words found at each checkpoint of a run, by its step; measured once, and kept."""
 
-    Of a corpus whose words are not labelled nothing is known.
-    """
-    path = settings.out / "along_the_way.json"
-    if not path.exists():
-        found = {
+    def measure() -> dict[int, Figures]:
+        return {
             step_of(folder): settled_words(open_either(folder), settings, STORIES_ALONG_THE_WAY)
             for folder in RunFolder(settings.out).checkpoint_folders()
         }
-        write_atomically(path, json.dumps(found, indent=2) + "\n")
-    return {int(step): figures for step, figures in json.loads(path.read_text("utf-8")).items()}
+
+    found = kept(settings.out / "along_the_way.json", measure)
+    return {int(step): figures for step, figures in found.items()}
 
 
 def figures_along_the_way(settings: PretrainSettings) -> Figures:
     """The same as figures of the run: "all@50%" at half of its steps, and so on; and the mean of
     "left" over the first half."""
-    found = measured_along_the_way(settings) if settings.corpus == "storyworld" else {}
+    found = figures_by_step(settings) if settings.corpus == "storyworld" else {}
     shares = {round(100 * step / settings.steps): figures for step, figures in found.items()}
     along = {
         f"{kind}@{share}%": value
@@ -173,10 +166,47 @@ def figures_along_the_way(settings: PretrainSettings) -> Figures:
     return {**along, "left@over the first half": statistics.mean(early)} if early else along
 
 
-def title_of(measure: str) -> str:
-    """A measure in words, also of a run along its way. One that is not taken here has its name."""
-    name, _, when = measure.partition("@")
-    title = TITLES.get(name, name)
-    if not when:
-        return title
-    return f"{title} {f'after {when} of the steps' if when.endswith('%') else when}"
+# --- Asking a model for a hidden word ------------------------------------------------------------
+
+
+def guess_of(pretrained: Pretrained) -> Guess:
+    """The word with the highest score at each masked position."""
+    if pretrained.model.config.is_decoder:
+        return guess_from_the_left(pretrained)
+    return first_guess(pretrained)
+
+
+def guess_from_the_left(pretrained: Pretrained) -> Guess:
+    """The guess at position p is what the model expects to follow p - 1.
+
+    A word of several pieces is guessed one piece after another, each guess standing in its place
+    when the next is asked for. The positions of a row rise, and the last may be repeated.
+    """
+    device = next(pretrained.model.parameters()).device
+
+    @torch.no_grad()
+    def following(batch: Batch, rows: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """What each of the rows expects at its place."""
+        names = ("input_ids", "token_type_ids", "attention_mask")
+        tensors = to_device({name: batch[name][rows] for name in names}, device)
+        before = torch.from_numpy(places - 1)[:, None].to(device)
+        words, _ = pretrained.model(**tensors, masked_lm_positions=before)
+        return words[:, 0].argmax(-1).cpu().numpy()
+
+    def guess(batch: Batch) -> Int[np.ndarray, "batch masks"]:
+        positions = batch["masked_lm_positions"]
+        seen = {**batch, "input_ids": batch["input_ids"].copy()}
+        guesses = np.zeros_like(positions)
+        for column, places in enumerate(positions.T):
+            is_new = (
+                np.full(len(places), True) if column == 0 else places != positions[:, column - 1]
+            )
+            rows = np.flatnonzero(is_new)
+            if column:
+                guesses[:, column] = guesses[:, column - 1]
+            if len(rows):
+                guesses[rows, column] = following(seen, rows, places[rows])
+            seen["input_ids"][np.arange(len(places)), places] = guesses[:, column]
+        return guesses
+
+    return guess

@@ -1,0 +1,97 @@
+"""Figures of a study: what each run reached, by variant and seed, and how that is written in words.
+
+Every study collects `Results`: for each variant one `Figures` a seed. `verdicts` judges them,
+`page` writes them as a page and as JSON, `plots` draws them.
+"""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+Figures = dict[str, float]  # what a run reached, by the name of the measure
+Results = dict[str, list[Figures]]  # by variant, one entry a seed
+
+UNTRAINED = "before training"  # a row of its own: what the first weights can do already
+NOTHING = "–"
+
+# Fractions of all that was asked, except for the perplexities.
+TITLES = {
+    "left": "settled by the left",
+    "right": "settled by the right",
+    "both": "by both sides",
+    "other": "by another sentence",
+    "all": "hidden words found",
+    "sentence_task": "sentence task",
+    "names": "names, features",
+    "entailment": "entailment, features",
+    "sentiment": "sentiment, features",
+    "masked_perplexity": "perplexity behind [MASK]",
+    "wrong_word": "a wrong word put right",
+    "in_view": "a word in view named",
+    "next_word_perplexity": "perplexity of the next word",
+}
+
+
+def title_of(measure: str) -> str:
+    """A measure in words, also at a point of a run ("all@50%"); one without a title is its name."""
+    name, _, when = measure.partition("@")
+    title = TITLES.get(name, name)
+    if not when:
+        return title
+    return f"{title} {f'after {when} of the steps' if when.endswith('%') else when}"
+
+
+def is_fraction(measure: str) -> bool:
+    """Whether a measure is written in per cent."""
+    return "perplexity" not in measure and measure != "seconds"
+
+
+def values_of(results: Results, variant: str, measure: str) -> list[float]:
+    """One value a seed, of the seeds that have the measure."""
+    return [figures[measure] for figures in results.get(variant, []) if measure in figures]
+
+
+def measures_in(results: Results) -> list[str]:
+    """Every measure that some run has, in the order in which they first appear."""
+    return list(dict.fromkeys(name for runs in results.values() for run in runs for name in run))
+
+
+def spread(values: Sequence[float], form: str, unit: str = "") -> str:
+    """The median, with the lowest and the highest in brackets; a dash where there is no value."""
+    if not values:
+        return NOTHING
+    median = f"{statistics.median(values):{form}}{unit}"
+    if len(values) == 1:
+        return median
+    return f"{median} ({min(values):{form}}–{max(values):{form}})"
+
+
+def in_words(values: Sequence[float], measure: str) -> str:
+    """The spread of a measure; fractions in per cent."""
+    if is_fraction(measure):
+        return spread([100 * value for value in values], ".1f", "%")
+    return spread(values, ".2f")
+
+
+def summary(values: Sequence[float]) -> dict[str, Any]:
+    """The same for JSON, with the value of each seed."""
+    return {
+        "median": statistics.median(values),
+        "lowest": min(values),
+        "highest": max(values),
+        "seeds": len(values),
+        "values": list(values),
+    }
+
+
+def say(line: str) -> None:
+    """Progress of a study, on stderr."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def time_left(seconds: float, done: int, to_do: int) -> str:
+    """How long the rest takes, if each run takes as long as those before; "" before the first."""
+    if not done:
+        return ""
+    return f"; about {seconds / done * to_do / 60:.0f} minutes left for {to_do} runs"

@@ -1,0 +1,178 @@
+"""A study as a page: the table of its figures, the verdicts, how it was made; and all as JSON.
+
+`python -m bert_experiments.X --report FILE.md` writes FILE.md for readers, FILE.json with the
+figure of every variant and seed for programs, and, where the study draws one, the picture FILE.png.
+"""
+
+import json
+import platform
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bert_experiments.figures import (
+    NOTHING,
+    Results,
+    in_words,
+    measures_in,
+    summary,
+    title_of,
+    values_of,
+)
+from bert_experiments.verdicts import RULE, Verdict
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.pictures import Picture
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table that reads well as plain text too; the first row is its head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [" | ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+             for row in rows]  # fmt: skip
+    head, *rest = [f"| {line} |" for line in lines]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([head, rule, *rest])
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table whose columns are as narrow as they can be."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def wrapped(text: str) -> str:
+    """Paragraphs in lines of a hundred columns."""
+    return "\n\n".join(textwrap.fill(part, width=100) for part in text.split("\n\n"))
+
+
+def verdicts_text(verdicts: Sequence[Verdict]) -> str:
+    """A list, each claim with its verdict and the numbers behind it."""
+    lines = (f"- **{one.answer}**: {one.claim.says}. → {one.reason}" for one in verdicts)
+    return "\n".join(textwrap.fill(line, width=100, subsequent_indent="  ") for line in lines)
+
+
+def versions() -> dict[str, str]:
+    return {"system": platform.system(), "python": platform.python_version(),
+            "torch": torch.__version__, "numpy": np.__version__}  # fmt: skip
+
+
+def made_with() -> str:
+    """The system and the versions, in words."""
+    made = versions()
+    return f"{made['system']}, Python {made['python']}, torch {made['torch']}."
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a study comes to: all that is printed, and written where a report is asked for."""
+
+    title: str
+    results: Results
+    columns: tuple[str, ...]  # measures
+    verdicts: list[Verdict]
+    notes: str = ""  # what the figures are, in paragraphs
+    lead: str = ""  # a sentence below the title
+    made: str = ""  # how the runs were made, beside system and versions
+    corner: str = ""  # the head of the first column
+    headings: Mapping[str, str] = field(default_factory=dict)  # where a measure's title says less
+    theirs: Mapping[str, str] | None = None  # the paper's row beside each of ours
+    their_title: str = ""
+    rows: list[list[str]] | None = None  # the table, if it is not a row a variant
+    rule: str = RULE
+
+    def heading(self, measure: str) -> str:
+        return self.headings.get(measure) or measure.partition("@")[2] or title_of(measure)
+
+    def table(self) -> str:
+        """The median of the seeds, lowest and highest in brackets; the paper's figures last."""
+        if self.rows is not None:
+            return aligned(self.rows)
+        beside = [] if self.theirs is None else [self.their_title]
+        rows = [[self.corner, *map(self.heading, self.columns), *beside]]
+        for row in self.results:
+            ours = [in_words(values_of(self.results, row, c), c) for c in self.columns]
+            theirs = [] if self.theirs is None else [self.theirs.get(row, NOTHING)]
+            rows.append([row, *ours, *theirs])
+        return aligned(rows)
+
+    @property
+    def judged(self) -> list[str]:
+        return [verdicts_text(self.verdicts), wrapped(self.rule)] if self.verdicts else []
+
+    def text(self, *, with_notes: bool = True) -> str:
+        """For the terminal."""
+        notes = [wrapped(self.notes)] if with_notes and self.notes else []
+        return "\n\n".join([self.table(), *notes, *self.judged])
+
+    def markdown(self, command: str, picture: Path | None = None) -> str:
+        parts = [
+            f"# {self.title}",
+            self.lead,
+            f"```\n{command}\n```",
+            wrapped(f"{made_with()} {self.made}"),
+            self.table(),
+            wrapped(self.notes),
+            f"![]({picture.name})" if picture else "",
+            *self.judged,
+        ]
+        return "\n\n".join(filter(None, parts)) + "\n"
+
+    def as_json(self, command: str) -> dict[str, Any]:
+        """Every figure of every variant, with the value of each seed."""
+        return {
+            "title": self.title,
+            "command": command,
+            "from": "the runs",
+            "versions": versions(),
+            "titles": {name: title_of(name) for name in measures_in(self.results)},
+            "results": {
+                row: {name: summary(values) for name in measures_in({row: runs})
+                      if (values := values_of(self.results, row, name))}
+                for row, runs in self.results.items() if any(runs)
+            },
+            "verdicts": [{"answer": one.answer, "claim": one.claim.says, "reason": one.reason}
+                         for one in self.verdicts],
+        }  # fmt: skip
+
+    def write(self, report: Path, command: str, picture: Picture | None = None) -> list[Path]:
+        """Write FILE.md, FILE.json and the picture FILE.png; returns what was written."""
+        image = report.with_suffix(".png") if picture else None
+        if picture:
+            picture.save(image)
+        write_json(report.with_suffix(".json"), self.as_json(command))
+        write_atomically(report, self.markdown(command, image))
+        return [report, report.with_suffix(".json"), *filter(None, [image])]
+
+
+def write_json(path: Path, content: object) -> None:
+    write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def check_report(report: Path | None, program: str, *, with_picture: bool) -> None:
+    """Raise `UserError` unless `program` can write FILE.md there, and what lies beside it, without
+    replacing somebody else's file. Its own reports hold the command that made them."""
+    if report is None:
+        return
+    if report.suffix != ".md":
+        raise UserError(f"--report is {report}: its name must end in .md")
+    if not report.parent.is_dir():
+        raise UserError(f"--report {report}: there is no folder {report.parent}")
+    if report.exists():
+        if not report.is_file() or program not in report.read_text("utf-8", "replace"):
+            raise UserError(
+                f"--report {report} exists, and {program} has not written it: choose another name"
+            )
+        return
+    for what, suffix in (("figures", ".json"), ("picture", ".png")):
+        path = report.with_suffix(suffix)
+        if path.exists() and (with_picture or suffix == ".json"):
+            raise UserError(
+                f"--report {report}: its {what} would be written over {path}, which is there "
+                "already: choose another name"
+            )

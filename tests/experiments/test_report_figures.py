@@ -1,0 +1,83 @@
+"""The figures of a report as JSON: they are those of its page, for notebooks to read."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from bert_experiments.figures import TITLES, in_words
+from bert_experiments.page import Page
+from bert_experiments.verdicts import Claim, Verdict
+
+RESULTS = Path(__file__).parents[2] / "results"
+REPORT = re.compile(r"python -m bert_experiments\.[^`]*?--report")
+REPORT = re.compile(r"python -m bert_experiments\.[^`]*?--report")
+PAGES = [page for page in sorted(RESULTS.glob("*.md")) if REPORT.search(page.read_text("utf-8"))]
+KEYS = {title: measure for measure, title in TITLES.items()}
+
+
+def cells_of(page: str) -> dict[tuple[str, str], str]:
+    """The cells of the page's first table by variant and measure, where ours has the measure."""
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    found = {}
+    for variant, *row in rows:
+        kind = KEYS.get(row[0])  # of a table with a row for each kind of word
+        for heading, cell in zip(head[1:], row, strict=True):
+            measure = KEYS.get(heading.replace("ours, per cent", TITLES["names"]))
+            if kind and "%" in heading:
+                measure = f"{kind}@{heading}"
+            if measure and cell != "–":
+                found[re.sub(r", \d seeds$", "", variant), measure] = cell
+    return found
+
+
+def test_there_are_reports():
+    assert len(PAGES) >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_figures_are_those_of_the_page(page):
+    found, text = json.loads(page.with_suffix(".json").read_text("utf-8")), page.read_text("utf-8")
+    ours = {
+        (variant, measure): in_words([one["lowest"], one["median"], one["highest"]], measure)
+        for variant, figures in found["results"].items()
+        for measure, one in figures.items()
+        if "seconds" not in measure
+    }
+    assert cells_of(text).items() <= ours.items()
+    if found["from"] != "the runs":
+        assert cells_of(text) == ours
+    assert found["command"] in text
+    assert f"# {found['title']}\n" in text
+    assert f"torch {found['versions']['torch']}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_verdicts_are_those_of_the_page(page):
+    text = page.read_text("utf-8").replace("-\n  ", "-").replace("\n  ", " ")
+    verdicts = json.loads(page.with_suffix(".json").read_text("utf-8"))["verdicts"]
+    assert text.count("\n- **") == len(verdicts)
+    for one in verdicts:
+        assert f"- **{one['answer']}**: {one['claim']}. → {one['reason']}" in text
+
+
+def test_a_page_is_written_with_its_figures_beside_it(tmp_path):
+    runs = [{"all": 0.5}, {"all": 0.25}, {"all": 0.75, "names": 1.0}]
+    verdict = Verdict(Claim("More is better"), "reproduced", "so it is")
+    page = Page("A study", {"ours": runs, "the paper only": []}, ("all",), [verdict])
+    report = tmp_path / "study.md"
+    assert page.write(report, "python -m study") == [report, tmp_path / "study.json"]
+    assert "| ours           | 50.0% (25.0–75.0)  |" in report.read_text("utf-8")
+    found = json.loads((tmp_path / "study.json").read_text("utf-8"))
+    assert found["results"] == {
+        "ours": {
+            "all": {"median": 0.5, "lowest": 0.25, "highest": 0.75, "seeds": 3,
+                    "values": [0.5, 0.25, 0.75]},
+            "names": {"median": 1.0, "lowest": 1.0, "highest": 1.0, "seeds": 1, "values": [1.0]},
+        }
+    }  # fmt: skip
+    assert found["verdicts"] == [
+        {"answer": "reproduced", "claim": "More is better", "reason": "so it is"}
+    ]

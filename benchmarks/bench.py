@@ -14,7 +14,7 @@ from typing import Annotated
 
 import tyro
 from bench_report.page import write_page
-from bench_sections import data, demo, encoding, gpu, grading, growth, training
+from bench_sections import data, demo, encoding, gpu, grading, growth, questions, training
 from bench_sections.machine import described
 from bench_sections.saved import FOLDER, Saved
 from tyro.conf import arg
@@ -23,14 +23,15 @@ from bert_run.errors import UserError, command
 from bert_run.ranges import Whole, check_numbers
 
 SECTIONS = {
-    "training": training,
-    "encoding": encoding,
-    "data": data,
-    "cost": growth,
-    "grading": grading,
-    "demo": demo,
-    "gpu": gpu,
+    "training": training.run,
+    "encoding": encoding.run,
+    "data": data.run,
+    "cost": growth.run,
+    "grading": grading.run,
+    "demo": demo.run,
+    "gpu": gpu.run,
 }
+ALL = SECTIONS | questions.SECTIONS  # `questions` are asked by name, and have pages of their own
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,15 @@ class BenchSettings:
     """
 
     only: Annotated[tuple[str, ...], arg(metavar="SECTION…")] = ()
-    """of training, encoding, data, cost, grading, demo, gpu (default: all of them); several one
-    after another or with commas between them"""
+    """of training, encoding, data, cost, grading, demo, gpu (default: all of these); or one of
+    every_token, numpy, without_each; several one after another or with commas between them"""
     quick: bool = False
     """sizes so small that the whole takes a minute or two: to try the code, not to measure"""
     full: bool = False
     """measure what is long too: 100 submissions, make demo, make test"""
     out: Path | None = None
-    """the page; pictures lie beside it (default: results/benchmarks.md, with --quick none)"""
+    """the page; pictures lie beside it (default: results/benchmarks.md, of a
+    question results/QUESTION.md, with --quick none)"""
     rounds: Annotated[int, Whole(2, 1_000_000)] = 7
     """turns of each contestant; medians and quartiles are of these, so 2 at least"""
     figures: Path = FOLDER
@@ -58,12 +60,20 @@ class BenchSettings:
     def __post_init__(self) -> None:
         check_numbers(self)
         names = tuple(name for part in self.only for name in part.split(",") if name)
-        unknown = [name for name in names if name not in SECTIONS]
+        unknown = [name for name in names if name not in ALL]
         if unknown:
-            raise UserError(f"--only {unknown[0]}: choose of {', '.join(SECTIONS)}")
+            raise UserError(f"--only {unknown[0]}: choose of {', '.join(ALL)}")
+        asked = [name for name in names if name in questions.SECTIONS]
+        if asked and len(names) > 1:
+            raise UserError(f"--only {asked[0]}: it has a page of its own, so call it alone")
         if self.out is not None and not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
         object.__setattr__(self, "sections", names or tuple(SECTIONS))
+
+    @property
+    def question(self) -> str | None:
+        """The section that has a page of its own, if it is that."""
+        return next((name for name in self.sections if name in questions.SECTIONS), None)
 
 
 def say_where_it_stands(saved: Saved) -> None:
@@ -80,13 +90,14 @@ def main() -> None:
     saved = Saved(settings.figures, quick=settings.quick)
     out = settings.out
     if out is None and not settings.quick:
-        out = Path("results/benchmarks.md")
+        out = Path("results") / f"{settings.question or 'benchmarks'}.md"
     say_where_it_stands(saved)
     for name in settings.sections:
         begin = time.perf_counter()
-        SECTIONS[name].run(saved, rounds=settings.rounds, full=settings.full)
+        ALL[name](saved, rounds=settings.rounds, full=settings.full)
         print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
-        text = write_page(saved, out)  # after each section: a stopped bench leaves a page
+        # After each section, so that a stopped bench leaves a page.
+        text = write_page(saved, out, settings.question)
     print(text)
 
 

@@ -9,25 +9,22 @@ five minutes on two cores; those that are done, in `runs/demo_recipe`, are not d
 
 import argparse
 import json
-import platform
-import statistics
 from dataclasses import replace
 from pathlib import Path
 
 import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes before torch
 
 # isort: split
-import torch
-
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
-from bert_corpus.storyworld.evaluation import SETTLED_BY, measure_settled_words
+from bert_corpus.storyworld.probes import SETTLED_BY, measure_settled_words
+from bert_experiments.figures import Results
+from bert_experiments.page import Page, write_json
 from bert_paper.demo import DEMO
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained
 from bert_paper.probes import first_guess
 from bert_paper.settings import PretrainSettings
-from bert_run.files import write_atomically
 
 RECIPES = {
     "demo": {},
@@ -62,41 +59,27 @@ def run(settings: PretrainSettings) -> dict[str, float]:
         fill_mask(pretrained, text, top=1)[0][0].token in accepted
         for text, accepted in CLASSIC_BLANKS
     )
-    write_atomically(summary, json.dumps(found, indent=2) + "\n")
+    write_json(summary, found)
     return found
 
 
-def cell(values: list[float]) -> str:
-    """The median, and the range when there are several."""
-    middle = f"{statistics.median(values):.1%}"
-    return f"{middle} ({min(values):.1%}–{max(values):.1%})" if len(values) > 1 else middle
-
-
-def report(found: dict[str, dict[int, dict[str, float]]]) -> str:
-    lines = []
-    for recipe, by_seed in found.items():
-        columns = (*SETTLED_BY, "within", "nsp")
-        cells = [cell([one[name] for one in by_seed.values()]) for name in columns]
-        blanks = ", ".join(f"{one['blanks']} of {len(CLASSIC_BLANKS)}" for one in by_seed.values())
-        seeds = ", ".join(map(str, by_seed))
-        lines.append(f"| {recipe} | {seeds} | {' | '.join(cells)} | {blanks} |")
-    rows = "\n".join(lines)
-    return f"""# What makes the demo learn
-
-```
-python benchmarks/demo_recipe.py --out results/demo_recipe.md
-```
-
-{platform.system()}, Python {platform.python_version()}, torch {torch.__version__}. Each row is the
-demo with one choice undone, {DEMO.steps:,} steps. First guess right on {MEASURED_STORIES} held-out
-stories of seed {STORY_SEED}; the median over the seeds, in brackets lowest and highest. The
-seed changes first weights, pairs and masks.
-
-| recipe | seeds | left | right | both | another sentence | within together | next sentence | \
-blanks |
-|---|---|---|---|---|---|---|---|---|
-{rows}
-"""
+def page_of(found: Results) -> Page:
+    """A row for each recipe; the blanks are those of the classic blanks that are filled right."""
+    blanks = {recipe: ", ".join(f"{one['blanks']:.0f}" for one in runs)
+              for recipe, runs in found.items()}  # fmt: skip
+    return Page(
+        title="What makes the demo learn",
+        results=found,
+        columns=(*SETTLED_BY, "within", "nsp"),
+        verdicts=[],
+        headings={"other": "another sentence", "within": "within together", "nsp": "next sentence",
+                  "left": "left", "right": "right", "both": "both"},
+        theirs=blanks,
+        their_title=f"blanks, of {len(CLASSIC_BLANKS)}",
+        notes=f"Each row is the demo with one choice undone, {DEMO.steps:,} steps. First guess "
+        f"right on {MEASURED_STORIES} held-out stories of seed {STORY_SEED}; the median over the "
+        "seeds, in brackets lowest and highest. The seed changes first weights, pairs and masks.",
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -108,16 +91,16 @@ def main() -> None:
     for recipe in options.recipes:
         for seed in options.seeds:
             run(settings_of(recipe, seed))
-    found: dict[str, dict[int, dict[str, float]]] = {}
+    found: Results = {}
     for recipe in RECIPES:
         for seed in range(100):
             settings = settings_of(recipe, seed)
             if (settings.out / "measured.json").exists():
-                found.setdefault(recipe, {})[seed] = run(settings)
-    text = report(found)
-    print(text)
+                found.setdefault(recipe, []).append(run(settings))
+    page = page_of(found)
+    print(page.text())
     if options.out:
-        write_atomically(options.out, text)
+        page.write(options.out, "python benchmarks/demo_recipe.py --out results/demo_recipe.md")
 
 
 def settings_of(recipe: str, seed: int) -> PretrainSettings:

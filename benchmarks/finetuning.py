@@ -23,6 +23,7 @@ from pathlib import Path
 
 import torch
 
+from bert_experiments.figures import spread
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import BertConfig
@@ -117,21 +118,14 @@ def measure(job: Job, checkpoint: str, runs: Path, *, seeds: int = 1, **more) ->
     return Row(job, metric, examples, majority, scores["untrained"], scores["pretrained"], seconds)
 
 
-def in_words(scores: list[float]) -> str:
-    """The median, lowest and highest in brackets."""
-    ordered = sorted(scores)
-    middle = f"{ordered[len(ordered) // 2]:.1f}"
-    return middle if len(ordered) == 1 else f"{middle} ({ordered[0]:.1f}–{ordered[-1]:.1f})"
-
-
 def table(rows: list[Row]) -> str:
     lines = ["| task | metric, per cent | learnt from | measured on | most common | from nothing "
              "| **pretrained** | seconds, both |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for row in rows:
         lines.append(
             f"| {row.job.name}: {row.job.asks} | {row.metric} | {row.examples[0]:,} "
-            f"| {row.examples[1]:,} | {row.majority:.1f} | {in_words(row.untrained)} "
-            f"| **{in_words(row.pretrained)}** | {row.seconds:.0f} |"
+            f"| {row.examples[1]:,} | {row.majority:.1f} | {spread(row.untrained, '.1f')} "
+            f"| **{spread(row.pretrained, '.1f')}** | {row.seconds:.0f} |"
         )
     return "\n".join(lines)
 

@@ -22,7 +22,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -36,8 +35,12 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
+from bench_report.numbers import quartiles
+from bench_sections.models import Work, make_pairs
+from bench_sections.peers import inputs_of_transformers
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.benchmark import Timer
 
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
@@ -112,21 +115,9 @@ def default_batch_size(config: BertConfig, seq_length: int, memory: float) -> in
 
 
 def synthetic_pairs(case: Case, device: torch.device) -> Batch:
-    """Random words in pairs; a fifth of the rows ends in a quarter of padding."""
-    rows, seq = case.batch_size, case.seq_length
-    generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(FIRST_WORD, case.words, (rows, seq), generator=generator)
-    attention = torch.ones(rows, seq, dtype=torch.int64)
-    attention[::5, seq * 3 // 4 :] = 0
-    segments = (torch.arange(seq) >= seq // 2).long().expand(rows, seq)
-    batch = {
-        "input_ids": ids * attention,
-        "token_type_ids": segments * attention,
-        "attention_mask": attention,
-        "next_sentence_labels": torch.randint(0, 2, (rows,), generator=generator),
-        "example_index": torch.arange(rows),
-    }
-    return {name: tensor.to(device) for name, tensor in batch.items()}
+    """Random words in pairs, on the device."""
+    config = case.config.with_changes(vocab_size=case.words)
+    return to_device(make_pairs(Work(config, case.batch_size, case.seq_length)), device)
 
 
 @lru_cache(maxsize=1)
@@ -185,17 +176,8 @@ class Transformers(Contestant):
         self.model.compile(dynamic=False)
 
     def learn(self, batch: Batch) -> None:
-        labels = torch.full_like(batch["input_ids"], -100)
-        used = batch["masked_lm_ids"].where(batch["masked_lm_weights"] > 0, -100)
-        labels.scatter_(1, batch["masked_lm_positions"], used)
         with mixed_precision(self.device, PRODUCTS[self.case.products]):
-            output = self.model(
-                input_ids=batch["input_ids"],
-                token_type_ids=batch["token_type_ids"],
-                attention_mask=batch["attention_mask"],
-                labels=labels,
-                next_sentence_label=batch["next_sentence_labels"],
-            )
+            output = self.stepping(**inputs_of_transformers(batch))
         output.loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), ADAM.max_grad_norm, foreach=True)
         self.optimizer.step()
@@ -300,8 +282,8 @@ def product_rate(products: str, device: torch.device, *, size: int = 8192) -> fl
     size = size if device.type == "cuda" else 512
     a, b = (torch.randn(size, size, device=device, dtype=PRODUCTS[products]) for _ in range(2))
     with products_of(products):
-        times = [seconds(lambda: [a @ b for _ in range(10)], device) for _ in range(7)]
-    return 10 * 2 * size**3 / statistics.median(times[2:])
+        timer = Timer("a @ b", globals={"a": a, "b": b}, num_threads=torch.get_num_threads())
+        return 2 * size**3 / timer.blocked_autorange().median
 
 
 # Where the time goes.
@@ -335,43 +317,32 @@ def attention_seconds(
     kernel: SDPBackend, vectors: list[Tensor], mask: Tensor | None, dropout: float
 ) -> float | None:
     """None: this kernel does not do it here."""
-
-    def work() -> None:
-        for _ in range(5):
-            F.scaled_dot_product_attention(*vectors, mask, dropout).sum().backward()
-
+    timer = Timer("F.scaled_dot_product_attention(*vectors, mask, dropout).sum().backward()",
+                  globals={"F": F, "vectors": vectors, "mask": mask, "dropout": dropout},
+                  num_threads=torch.get_num_threads())  # fmt: skip
     try:
         with warnings.catch_warnings(), sdpa_kernel(kernel):
             warnings.simplefilter("ignore")
-            times = [seconds(work, vectors[0].device) / 5 for _ in range(6)]
+            return timer.blocked_autorange().median
     except RuntimeError:  # out of memory is one too
         return None
-    return statistics.median(times[1:])
 
 
 def kernel_rows(case: Case, device: torch.device) -> list[str]:
-    """Where the device spends a step of level 3, kernel by kernel."""
+    """Where the device spends three steps of level 3, kernel by kernel."""
     torch.compiler.reset()
     contestant, pairs = Level3(case, device), synthetic_pairs(case, device)
     activity = torch.profiler.ProfilerActivity
-    on_gpu, steps = device.type == "cuda", 3
+    on_gpu = device.type == "cuda"
     with torch.profiler.profile(activities=[activity.CUDA if on_gpu else activity.CPU]) as found:
-        for _ in range(steps):
+        for _ in range(3):
             contestant.step(pairs)
         wait_for(device)
-    times, calls = Counter(), Counter()
-    for event in found.key_averages():
-        if event.is_user_annotation:
-            continue  # a name around kernels that are counted themselves
-        own = event.self_device_time_total if on_gpu else event.self_cpu_time_total
-        times[event.key] += own / 1e3 / steps
-        calls[event.key] += (own > 0) * event.count / steps
     del contestant
     free(device)
-    total = sum(times.values())
-    rows = [f"| `{name[:70]}` | {calls[name]:.0f} | {taken:.3f} | {taken / total:.1%} |"
-            for name, taken in times.most_common(20)]  # fmt: skip
-    return [*rows, f"| all | {sum(calls.values()):,.0f} | {total:.3f} | 100% |"]
+    column = f"self_{'device' if on_gpu else 'cpu'}_time_total"
+    table = found.key_averages().table(sort_by=column, row_limit=20, max_name_column_width=70)
+    return ["```", table, "```"]
 
 
 # Data.
@@ -458,7 +429,7 @@ def device_name(device: torch.device) -> str:
 
 
 def with_quartiles(values: list[float], form: str) -> str:
-    low, middle, high = (format(q, form) for q in statistics.quantiles(values, n=4))
+    low, middle, high = (format(value, form) for value in quartiles(values))
     return f"**{middle}** ({low}–{high})"
 
 
@@ -514,10 +485,8 @@ def page(rows: dict[str, list[str]], peaks: Peaks, device: torch.device, called:
         "|---|---|---|---|",
         *rows["attention"],
         "",
-        "**Kernels of a step**, level 3, the twenty that take longest:",
+        "**Kernels of three steps**, level 3, the twenty that take longest:",
         "",
-        "| kernel | calls | ms | share |",
-        "|---|---|---|---|",
         *rows["kernels"],
         "",
     ])  # fmt: skip

@@ -18,17 +18,18 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-import without_each  # noqa: E402
 from bench_report import aims, growth_tables, numbers, page, training_tables  # noqa: E402
 from bench_sections import (  # noqa: E402
     children,
     data,
     encoding,
-    fresh_memory,
     grading,
     growth,
+    limits,
     machine,
     models,
+    questions,
+    steps,
     training,
 )
 from bench_sections.saved import Saved  # noqa: E402
@@ -198,10 +199,11 @@ def test_one_that_does_not_answer_in_time_is_ended():
 
 
 def test_the_reference_is_in_every_group_and_everybody_else_in_one():
-    case = training.Case("tiny", 30_522, "fp32", 32, 128, 3, ("level 3", "transformers"),
-                         ("level 3",))  # fmt: skip
+    tuned = training.contestants("tiny", "fp32", ("level 3", "transformers"), ("level 3",))
+    work = steps.work_of("tiny", 30_522, 32, 128)
+    case = steps.Case("a case", "tiny", work, "fp32", tuned, 3)
     for memory in (0, 8e9, 1e12):
-        groups = list(training.groups(case.contestants, case.work, memory))
+        groups = list(steps.groups(case, memory))
         assert all(group[0].name == "transformers" for group in groups)
         others = [one.name for group in groups for one in group[1:]]
         assert others == [one.name for one in case.contestants[1:]]
@@ -215,20 +217,20 @@ def test_fresh_memory_takes_its_turns_with_the_contestants_and_is_none_of_them(m
         asked.append([one.name for one in group])
         return {one.name: {"seconds": [0.5] * rounds} for one in group}
 
-    monkeypatch.setattr(training, "measure_group", measure_group)
-    found = training.measure_case(training.cases(quick=True, rounds=2)[0], tick=lambda name: None)
+    monkeypatch.setattr(steps, "measure_group", measure_group)
+    found = steps.measure_case(training.cases(quick=True, rounds=2)[0], tick=lambda name: None)
     assert all(names[-1] == "fresh memory" for names in asked)
     assert all("fresh memory" not in group for group in found["groups"])
-    assert found["fresh_memory"] == [fresh_memory.MEGABYTES * 10**6 / 0.5] * 2 * len(asked)
+    assert found["fresh_memory"] == [limits.MEGABYTES * 10**6 / 0.5] * 2 * len(asked)
 
 
 def test_a_turn_of_fresh_memory_is_given_every_page_anew(tmp_path):
-    step = fresh_memory.fresh_memory(tmp_path)
+    step = limits.fresh_memory(tmp_path)
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         step()
         given = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        assert given >= fresh_memory.MEGABYTES * 10**6 / 2**21  # pages are of 2 MiB at most
+        assert given >= limits.MEGABYTES * 10**6 / 2**21  # pages are of 2 MiB at most
 
 
 def test_the_cases_are_all_sizes_vocabularies_and_precisions():
@@ -240,39 +242,61 @@ def test_the_cases_are_all_sizes_vocabularies_and_precisions():
     }  # fmt: skip
 
 
-# A step without each.
+# Questions: training steps that have a page of their own.
 
 
-def test_every_token_through_the_head_has_the_loss_of_the_masked_ones(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["level 2", "level 3"])
+def test_every_token_through_the_head_has_the_loss_of_the_masked_ones(kind, tmp_path):
     config = models.d2l_config(300).with_changes(hidden_dropout_prob=0.0,
                                                  attention_probs_dropout_prob=0.0)  # fmt: skip
     models.write_work(tmp_path, models.Work(config, 4, 32))
     from bench_sections import levels
 
-    masked = levels.level_3(tmp_path, precision="fp32")()
-    monkeypatch.setattr(levels, "read_batch", levels.read_batch)  # given back afterwards
-    without_each.every_token_through_the_head()
-    assert levels.read_batch(tmp_path)["masked_lm_ids"].shape == (4, 32)
-    assert levels.level_3(tmp_path, precision="fp32")() == pytest.approx(masked, rel=1e-6)
+    make = levels.KINDS[kind]
+    masked = make(tmp_path, precision="fp32")()
+    asked = models.every_token_asked(models.read_batch(tmp_path))
+    assert asked["masked_lm_ids"].shape == (4, 32)
+    assert make(tmp_path, precision="fp32", every_token=True)() == pytest.approx(masked, rel=1e-6)
 
 
-def test_the_page_of_what_each_brings_has_times_and_ratios_of_rounds(monkeypatch):
-    def measure(case: str, rounds: int) -> dict[str, list[float]]:
-        ways = [name for name, way in without_each.WAYS.items() if case in way.cases]
-        return {name: [0.1 * (number + 1)] * rounds for number, name in enumerate(ways)}
-
-    monkeypatch.setattr(without_each, "measure", measure)
-    text = without_each.page(3)
-    assert "| as it is | – | 100 ms | 100 ms | 100 ms |" in text
-    head = next(line for line in text.splitlines() if line.startswith("| head on masked"))
-    assert head.endswith("| 200 ms, **2.00** (2.00–2.00) | 200 ms, **2.00** (2.00–2.00) | "
-                         "not measured |")  # fmt: skip
+@pytest.mark.parametrize("section", questions.QUESTIONS)
+def test_every_question_has_its_reference_first_and_each_contestant_once(section):
+    for case in questions.cases_of(section, quick=False, rounds=3):
+        names = [one.name for one in case.contestants]
+        assert names[0] == questions.QUESTIONS[section].who[0]
+        assert len(set(names)) == len(names) >= 2
+    left_out = [name for name in names if name.startswith("without: ")]
+    assert len(left_out) == (len(questions.WAYS) - 1) * (section == "without_each")
 
 
-def test_a_run_without_something_prints_the_seconds_of_a_step(tmp_path):
+def test_level_3_computes_without_each_of_its_ways(tmp_path):
     models.write_work(tmp_path, models.Work(models.d2l_config(300), 2, 16))
-    for left_out in ("freed memory kept", "fused AdamW"):
-        assert 0 < without_each.run(tmp_path, "bf16", left_out) < 60
+    names = ("freed memory kept", "attention's own road", "fused AdamW")
+    without = [questions.contestant(name, "bf16") for name in names]
+    found = children.measure_group(without, tmp_path, rounds=2, warm_up=0)
+    for one in without:
+        assert found[one.name]["failure"] is None
+        assert all(0 < seconds < 60 for seconds in found[one.name]["seconds"])
+
+
+def test_a_question_has_a_page_of_its_own_with_times_and_ratios(saved, monkeypatch):
+    group = {name: made_up(seconds) | {"first_seconds": 2 * seconds}
+             for name, seconds in (("level 3", 0.1), ("without: large pages", 0.2))}  # fmt: skip
+    case = {"reference": "level 3", "groups": [group], "tokens": 4096}
+    saved.put("without_each", "a case", case)
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--only", "without_each"])
+    text = page.write_page(saved, None, "without_each")
+    assert text.startswith("# A step without each")
+    assert "python benchmarks/bench.py --only without_each" in text
+    assert "| a case | level 3 | 200 | 100 (95–105) | 40,960 (39,098–43,236) | 1 | 100 MB |" in text
+    slower = next(line for line in text.splitlines() if "| without: large pages |" in line)
+    assert "| 400 | 200 (190–210) |" in slower and "| 2.00 (2.00–2.00) |" in slower
+
+
+def test_a_question_is_asked_alone():
+    done = bench("--only", "numpy", "data")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --only numpy: it has a page of its own")
 
 
 # The page, from made-up figures.

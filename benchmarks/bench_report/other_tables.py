@@ -2,7 +2,7 @@
 
 import statistics
 
-from bench_report.numbers import Figures, ratios, with_quartiles
+from bench_report.numbers import Figures, in_bytes, ratios, with_quartiles
 
 
 def encoding_section(figures: dict[str, Figures]) -> list[str]:
@@ -47,6 +47,14 @@ def data_section(figures: dict[str, Figures]) -> list[str]:
             f"{store['ratio']:.0%} ({low:.0%}–{high:.0%}) |",
             "",
         ]
+        if kill := store.get("kill"):
+            lines += [
+                f"In a process of its own: {kill['alone']:.1f} s, at most "
+                f"{in_bytes(kill['peak'])} resident. Killed (SIGKILL) in the middle, the same call "
+                f"takes {kill['again']:.1f} s more, so the kill costs {kill['lost']:.1f} s; both "
+                "stores are the same, byte for byte.",
+                "",
+            ]
     pairs = figures.get("pairs")
     if pairs:
         batch, making = pairs["batch_size"], statistics.median(pairs["making"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench_sections.machine import described
+from bench_sections.questions import QUESTIONS
 from bench_sections.saved import Saved
 
 from bench_report.aims import aims_table
@@ -19,9 +20,11 @@ from bench_report.other_tables import (
     gpu_section,
     grading_section,
 )
-from bench_report.training_tables import training_picture, training_section
+from bench_report.training_tables import question_section, training_picture, training_section
 from bert_run.files import write_atomically
 from bert_run.pictures import Picture
+
+QUICK = "\n**Made with `--quick`: sizes to try the code with, not measurements.**"
 
 
 @dataclass(frozen=True)
@@ -61,20 +64,35 @@ section 1.
 """
 
 
-def write_page(saved: Saved, out: Path | None) -> str:
-    """The page; with `out` it is written there, its pictures beside it."""
+def write_page(saved: Saved, out: Path | None, question: str | None = None) -> str:
+    """The page, or that of a question; with `out` it is written there, its pictures beside it."""
+    text = question_page(saved, question) if question else whole_page(saved, out)
+    if out is not None:
+        write_atomically(out, text)
+    return text
+
+
+def question_page(saved: Saved, question: str) -> str:
+    asked = QUESTIONS[question]
+    cases = {entry["case"]: entry["figures"] for entry in saved.all_of(question)}
+    return "\n".join([
+        f"# {asked.title}", "", "```", this_command(), "```", "", f"{described(saved.machine)}.",
+        *([QUICK] if saved.quick else []), "",
+        *question_section(asked.explanation, cases, slower=asked.slower), "",
+    ])  # fmt: skip
+
+
+def whole_page(saved: Saved, out: Path | None) -> str:
     entries = {part.option: saved.all_of(part.option) for part in PARTS}
     figures = {option: {entry["case"]: entry["figures"] for entry in found}
                for option, found in entries.items()}  # fmt: skip
     text = BEGIN.format(command=this_command(), machine=described(saved.machine))
     if saved.quick:
-        text += "\n**Made with `--quick`: sizes to try the code with, not measurements.**\n"
+        text += f"{QUICK}\n"
     text += "\n" + "\n".join(aims_table(figures)) + "\n"
     for number, part in enumerate(PARTS, start=1):
         text += f"\n## {number}. {part.title}\n\n"
         text += section(part, entries[part.option], figures[part.option], saved, out)
-    if out is not None:
-        write_atomically(out, text)
     return text
 
 

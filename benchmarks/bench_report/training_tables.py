@@ -110,6 +110,38 @@ def training_section(figures: dict[str, Figures]) -> list[str]:
     return lines
 
 
+WHAT_IS_MEASURED = """\
+A training step is both losses, backward, clipping and AdamW on the same weights and the same masked
+batch. Each contestant computes in a process of its own, in turns; medians of the rounds, in
+brackets the quartiles. Memory is the most that the process held during the steps, less what its
+libraries took."""
+
+
+def question_section(explanation: str, cases: dict[str, Figures], *, slower: bool) -> list[str]:
+    """A row for each case and contestant, with ratios to the reference of each round."""
+    ratio = f"times as {'long' if slower else 'fast'} as the reference"
+    lines = [explanation, "", WHAT_IS_MEASURED, "",
+             f"| | | first step, ms | a step, ms | tokens/s | {ratio} | memory |",
+             "|---" * 7 + "|"]  # fmt: skip
+    for title, case in cases.items():
+        for name in dict.fromkeys(name for group in case["groups"] for name in group):
+            found, reference = result_of(case["groups"], name), case["reference"]
+            if found["failure"]:
+                lines.append(f"| {title} | {name} | failed: {found['failure']} | | | | |")
+                continue
+            pair = (reference, name) if slower else (name, reference)
+            times = [] if name == reference else ratios(case["groups"], *pair)
+            cells = [
+                f"{1e3 * found['first_seconds']:,.0f}",
+                with_quartiles([1e3 * seconds for seconds in found["seconds"]]),
+                with_quartiles([case["tokens"] / seconds for seconds in found["seconds"]]),
+                with_quartiles(times, ".2f") if times else "1",
+                in_bytes(found.get("peak")),
+            ]
+            lines.append(f"| {title} | {name} | {' | '.join(cells)} |")
+    return lines
+
+
 def training_picture(figures: dict[str, Figures]) -> Picture | None:
     """For every case, how many times as fast as the reference each contestant is."""
     cases = [case for name, case in figures.items() if name != "products"]

@@ -5,7 +5,6 @@ alive, one computes at a time: whatever else the machine does strikes all of the
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -16,6 +15,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Timer
+
+from bench_sections.machine import environment as of_a_child
 
 WARM_UP = 3  # turns: until the fourth step of a large batch memory is still being given
 LIMIT = 1200.0  # seconds for one answer: compiling takes a minute or two
@@ -41,14 +42,11 @@ class Child:
     """The process of one contestant, or of several: `with Child() as child`."""
 
     def __init__(self, *, settled: bool = False, environment: dict[str, str] | None = None) -> None:
-        here = str(Path(__file__).parents[1])
-        paths = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - read when the process is gone
         self.process = subprocess.Popen(
             [sys.executable, "-m", "bench_sections.worker", *["--settled"] * settled],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            env={**os.environ, "PYTHONPATH": paths, "TOKENIZERS_PARALLELISM": "true",
-                 **(environment or {})},
+            env=of_a_child(TOKENIZERS_PARALLELISM="true", **(environment or {})),
         )  # fmt: skip
 
     def __enter__(self) -> "Child":

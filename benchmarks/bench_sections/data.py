@@ -5,13 +5,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-import store
 
+from bench_sections import store
 from bench_sections.children import Child, ChildFailed
 from bench_sections.models import Work, sized, write_work
 from bench_sections.saved import Saved
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
+from bert_corpus.wordpiece import save_tokenizer
 from bert_run.progress import progress_bar
 from bert_run.settings import RunSettings
 
@@ -24,14 +25,17 @@ STEPS = {
 
 
 def measure_store(*, quick: bool, rounds: int) -> dict:
-    """`benchmarks/store.py`'s own comparison, on less text."""
+    """Its speed beside bare encoding, its memory, and what a kill in the middle costs."""
     size = 200_000 if quick else 16 * store.MEGABYTE
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         text = folder / "stories.txt"
         store.write_stories(text, size)
-        found = store.speed(text, store.train_tokenizer(text), folder, max(2, rounds // 2))
-        return {**found, "megabytes": text.stat().st_size / store.MEGABYTE,
+        tokenizer = store.train_tokenizer(text)
+        found = store.speed(text, tokenizer, folder, max(2, rounds // 2))
+        save_tokenizer(tokenizer, folder / "tokenizer")
+        kill = None if quick else store.price_of_a_kill(text, folder / "tokenizer", folder)
+        return {**found, "kill": kill, "megabytes": text.stat().st_size / store.MEGABYTE,
                 "rounds": max(2, rounds // 2)}  # fmt: skip
 
 

@@ -7,19 +7,18 @@ a thread each, joined by gloo.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import store
-
+from bench_sections import store
 from bench_sections.children import Contestant, measure_group
+from bench_sections.machine import environment
 from bench_sections.models import Work, sized, write_work
 from bench_sections.saved import Saved
-from bench_sections.training import operations
+from bench_sections.steps import operations
 from bert_corpus.wordpiece import save_tokenizer
 from bert_run.errors import UserError
 from bert_run.progress import progress_bar
@@ -75,13 +74,10 @@ def measure_ranks(ranks: int, *, quick: bool, rounds: int) -> dict:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
         write_work(folder, work)
-        here = str(Path(__file__).parents[1])
-        paths = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
         done = subprocess.run(
             [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
              str(ranks), "-m", "bench_sections.ranks", str(folder), str(rounds)],
-            env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
-            capture_output=True, text=True, timeout=1200,
+            env=environment(OMP_NUM_THREADS="1"), capture_output=True, text=True, timeout=1200,
         )  # fmt: skip
         if done.returncode:
             raise UserError(f"torchrun with {ranks} processes failed: {last_line(done.stderr)}")

@@ -44,22 +44,39 @@ def d2l_config(vocab_size: int = 20_256) -> BertConfig:
     )
 
 
-def make_batch(work: Work) -> Batch:
-    """Random words in pairs, masked; a fifth of the rows ends in a quarter of padding."""
+def make_pairs(work: Work) -> Batch:
+    """Random words in pairs; a fifth of the rows ends in a quarter of padding."""
     rows, seq, vocab = work.batch_size, work.seq_length, work.config.vocab_size
     generator = np.random.default_rng(0)
     attention = np.ones((rows, seq), np.int64)
     attention[::5, seq * 3 // 4 :] = 0
     segments = np.zeros((rows, seq), np.int64)
     segments[:, seq // 2 :] = 1
-    pairs = {
+    return {
         "input_ids": generator.integers(FIRST_WORD, vocab, (rows, seq)) * attention,
         "token_type_ids": segments * attention,
         "attention_mask": attention,
         "next_sentence_labels": generator.integers(0, 2, rows),
         "example_index": np.arange(rows),
     }
+
+
+def make_batch(work: Work) -> Batch:
+    """The same, masked."""
+    pairs, vocab = make_pairs(work), work.config.vocab_size
     return mask_tokens(pairs, mask_id=MASK_ID, ordinary_ids=np.arange(FIRST_WORD, vocab), seed=0)
+
+
+def every_token_asked(batch: Batch) -> Batch:
+    """The same loss from the logits of all positions, those not masked with a weight of 0."""
+    rows, seq = batch["input_ids"].shape
+    row, slot = (batch["masked_lm_weights"] > 0).nonzero()  # an empty slot points at position 0
+    place = row, batch["masked_lm_positions"][row, slot]
+    ids, weights = np.zeros((rows, seq), np.int64), np.zeros((rows, seq), np.float32)
+    ids[place], weights[place] = batch["masked_lm_ids"][row, slot], 1.0
+    everywhere = np.tile(np.arange(seq), (rows, 1))
+    return batch | {"masked_lm_positions": everywhere, "masked_lm_ids": ids,
+                    "masked_lm_weights": weights}  # fmt: skip
 
 
 def write_work(folder: Path, work: Work) -> None:

@@ -57,6 +57,15 @@ def stepping(model: nn.Module, loss: Callable[[], Tensor], precision: str) -> Ca
     return step
 
 
+def inputs_of_transformers(batch: Batch) -> Batch:
+    """Our masked batch as its `BertForPreTraining` takes it: a label for every token."""
+    labels = torch.full_like(batch["input_ids"], -100)
+    used = batch["masked_lm_ids"].where(batch["masked_lm_weights"] > 0, -100)
+    labels.scatter_(1, batch["masked_lm_positions"], used)
+    inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    return {**inputs, "labels": labels, "next_sentence_label": batch["next_sentence_labels"]}
+
+
 def transformers_step(
     folder: Path, *, precision: str, compiled: bool = False, medium: bool = False
 ) -> Callable[[], float]:
@@ -64,18 +73,9 @@ def transformers_step(
     products_as(medium)
     transformers.utils.logging.disable_progress_bar()
     model = transformers.BertForPreTraining.from_pretrained(folder, attn_implementation="sdpa")
-    batch = as_tensors(folder)
-    labels = torch.full_like(batch["input_ids"], -100)
-    used = batch["masked_lm_ids"].where(batch["masked_lm_weights"] > 0, -100)
-    labels.scatter_(1, batch["masked_lm_positions"], used)
-    inputs = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    inputs = inputs_of_transformers(as_tensors(folder))
     called = torch.compile(model.train(), dynamic=False) if compiled else model.train()
-    return stepping(
-        model,
-        lambda: called(**inputs, labels=labels,
-                       next_sentence_label=batch["next_sentence_labels"]).loss,
-        precision,
-    )  # fmt: skip
+    return stepping(model, lambda: called(**inputs).loss, precision)
 
 
 class EncoderOfTorch(nn.Module):

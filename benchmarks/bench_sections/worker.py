@@ -23,11 +23,13 @@ from bench_sections.machine import forget_peak, peak_resident, resident
 Step = Callable[[], float | None]
 
 MODULES = {
-    "products": "products",
-    "fresh memory": "fresh_memory",
+    "products": "limits",
+    "fresh memory": "limits",
     "level 1": "level_1",
     "level 2": "levels",
+    "level 2, every token": "levels",
     "level 3": "levels",
+    "level 3 without": "without",
     "transformers": "peers",
     "nn.TransformerEncoder": "peers",
     "d2l": "d2l",

@@ -1,0 +1,103 @@
+"""Training steps that answer one question each; each has a page of its own.
+
+python benchmarks/bench.py --only without_each --out results/without_each.md
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from bench_sections.children import Contestant
+from bench_sections.saved import Saved
+from bench_sections.steps import Case, measure_cases, options, work_of
+
+# What level 3 does to be fast, and why leaving it out should cost time.
+HEAD = "head on masked positions alone"
+WAYS = {
+    HEAD: "15% of the positions go through the word head, which is 56% of the operations even so",
+    "freed memory kept": "hundreds of megabytes are asked for in every step, and a page that is "
+    "touched for the first time is slow",
+    "large pages": "a page of 2 MiB is given once where 512 small ones are",
+    "word loss in blocks": "the logits and two arrays like them are written and read once each",
+    "dropout's own draws": "one draw of the generator settles four numbers",
+    "attention's own road": "torch has no fused kernel with dropout on a CPU, and none that is "
+    "fast in bfloat16",
+    "fused AdamW": "one pass over weights, gradients and moments, not one for each operation",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """`cases` by name: size, words, batch, length, precision, and changes of the model's config;
+    `who` are the contestants, the first is the reference. `slower`: ratios say how many times as
+    long as the reference somebody takes, not how many times as fast he is."""
+
+    title: str
+    explanation: str
+    cases: dict[str, tuple]
+    who: tuple[str, ...]
+    slower: bool = True
+
+
+QUESTIONS = {
+    "every_token": Question(
+        "One pretraining step, beside `transformers`",
+        "`transformers` runs with SDPA, as it comes: it computes the word logits of every token, "
+        "levels 2 and 3 those of the masked ones. “Level 2, every token” does the work of "
+        "`transformers`.",
+        {f"`{size}`, {words:,} words, {precision}": (size, words, 64, 128, precision, {})
+         for precision in ("fp32", "bf16")
+         for size, words in (("tiny", 30_522), ("mini", 8_192))},
+        ("transformers", "level 3", "level 2", "level 2, every token"),
+        slower=False,
+    ),
+    "numpy": Question(
+        "A training step in NumPy",
+        "Level 1, NumPy, beside level 2, eager PyTorch, at d2l's sizes with 20,000 words: forward, "
+        "backward, clipping and Adam, on the same weights and the same batch.",
+        {f"dropout {prob}": ("d2l", 20_000, 512, 64, "fp32", {
+            "hidden_dropout_prob": prob, "attention_probs_dropout_prob": prob})
+         for prob in (0.0, 0.1)},
+        ("level 2", "level 1"),
+    ),
+    "without_each": Question(
+        "A step without each of the ways in which level 3 is fast",
+        "A training step of level 3 with one thing left out at a time. Without the word loss in "
+        "blocks, all logits exist at once. Why each should matter: "
+        + "; ".join(f"*{name}*: {why}" for name, why in WAYS.items()) + ".",
+        {f"{name}, {precision}": (size, words, rows, length, precision, {})
+         for name, size, words, rows, length in (("`tiny`, 30,522 words", "tiny", 30_522, 32, 128),
+                                                 ("d2l's setting", "d2l", 20_256, 512, 64))
+         for precision in ("fp32", "bf16")},
+        ("level 3", *WAYS),
+    ),
+}  # fmt: skip
+
+
+def contestant(name: str, precision: str) -> Contestant:
+    """A kind by its name, or level 3 without one of its `WAYS`."""
+    if name == "large pages":
+        kind, environment = "level 3", {"THP_MEM_ALLOC_ENABLE": "0"}
+    elif name in WAYS:
+        kind, environment = "level 3 without", {"BENCH_WITHOUT": name}
+    else:
+        kind, environment = name, {}
+    shown = f"without: {name}" if name in WAYS else name
+    return Contestant(shown, kind, options(kind, precision), environment=environment)
+
+
+def cases_of(section: str, *, quick: bool, rounds: int) -> list[Case]:
+    question, found = QUESTIONS[section], []
+    for name, (size, *batch, precision, changes) in question.cases.items():
+        # With all of d2l's 32,768 positions the logits alone would take gigabytes.
+        who = [one for one in question.who if (size, one) != ("d2l", HEAD)]
+        work = work_of(size, *((1_000, 2, 32) if quick else batch), **changes)
+        contestants = tuple(contestant(one, precision) for one in who)
+        found.append(Case(name, size, work, precision, contestants, rounds))
+    return found[:1] if quick else found
+
+
+def run(saved: Saved, *, rounds: int, full: bool, section: str) -> None:
+    measure_cases(saved, section, cases_of(section, quick=saved.quick, rounds=rounds))
+
+
+SECTIONS = {section: partial(run, section=section) for section in QUESTIONS}

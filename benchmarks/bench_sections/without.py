@@ -1,0 +1,33 @@
+"""Level 3 without one of the ways in which it is fast, which `BENCH_WITHOUT` names.
+
+It is left out when this module is imported, since memory is settled before torch is loaded.
+"""
+
+import math
+import os
+from functools import partial
+
+import bert_run.cpu
+
+LEFT_OUT = os.environ["BENCH_WITHOUT"]
+
+if LEFT_OUT == "freed memory kept":
+    bert_run.cpu.keep_freed_memory = lambda: None
+
+import torch.nn.functional as F  # noqa: E402
+
+from bench_sections import levels  # noqa: E402
+from bert_paper import model, on_cpu, word_loss  # noqa: E402
+
+if LEFT_OUT == "word loss in blocks":
+    word_loss.LARGE = math.inf
+elif LEFT_OUT == "dropout's own draws":
+    on_cpu.dropout = lambda x, prob: F.dropout(x, prob)
+elif LEFT_OUT == "attention's own road":
+    model.attention = F.scaled_dot_product_attention
+
+CHANGES = {
+    "head on masked positions alone": {"every_token": True},
+    "fused AdamW": {"adam": "bert-adam"},
+}
+KINDS = {"level 3 without": partial(levels.level_3, **CHANGES.get(LEFT_OUT, {}))}

@@ -15,22 +15,19 @@ import contextlib
 import io
 import json
 import os
-import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
-
 from bert_experiments.figures import spread
+from bert_experiments.page import Page, aligned
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
 from bert_run.parameters import count_parameters, parameter_shapes
-from bert_run.pictures import BLUE, GREY, ORANGE, picture_with_axes
+from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 
 FEW, FEW_SEEDS, FEW_EPOCHS = 100, 5, 20.0  # twenty passes over a hundred examples: 80 steps
 
@@ -118,19 +115,19 @@ def measure(job: Job, checkpoint: str, runs: Path, *, seeds: int = 1, **more) ->
     return Row(job, metric, examples, majority, scores["untrained"], scores["pretrained"], seconds)
 
 
-def table(rows: list[Row]) -> str:
-    lines = ["| task | metric, per cent | learnt from | measured on | most common | from nothing "
-             "| **pretrained** | seconds, both |", "|---|---|---|---|---|---|---|---|"]  # fmt: skip
-    for row in rows:
-        lines.append(
-            f"| {row.job.name}: {row.job.asks} | {row.metric} | {row.examples[0]:,} "
-            f"| {row.examples[1]:,} | {row.majority:.1f} | {spread(row.untrained, '.1f')} "
-            f"| **{spread(row.pretrained, '.1f')}** | {row.seconds:.0f} |"
-        )
-    return "\n".join(lines)
+def rows_of(rows: list[Row]) -> list[list[str]]:
+    """The table, its head first."""
+    head = ["task", "metric, per cent", "learnt from", "measured on", "most common",
+            "from nothing", "**pretrained**", "seconds, both"]  # fmt: skip
+    return [head] + [
+        [f"{row.job.name}: {row.job.asks}", row.metric, *(f"{count:,}" for count in row.examples),
+         f"{row.majority:.1f}", spread(row.untrained, ".1f"),
+         f"**{spread(row.pretrained, '.1f')}**", f"{row.seconds:.0f}"]
+        for row in rows
+    ]  # fmt: skip
 
 
-def draw(rows: list[Row], path: Path, title: str) -> None:
+def draw(rows: list[Row], title: str) -> Picture:
     """A row for each task: the most common answer, nothing learnt before, pretrained."""
     picture, axes = picture_with_axes(
         height=0.8 + 0.42 * len(rows), title=title, xlabel="per cent of the task's metric"
@@ -147,37 +144,41 @@ def draw(rows: list[Row], path: Path, title: str) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.4, -0.22), ncols=3)
-    picture.save(path)
+    return picture
 
 
-def text(rows: list[Row], few: Row | None, arguments: argparse.Namespace) -> str:
-    config = BertConfig.load(Path(arguments.checkpoint))
+def page_of(rows: list[Row], few: Row | None, checkpoint: str, *, real: bool) -> Page:
+    config = BertConfig.load(Path(checkpoint))
     size = count_parameters(parameter_shapes(config))
-    data = " --data DATA" if arguments.data else ""
-    what = "Fine-tuned on real tasks" if arguments.data else "What pretraining bought"
     minutes = sum(row.seconds for row in rows) / 60
-    parts = [
-        f"# {what}", "", "```",
-        f"python benchmarks/finetuning.py --checkpoint {arguments.checkpoint}{data} "
-        f"--out {arguments.out}", "```", "",
-        f"From `{arguments.checkpoint}`: {config.num_hidden_layers} layers, "
-        f"{config.hidden_size} wide, {size:,} parameters. {os.cpu_count()} cores, "
-        f"{platform.system()}, Python {platform.python_version()}, torch {torch.__version__}. "
-        f"One seed, the settings of `bert-finetune` where nothing else is said; {minutes:.1f} "
-        "minutes for all tasks, from the checkpoint and from nothing.",
-        "", table(rows), "",
+    notes = (
         "*From nothing* is the same model and vocabulary with nothing learnt before; *most common* "
         "is what one would say without reading. Each score is the best of the measurements after "
-        "each pass, on the same examples, so it is a little flattering, for both.",
-        "", f"![each task, three ways]({Path(arguments.out).with_suffix('.png').name})",
-    ]  # fmt: skip
+        "each pass, on the same examples, so it is a little flattering, for both."
+    )
     if few is not None:
-        parts += [
-            "", f"## From {FEW} labelled examples", "",
-            f"Sentiment, {FEW} reviews, {FEW_EPOCHS:.0f} passes, {FEW_SEEDS} seeds; each draws its "
-            "own hundred. Median, lowest and highest in brackets.", "", table([few]),
-        ]  # fmt: skip
-    return "\n".join(parts) + "\n"
+        notes += (
+            f"\n\nThe last row: sentiment from {FEW} labelled reviews, {FEW_EPOCHS:.0f} passes, "
+            f"{FEW_SEEDS} seeds; each draws its own hundred. Median (lowest–highest)."
+        )
+    every = [*rows, *([few] if few else [])]
+    results = {}
+    for row in every:
+        name = row.job.name if row is not few else f"{row.job.name}, {FEW} examples"
+        for start, scores in (("from nothing", row.untrained), ("pretrained", row.pretrained)):
+            results[f"{name}, {start}"] = [{row.metric: score / 100} for score in scores]
+    return Page(
+        title="Fine-tuned on real tasks" if real else "What pretraining bought",
+        results=results,
+        columns=(),
+        verdicts=[],
+        made=f"From `{checkpoint}`: {config.num_hidden_layers} layers, {config.hidden_size} wide, "
+        f"{size:,} parameters. {os.cpu_count()} cores. One seed, the settings of `bert-finetune` "
+        f"where nothing else is said; {minutes:.1f} minutes for all tasks, from the checkpoint and "
+        "from nothing.",
+        notes=notes,
+        rows=rows_of(every),
+    )
 
 
 def main() -> None:
@@ -199,16 +200,20 @@ def main() -> None:
         except UserError as error:
             print(f"left out: {error}", flush=True)
             continue
-        print(table(rows[-1:]), flush=True)
+        print(aligned(rows_of(rows[-1:])), flush=True)
     few = None
     if not arguments.data and not arguments.only:
         few = measure(STORYWORLD[0], arguments.checkpoint, runs,
                       few_shot=FEW, epochs=FEW_EPOCHS, seeds=FEW_SEEDS)  # fmt: skip
-        print(table([few]), flush=True)
+        print(aligned(rows_of([few])), flush=True)
     if arguments.out is not None and rows:
-        draw(rows, arguments.out.with_suffix(".png"),
-             "fine-tuned: from a pretrained BERT, and from nothing")  # fmt: skip
-        write_atomically(arguments.out, text(rows, few, arguments))
+        data = " --data DATA" if arguments.data else ""
+        page_of(rows, few, arguments.checkpoint, real=arguments.data is not None).write(
+            arguments.out,
+            f"python benchmarks/finetuning.py --checkpoint {arguments.checkpoint}{data} "
+            f"--out {arguments.out}",
+            draw(rows, "fine-tuned: from a pretrained BERT, and from nothing"),
+        )
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 # isort: split
 import numpy as np
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
+from bert_experiments.plots import unboxed
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings
@@ -30,6 +29,7 @@ from bert_paper.pretrain import pretrain as pretrain_paper
 from bert_paper.settings import PretrainSettings
 from bert_run.files import write_atomically
 from bert_run.metrics import read_metrics
+from bert_run.pictures import AMBER, BLUE, GREY, Picture
 
 STEPS = 200  # all of them within the demo's warm-up and its phase of short examples
 NAMES = {"train_mlm_loss": "masked words", "train_nsp_loss": "next sentence"}
@@ -65,11 +65,11 @@ def series(records: list[dict], key: str) -> np.ndarray:
     return np.array([record[key] for record in records if key in record])
 
 
-def draw(metrics: dict[str, list[dict]], path: Path) -> None:
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(2, 2, sharex=True, height_ratios=(2, 1))
-    styles = (("#0072b2", "-", 5), ("#e69f00", "-", 2.5), ("#000000", ":", 1.2))
+def draw(metrics: dict[str, list[dict]]) -> Picture:
+    """The three curves over one another, and below how far they are from that of level 3."""
+    picture = Picture(5.5, 9)
+    panels = picture.subplots(2, 2, sharex=True, height_ratios=(2, 1))
+    styles = ((BLUE, "-", 5), (AMBER, "-", 2.5), ("#000000", ":", 1.2))
     for column, (key, title) in enumerate(NAMES.items()):
         reference = series(metrics["3, modules"], key)
         steps = [r["step"] for r in metrics["3, modules"] if key in r]
@@ -80,13 +80,11 @@ def draw(metrics: dict[str, list[dict]], path: Path) -> None:
             if name != "3, modules":
                 panels[1, column].semilogy(steps, np.abs(values - reference) + 1e-9, color=colour)
         panels[0, column].set_title(f"{title}: loss (nats)", fontsize=10)
-        panels[1, column].axhline(1e-3, color="#666666", linestyle=":", linewidth=1)
+        panels[1, column].axhline(1e-3, color=GREY, linestyle=":", linewidth=1)
         panels[1, column].set_xlabel("step")
         panels[0, column].legend(frameon=False, fontsize=9)
     panels[1, 0].set_ylabel("apart from level 3")
-    for axes in panels.flat:
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    return unboxed(picture)
 
 
 def report(metrics: dict[str, list[dict]], picture: Path) -> str:
@@ -132,7 +130,7 @@ def main() -> None:
     text = report(metrics, picture)
     print(text)
     if options.out:
-        draw(metrics, picture)
+        draw(metrics).save(picture)
         write_atomically(options.out, text)
 
 

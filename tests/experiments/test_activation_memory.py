@@ -2,10 +2,10 @@
 
 import torch
 
-from bert_experiments.profile_step import kept_for_backward
 from bert_experiments.profile_step import (
     ProfileSettings,
     Step,
+    kept_for_backward,
     logits_of_all,
     make_batch,
     make_step,

@@ -10,8 +10,9 @@ import torch
 import transformers
 
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.evaluation import Probe
-from bert_corpus.storyworld.generator import Mark
+from bert_corpus.storyworld.probes import Probe
+from bert_corpus.storyworld.telling import Mark
+from bert_experiments.corpora import TokensInMemory
 from bert_experiments.looking_inside.__main__ import LookingSettings, main
 from bert_experiments.looking_inside.blanks import (
     BLANKS,
@@ -22,7 +23,6 @@ from bert_experiments.looking_inside.blanks import (
     probabilities,
 )
 from bert_experiments.looking_inside.heads import (
-    TokensInMemory,
     attention_weights,
     looks_at_words,
     looks_from_blanks,

@@ -8,9 +8,8 @@ an ending         the logit of each ending              read from [CLS]
 an extract        of one sentence: selected or not      read from [CLS]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 from jaxtyping import Float
@@ -100,6 +99,16 @@ class Case:
         return [Decision(row, self.chosen[0])]
 
 
+class Answered(NamedTuple):
+    """An example, what was read of it, and what the model predicted."""
+
+    example: Any
+    readings: list[Reading]
+    prediction: Any
+    kind: Kind
+    tokenizer: Tokenizer
+
+
 def cases_of(
     kind: Kind,
     examples: Sequence,
@@ -112,81 +121,53 @@ def cases_of(
     own: list[list[Reading]] = [[] for _ in examples]
     for reading in readings:
         own[reading.example].append(reading)
-    return [
-        case
-        for example, read, prediction in zip(examples, own, predictions, strict=True)
-        if read
-        for case in cases(example, read, prediction, kind, tokenizer)
-    ]
-
-
-@singledispatch
-def cases(
-    example: Any, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
-) -> list[Case]:
-    """The answers to one example."""
-    raise TypeError(f"nothing is known of {type(example).__name__}")
-
-
-@cases.register
-def _(
-    example: TextExample, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
-) -> list[Case]:
-    (reading,) = readings
-    words, said, right = (
-        words_of(reading.input_ids, tokenizer),
-        kind.said(prediction),
-        example.label,
-    )
-    known = right is not None
-    if isinstance(said, float):
-        off = abs(said - right) if known else 0.0
-        shown = f"{right:.2f}" if known else None
-        name = kind.head.labels[0]
-        return [Case(reading, words, name, f"{said:.2f}", shown, off > 0, off, (0,))]
-    wrong, sure = known and said != right, max(prediction.probabilities)
-    return [
-        Case(reading, words, "label", said, right, wrong, sure, (kind.head.labels.index(said),))
-    ]
-
-
-@cases.register
-def _(
-    example: TaggedSentence,
-    readings: list[Reading],
-    prediction: Any,
-    kind: Kind,
-    tokenizer: Tokenizer,
-) -> list[Case]:
-    found = []
-    for reading in readings:
-        words = words_of_sentence(reading, example)
-        for number, token in enumerate(reading.place.tokens.tolist(), reading.place.first_word):
-            said, sure = prediction.tags[number], prediction.probabilities[number]
-            right = example.tags[number] if example.tags else None
-            wrong = right is not None and said != right
-            asked, chosen = f"tag of {example.words[number]}", (kind.head.labels.index(said),)
-            found.append(Case(reading, words, asked, said, right, wrong, sure, chosen, (token,)))
+    found: list[Case] = []
+    for example, read, prediction in zip(examples, own, predictions, strict=True):
+        if read:
+            found += CASES[type(example)](Answered(example, read, prediction, kind, tokenizer))
     return found
 
 
-@cases.register
-def _(
-    example: Question, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
-) -> list[Case]:
-    said = kind.said(prediction)
-    accepted = list(dict.fromkeys(answer.text for answer in example.answers))
-    wrong = bool(accepted) and not answer_exact(said, accepted)
-    reading, span = readings[0], (0, 0)  # "no answer" is the span of [CLS]
-    if said:
-        best = prediction.candidates[0]
-        reading, span = window_with(Answer(best.text, best.start), readings)
-    words, right = words_of(reading.input_ids, tokenizer), " / ".join(accepted) or None
-    sure, read_from = prediction.probability, tuple(sorted(set(span)))
-    return [
-        Case(reading, words, example.question, said or NO_ANSWER, right, wrong, sure, span,
-             read_from)
-    ]  # fmt: skip
+def text_cases(of: Answered) -> Iterator[Case]:
+    (reading,), labels = of.readings, of.kind.head.labels
+    words, answer = words_of(reading.input_ids, of.tokenizer), of.kind.said(of.prediction)
+    right = of.example.label
+    known = right is not None
+    if isinstance(answer, float):
+        off = abs(answer - right) if known else 0.0
+        expected = f"{right:.2f}" if known else None
+        yield Case(reading, words, labels[0], f"{answer:.2f}", expected, off > 0, off, (0,))
+        return
+    is_wrong, confidence = known and answer != right, max(of.prediction.probabilities)
+    chosen = (labels.index(answer),)
+    yield Case(reading, words, "label", answer, right, is_wrong, confidence, chosen)
+
+
+def tag_cases(of: Answered) -> Iterator[Case]:
+    sentence, prediction, labels = of.example, of.prediction, of.kind.head.labels
+    for reading in of.readings:
+        words = words_of_sentence(reading, sentence)
+        for number, token in enumerate(reading.place.tokens.tolist(), reading.place.first_word):
+            tag = prediction.tags[number]
+            right = sentence.tags[number] if sentence.tags else None
+            is_wrong = right is not None and tag != right
+            asked, confidence = f"tag of {sentence.words[number]}", prediction.probabilities[number]
+            chosen = (labels.index(tag),)
+            yield Case(reading, words, asked, tag, right, is_wrong, confidence, chosen, (token,))
+
+
+def question_cases(of: Answered) -> Iterator[Case]:
+    answer = of.kind.said(of.prediction)
+    accepted = list(dict.fromkeys(answer.text for answer in of.example.answers))
+    is_wrong = bool(accepted) and not answer_exact(answer, accepted)
+    reading, span = of.readings[0], (0, 0)  # "no answer" is the span of [CLS]
+    if answer:
+        best = of.prediction.candidates[0]
+        reading, span = window_with(Answer(best.text, best.start), of.readings)
+    words = words_of(reading.input_ids, of.tokenizer)
+    yield Case(reading, words, of.example.question, answer or NO_ANSWER,
+               " / ".join(accepted) or None, is_wrong, of.prediction.probability, span,
+               tuple(sorted(set(span))))  # fmt: skip
 
 
 def window_with(answer: Answer, readings: list[Reading]) -> tuple[Reading, tuple[int, int]]:
@@ -207,34 +188,34 @@ def window_with(answer: Answer, readings: list[Reading]) -> tuple[Reading, tuple
     return reading, span
 
 
-@cases.register
-def _(
-    example: Choice, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
-) -> list[Case]:
+def choice_cases(of: Answered) -> Iterator[Case]:
     """The ending that was chosen is shown, read with the beginning."""
-    (reading,) = readings
-    said, sure = kind.said(prediction), max(prediction.probabilities)
-    known = example.label is not None
+    (reading,), example = of.readings, of.example
+    chosen, known = of.kind.said(of.prediction), example.label is not None
     right = example.endings[example.label] if known else None
-    words, wrong = words_of(reading.input_ids[said], tokenizer), known and said != example.label
-    return [
-        Case(reading, words, example.context, example.endings[said], right, wrong, sure, (said,))
-    ]
+    words = words_of(reading.input_ids[chosen], of.tokenizer)
+    yield Case(reading, words, example.context, example.endings[chosen], right,
+               known and chosen != example.label, max(of.prediction.probabilities),
+               (chosen,))  # fmt: skip
 
 
-@cases.register
-def _(
-    example: Extract, readings: list[Reading], prediction: Any, kind: Kind, tokenizer: Tokenizer
-) -> list[Case]:
-    found, names = [], ("left out", "selected")
-    for reading in readings:
-        taken, right = reading.place in prediction.chosen, reading.place in example.selected
+def extract_cases(of: Answered) -> Iterator[Case]:
+    example, names = of.example, ("left out", "selected")
+    for reading in of.readings:
+        place, known = reading.place, bool(example.selected)
+        taken, right = place in of.prediction.chosen, place in example.selected
         if not (taken or right):
             continue
-        chance, known = prediction.probabilities[reading.place], bool(example.selected)
-        found.append(
-            Case(reading, words_of(reading.input_ids, tokenizer), example.sentences[reading.place],
-                 names[taken], names[right] if known else None, known and taken != right,
-                 chance if taken else 1 - chance, (int(taken),))
-        )  # fmt: skip
-    return found
+        chance = of.prediction.probabilities[place]
+        yield Case(reading, words_of(reading.input_ids, of.tokenizer), example.sentences[place],
+                   names[taken], names[right] if known else None, known and taken != right,
+                   chance if taken else 1 - chance, (int(taken),))  # fmt: skip
+
+
+CASES: dict[type, Callable[[Answered], Iterator[Case]]] = {
+    TextExample: text_cases,
+    TaggedSentence: tag_cases,
+    Question: question_cases,
+    Choice: choice_cases,
+    Extract: extract_cases,
+}

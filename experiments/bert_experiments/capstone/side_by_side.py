@@ -15,7 +15,6 @@ Both see the masks that the replaced `mask_tokens` draws: other masks are other 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from jaxtyping import Int
@@ -27,6 +26,7 @@ from bert_corpus.prepared import PretrainingData, special_tokens
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.wordpiece import train_wordpiece
 from bert_experiments.capstone.replaced import MODEL_FUNCTIONS, Functions, replaced
+from bert_experiments.corpora import TokensInMemory
 from bert_numpy import optimizer
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert
@@ -48,42 +48,22 @@ FUNCTIONS = (*MODEL_FUNCTIONS, "mask_tokens", "learning_rate", "clip_gradients",
 # --- The data ---
 
 
-@dataclass(frozen=True)
-class Words:
-    """A corpus in memory: what `PairDataset` reads."""
-
-    tokens: Int[ndarray, "tokens"]
-    sentence_starts: Int[ndarray, "sentences"]
-    document_starts: Int[ndarray, "documents"]
-
-
 def story_data(
     kinds: tuple[str, ...], *, documents: int, vocab_size: int, seq_length: int
 ) -> PretrainingData:
     """A corner of StoryWorld as sentence pairs: so many documents of each of some kinds, with a
     vocabulary of their own. Nothing is written."""
     parts = {"train": documents, "heldout": max(2, documents // 10)}
-    texts = {part: [[sentence.text for sentence in story.sentences]
-                    for kind in kinds for story in stories(count, split=part, kind=kind)]
-             for part, count in parts.items()}  # fmt: skip
-    words = list(chain.from_iterable(texts["train"]))
+    told = {part: [story for kind in kinds for story in stories(count, split=part, kind=kind)]
+            for part, count in parts.items()}  # fmt: skip
+    words = [sentence.text for story in told["train"] for sentence in story.sentences]
     tokenizer = train_wordpiece(words, vocab_size, progress=False)
-    pairs = {}
-    for seed, (part, stories_of) in enumerate(texts.items()):
-        told = [s for story in stories_of for s in story]
-        ids = [e.ids for e in tokenizer.encode_batch(told, add_special_tokens=False)]
-        corpus = Words(np.concatenate(ids).astype(np.int64),
-                       starts(len(sentence) for sentence in ids),
-                       starts(len(story) for story in stories_of))  # fmt: skip
-        pairs[part] = PairDataset(
-            corpus, special_tokens(tokenizer), seq_length=seq_length, seed=seed
-        )
-    return PretrainingData(tokenizer, **pairs)
-
-
-def starts(lengths: Iterator[int]) -> Int[ndarray, "pieces"]:
-    """Where each piece begins, and where the last one ends."""
-    return np.cumsum([0, *lengths]).astype(np.int64)
+    train, heldout = (
+        PairDataset(TokensInMemory.of(told[part], tokenizer), special_tokens(tokenizer),
+                    seq_length=seq_length, seed=seed)
+        for seed, part in enumerate(parts)
+    )  # fmt: skip
+    return PretrainingData(tokenizer, train=train, heldout=heldout)
 
 
 # --- A training whose functions may be replaced ---

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import special_tokens
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.probes import hidden, probes_of
+from bert_experiments.corpora import TokensInMemory
 from bert_experiments.plots import unboxed
 from bert_paper.data import to_device
 from bert_paper.masking import maskable
@@ -195,25 +195,6 @@ def story_looks(
             batch = to_device(hidden(part, tokenizer, seq_length=seq_length), device)
             yield batch, looks_from_blanks(batch)
             bar.update(len(part))
-
-
-@dataclass(frozen=True)
-class TokensInMemory:
-    """What `PairDataset` needs of a corpus, made of a few stories."""
-
-    tokens: np.ndarray
-    sentence_starts: np.ndarray
-    document_starts: np.ndarray
-
-    @classmethod
-    def of(cls, stories: list[Story], tokenizer: Tokenizer) -> "TokensInMemory":
-        texts = [sentence.text for story in stories for sentence in story.sentences]
-        encoded = [e.ids for e in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        return cls(
-            tokens=np.concatenate([np.array(ids, np.int64) for ids in encoded]),
-            sentence_starts=np.cumsum([0, *map(len, encoded)]),
-            document_starts=np.cumsum([0, *(len(story.sentences) for story in stories)]),
-        )
 
 
 def heads_table(report: HeadReport) -> str:

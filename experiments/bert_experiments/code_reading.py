@@ -161,7 +161,7 @@ class Pair:
     def parameters(self) -> str:
         """The module's own parameters, said once when both sides have the same."""
         here, there = (
-            ", ".join(f"{n} {in_words(s)}" for n, s in m.parameters.items()) if m else None
+            ", ".join(f"{n} {shape_in_words(s)}" for n, s in m.parameters.items()) if m else None
             for m in (self.here, self.there)
         )
         if here is None or there is None or here == there:
@@ -172,7 +172,7 @@ class Pair:
     def output(self) -> str:
         """The shape of what it returns, here and there."""
         here, there = (
-            in_words(tuple(m.output.shape)) if m is not None and m.output is not None else ""
+            shape_in_words(tuple(m.output.shape)) if m is not None and m.output is not None else ""
             for m in (self.here, self.there)
         )
         return here if here == there or not there else f"{here}; there {there}".removeprefix("; ")
@@ -205,7 +205,7 @@ def largest_difference(ours: Float[Tensor, "*shape"], theirs: Float[Tensor, "*sh
     return (ours - theirs).abs().max().item()
 
 
-def in_words(shape: tuple[int, ...]) -> str:
+def shape_in_words(shape: tuple[int, ...]) -> str:
     return "(" + ", ".join(WORDS.get(size, str(size)) for size in shape) + ")"
 
 

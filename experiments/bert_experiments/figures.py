@@ -6,11 +6,14 @@ Every study collects `Results`: for each variant one `Figures` a seed. `verdicts
 
 import statistics
 import sys
-from collections.abc import Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 Figures = dict[str, float]  # what a run reached, by the name of the measure
 Results = dict[str, list[Figures]]  # by variant, one entry a seed
+
+Item = TypeVar("Item")
 
 UNTRAINED = "before training"  # a row of its own: what the first weights can do already
 NOTHING = "–"
@@ -90,8 +93,23 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def time_left(seconds: float, done: int, to_do: int) -> str:
-    """How long the rest takes, if each run takes as long as those before; "" before the first."""
-    if not done:
-        return ""
-    return f"; about {seconds / done * to_do / 60:.0f} minutes left for {to_do} runs"
+def one_by_one(
+    runs: Sequence[Item], is_done: Callable[[Item], bool], do: Callable[[Item], object]
+) -> Iterator[Item]:
+    """Each run once it is done; those that are done already are not done again.
+
+    Says which run of how many it is, and how long the rest takes if each takes as long as those
+    before.
+    """
+    missing = sum(not is_done(run) for run in runs)
+    begin, done = time.perf_counter(), 0
+    for number, run in enumerate(runs, start=1):
+        if not is_done(run):
+            to_do, left = missing - done, ""
+            if done:
+                minutes = (time.perf_counter() - begin) / done * to_do / 60
+                left = f"; about {minutes:.0f} minutes left for {to_do} runs"
+            say(f"run {number} of {len(runs)}: {run}{left}")
+            do(run)
+            done += 1
+        yield run

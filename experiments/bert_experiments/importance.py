@@ -1,7 +1,7 @@
-"""Which head, which word did a model use? Erase it and see; or ask the gradient.
+"""Head ablation, word occlusion, and gradient × input: what a prediction depends on.
 
-A picture of attention shows where a head looks, not whether anything depends on it. These answers
-are for hidden words: batches with one masked position a row.
+Attention weights show where a head attends to, not whether anything depends on it. These functions
+take batches with one masked position a row.
 """
 
 import numpy as np

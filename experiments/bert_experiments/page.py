@@ -27,6 +27,7 @@ from bert_experiments.figures import (
 from bert_experiments.verdicts import RULE, Verdict
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
+from bert_run.model_card import command_line
 from bert_run.pictures import Picture
 
 
@@ -38,12 +39,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     head, *rest = [f"| {line} |" for line in lines]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
     return "\n".join([head, rule, *rest])
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns are as narrow as they can be."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def wrapped(text: str) -> str:
@@ -152,6 +147,21 @@ class Page:
 
 def write_json(path: Path, content: object) -> None:
     write_atomically(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def command_of(program: str, settings: object) -> str:
+    """The line that makes these figures again: an option for each field that is no default."""
+    default = {name: getattr(type(settings), name) for name in vars(settings)}
+    changed = {name: value for name, value in vars(settings).items() if value != default[name]}
+    plain = {name: value for name, value in changed.items() if type(value) not in (bool, tuple)}
+    line = command_line(program, plain, {})
+    for name, value in changed.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            line += f" --{option}" if value else f" --no-{option}"
+        elif isinstance(value, tuple):
+            line += f" --{option} {' '.join(value)}"
+    return line
 
 
 def check_report(report: Path | None, program: str, *, with_picture: bool) -> None:

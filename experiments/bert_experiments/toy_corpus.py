@@ -1,10 +1,10 @@
-"""A town so small that what can be known of it is known beforehand.
+"""A synthetic corpus whose lowest possible loss is known.
 
     [CLS] the crane stood in the river . [SEP] it caught a silver fish . [SEP]
 
-Each of eight birds has its place and its food, and only the look of the food is chance. So a model
-that sees both sides can know every word but the look; one that sees the left alone cannot know the
-bird, either, since nothing stands before it.
+Each of eight birds has its place and its food, and only the look of the food is random. So a model
+that sees both sides can know every word except the look; one that sees only the left cannot know
+the bird either, since no word comes before it.
 """
 
 from collections.abc import Callable

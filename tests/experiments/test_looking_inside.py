@@ -24,22 +24,22 @@ from bert_experiments.looking_inside.blanks import (
 )
 from bert_experiments.looking_inside.heads import (
     attention_weights,
-    looks_at_words,
-    looks_from_blanks,
     measure_heads,
-    story_looks,
+    story_batches,
+    targets_of_blanks,
+    targets_of_words,
     uniform_weights,
 )
 from bert_experiments.looking_inside.neighbours import Place, find_neighbours, nearest, word_vectors
 from bert_experiments.looking_inside.senses import (
     Occurrence,
+    accuracy_in_other_words,
     chance_to_agree,
     in_other_words,
     measure_senses,
     nearer_mean_agrees,
     nearest_agrees,
     stories_with_senses,
-    told_apart_in_other_words,
 )
 from bert_experiments.models import untrained
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
@@ -111,7 +111,7 @@ def test_asking_for_attention_leaves_the_model_as_it_was(model):
     assert torch.equal(model.bert(**BATCH).last_hidden_state, before)
 
 
-def report_on(model, *batches, looks=looks_at_words):
+def report_on(model, *batches, looks=targets_of_words):
     return measure_heads(model.bert, [(batch, looks(batch)) for batch in batches])
 
 
@@ -200,10 +200,10 @@ def test_a_blank_is_asked_only_for_its_own_answer_and_only_where_that_is_in_view
     batch = batch_of(([10, 4, 12, 10], [13, 14, 11]), ([20, 4], [21, 23]), length=14)
     batch["masked_lm_positions"] = torch.tensor([[2], [2]])
     batch["masked_lm_ids"] = torch.tensor([[13], [22]])
-    look = looks_from_blanks(batch)["a blank's answer"]
+    look = targets_of_blanks(batch)["a blank's answer"]
     assert look.queries.nonzero().tolist() == [[0, 2]]
     assert (look.counts * look.queries[:, :, None]).nonzero().tolist() == [[0, 2, 6]]
-    report = report_on(model, batch, looks=looks_from_blanks)
+    report = report_on(model, batch, looks=targets_of_blanks)
     weights = attention_weights(model.bert, batch)
     assert report.of_heads["a blank's answer"] == pytest.approx(weights[:, 0, :, 2, 6], abs=1e-6)
     assert report.uniform["a blank's answer"] == pytest.approx(1 / 10)
@@ -220,7 +220,7 @@ def test_the_pairs_for_heads_are_held_out_stories(small_run):
     text = pretrained.tokenizer.decode(corpus.tokens[first:last].tolist())
     expected = pretrained.tokenizer.encode(told[3].sentences[0].text, add_special_tokens=False)
     assert corpus.tokens[first:last].tolist() == expected.ids, text
-    made = list(story_looks(pretrained, told, pairs=8, seq_length=32, batch_size=4))
+    made = list(story_batches(pretrained, told, pairs=8, seq_length=32, batch_size=4))
     assert sum("itself" in looks for _, looks in made) == 2
     assert sum("a blank's answer" in looks for _, looks in made) == 2
 
@@ -323,7 +323,7 @@ def test_the_same_words_beside_it_do_not_count_as_the_same_sense():
     everywhere = ~np.eye(len(told), dtype=bool)
     assert nearest_agrees(vectors, senses, everywhere) == 1
     assert nearer_mean_agrees(vectors, senses, in_other_words(told)) == 0
-    assert told_apart_in_other_words(told, np.stack([vectors, vectors])) == [0, 0]
+    assert accuracy_in_other_words(told, np.stack([vectors, vectors])) == [0, 0]
 
 
 def test_an_occurrence_is_judged_by_other_stories_and_other_neighbours_only():
@@ -345,7 +345,7 @@ def test_the_commoner_sense_earns_no_more_than_one_half():
 
 def test_a_word_always_told_between_the_same_words_has_no_share_in_other_words():
     told = seen(("bird", 0, 7, 8), ("bird", 1, 7, 8), ("machine", 2, 5, 6), ("machine", 3, 3, 4))
-    assert told_apart_in_other_words(told, PARTED[None]) is None
+    assert accuracy_in_other_words(told, PARTED[None]) is None
 
 
 def test_the_untrained_model_is_the_same_with_other_weights(small_run):

@@ -14,7 +14,7 @@ from bert_experiments.feature_based.table_7 import FINE_TUNED
 from bert_experiments.figures import UNTRAINED
 from bert_experiments.paper_tables import __main__ as command
 from bert_experiments.paper_tables import ablated, one_checkpoint, trials
-from bert_experiments.paper_tables.ablated import SHARES, starts_along_the_way, trials_of
+from bert_experiments.paper_tables.ablated import POINTS, starts_along_the_way, trials_of
 from bert_experiments.paper_tables.claims import (
     BERT,
     CLAIMS,
@@ -181,9 +181,9 @@ def test_figure_5_takes_the_nearest_checkpoints_and_shares_the_last_with_table_5
     tmp_path, counted, pretrained
 ):
     page = command.page_of(settings_of(tmp_path, figure="5", seeds=1, steps=25))
-    assert page.columns == tuple(f"{PAIRS}@{share}%" for share in SHARES)
+    assert page.columns == tuple(f"{PAIRS}@{share}%" for share in POINTS)
     assert list(page.results) == [BERT, LEFT_TO_RIGHT, UNTRAINED]
-    assert len(counted) == 2 * len(SHARES) + 1
+    assert len(counted) == 2 * len(POINTS) + 1
     run = Run(BERT, 0, run_of(ablated.variants(settings_of(tmp_path, figure="5", steps=25))[BERT],
                               seed=0, out=tmp_path / "pretrained"))  # fmt: skip
     starts = starts_along_the_way(run)
@@ -268,7 +268,7 @@ def test_of_a_short_run_only_its_warnings_are_heard(tmp_path, monkeypatch, check
 
 def test_claims_are_about_rows_and_columns_that_their_table_has():
     for table, claims in CLAIMS.items():
-        columns = {*ABLATED[table], PERPLEXITY, GAINED, *(f"{PAIRS}@{s}%" for s in SHARES)}
+        columns = {*ABLATED[table], PERPLEXITY, GAINED, *(f"{PAIRS}@{s}%" for s in POINTS)}
         for side in (side for claim in claims for pair in claim.pairs for side in pair):
             assert side.variant in {*VARIANTS[table], WITH_BILSTM}
             assert side.measure in columns

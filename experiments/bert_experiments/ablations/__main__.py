@@ -13,15 +13,12 @@ from bert_experiments.ablations.measure import (
 from bert_experiments.ablations.pages import COURSE, page_of, picture_of
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
 from bert_experiments.figures import UNTRAINED, Figures, Results
-from bert_experiments.page import check_report
+from bert_experiments.page import check_report, command_of
 from bert_run.errors import UserError, command
-from bert_run.model_card import command_line
 from bert_run.ranges import Count, check_numbers
 from bert_run.settings import Steps
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
-
-
 PROGRAM = "python -m bert_experiments.ablations"
 
 
@@ -70,13 +67,6 @@ class AblationSettings:
     def name(self) -> str:
         return self.table or f"figure {self.figure}"
 
-    @property
-    def as_command(self) -> str:
-        """The line that makes these figures again."""
-        return command_line(
-            PROGRAM, vars(self), {name: getattr(AblationSettings, name) for name in vars(self)}
-        )
-
 
 def results_of(settings: AblationSettings) -> Results:
     """Train what is missing, measure what is not measured yet."""
@@ -106,7 +96,7 @@ def main() -> None:
     print(page.text(with_notes=False))
     if settings.report is not None:
         picture = picture_of(settings.name, results)
-        written = page.write(settings.report, settings.as_command, picture)
+        written = page.write(settings.report, command_of(PROGRAM, settings), picture)
         print(f"\n{', '.join(map(str, written))}")
 
 

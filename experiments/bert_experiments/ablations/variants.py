@@ -8,12 +8,11 @@ its settings alone, so tables that share a variant share its runs.
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bert_experiments.figures import say, time_left
+from bert_experiments.figures import one_by_one
 from bert_paper.demo import DEMO
 from bert_paper.pretrain import pretrain
 from bert_paper.settings import PretrainSettings
@@ -131,6 +130,9 @@ class Run:
         folders = RunFolder(self.settings.out).checkpoint_folders()
         return bool(folders) and step_of(folders[-1]) == self.settings.steps
 
+    def __str__(self) -> str:
+        return f"{self.variant}, seed {self.seed}"
+
 
 def runs_of(variants: dict[str, PretrainSettings], *, seeds: int, out: Path) -> list[Run]:
     """Every variant with every seed; the first seed of all variants comes first, so that a call
@@ -144,15 +146,7 @@ def runs_of(variants: dict[str, PretrainSettings], *, seeds: int, out: Path) -> 
 
 def trained(runs: list[Run]) -> Iterator[Run]:
     """Each run once it is trained; those that are done are not done again."""
-    missing = [run for run in runs if not run.is_trained]
-    begin, done = time.perf_counter(), 0
-    for number, run in enumerate(runs, start=1):
-        if not run.is_trained:
-            left = time_left(time.perf_counter() - begin, done, len(missing) - done)
-            say(f"run {number} of {len(runs)}: {run.variant}, seed {run.seed}{left}")
-            pretrain(run.settings)
-            done += 1
-        yield run
+    return one_by_one(runs, lambda run: run.is_trained, lambda run: pretrain(run.settings))
 
 
 def training_seconds(settings: PretrainSettings) -> float:

@@ -22,7 +22,7 @@ from bert_experiments.feature_based.table_7 import (
 )
 from bert_experiments.feature_based.taggers import Bench, measure
 from bert_experiments.figures import UNTRAINED, Figures
-from bert_experiments.page import Page, check_report
+from bert_experiments.page import Page, check_report, command_of
 from bert_finetuning.features import Feature, chosen_features
 from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.opening import few_of, open_files, open_named
@@ -31,7 +31,6 @@ from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.model_card import command_line
 from bert_run.ranges import Count, Seed, check_numbers
 from bert_run.settings import Batch, LearningRate
 
@@ -95,15 +94,6 @@ class FeatureSettings:
             rounds=self.rounds,
             dropout=self.dropout,
         )
-
-    @property
-    def as_command(self) -> str:
-        """The line that makes these figures again."""
-        default = {name: getattr(FeatureSettings, name) for name in vars(self)}
-        given = {name: value for name, value in vars(self).items() if name != "features"}
-        line = command_line(PROGRAM, given, default)
-        names = " ".join(self.features)
-        return line if self.features == default["features"] else f"{line} --features {names}"
 
 
 def open_tags(settings: FeatureSettings) -> TaskData:
@@ -240,7 +230,7 @@ def main() -> None:
     page = page_of(settings)
     print(page.text())
     if settings.report is not None:
-        written = page.write(settings.report, settings.as_command)
+        written = page.write(settings.report, command_of(PROGRAM, settings))
         print(f"\n{', '.join(map(str, written))}")
 
 

@@ -83,11 +83,11 @@ class Bench:
 
     def judge(self, tagger: BiLstmTagger, *, dev: TaggingSet, feature: Feature) -> float:
         """F1 of names, or the share of words tagged right."""
-        said = tags_of(tagger, dev, feature)
+        predicted = tags_of(tagger, dev, feature)
         if self.data.kind.metrics[0] == "entity_f1":
-            named = [[self.labels[number] for number in sentence] for sentence in said]
+            named = [[self.labels[number] for number in sentence] for sentence in predicted]
             return entity_scores([sentence.tags for sentence in self.data.dev], named)[0].f1
-        return float(np.mean(np.concatenate(dev.tags) == np.concatenate(said)))
+        return float(np.mean(np.concatenate(dev.tags) == np.concatenate(predicted)))
 
 
 def measure(

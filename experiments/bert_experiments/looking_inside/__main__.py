@@ -25,7 +25,7 @@ from bert_experiments.looking_inside.heads import (
     draw_heads,
     heads_table,
     measure_heads,
-    story_looks,
+    story_batches,
 )
 from bert_experiments.looking_inside.neighbours import (
     find_neighbours,
@@ -89,8 +89,8 @@ class LookingSettings:
 
 def look_inside(settings: LookingSettings) -> dict:
     """Measure, draw and print everything; returns the figures of `summary.json`."""
-    told = stories_with_senses(settings.stories // 10)
-    known = words_with_two_senses(told)
+    held_out = stories_with_senses(settings.stories // 10)
+    known = words_with_two_senses(held_out)
     if settings.sense_word not in known:
         raise UserError(
             f'--sense-word "{settings.sense_word}": in the {settings.stories} stories, two senses '
@@ -103,7 +103,7 @@ def look_inside(settings: LookingSettings) -> dict:
         "checkpoint": str(settings.checkpoint),
         "heads": look_at_heads(pretrained, settings),
         "neighbours": look_at_neighbours(pretrained, settings),
-        "senses": look_at_senses(pretrained, settings, told),
+        "senses": look_at_senses(pretrained, settings, held_out),
         "blanks": look_at_blanks(folders, settings) if folders else None,
     }
 
@@ -113,21 +113,21 @@ def seq_length_of(pretrained: Pretrained) -> int:
 
 
 def look_at_heads(pretrained: Pretrained, settings: LookingSettings) -> dict:
-    looks = story_looks(
+    batches = story_batches(
         pretrained,
         list(stories(settings.stories, split="heldout")),
         pairs=PAIRS,
         seq_length=seq_length_of(pretrained),
         batch_size=16,
     )
-    report = measure_heads(pretrained.model.bert, looks)
+    report = measure_heads(pretrained.model.bert, batches)
     draw_heads(report, settings.out / "heads.png")
-    heading("Attention heads: where do words look?")
+    print_heading("Attention heads: where do words look?")
     print(heads_table(report))
     every_head = np.ndindex(report.of_heads["distance"].shape)
     names = {f"{i + 1}.{j + 1}": report.name_of(i, j) for i, j in every_head}
     named = Counter(name for name in names.values() if name)
-    say(
+    explain(
         f"Of {len(names)} heads {sum(named.values())} have a name"
         + "".join(f", {name} ({count})" for name, count in named.most_common())
         + ". A name asks for half of the way from attention to every token alike (the last row) to "
@@ -145,27 +145,29 @@ def look_at_heads(pretrained: Pretrained, settings: LookingSettings) -> dict:
 def look_at_neighbours(pretrained: Pretrained, settings: LookingSettings) -> list[dict]:
     candidates = sentences_of(stories(settings.stories, split="heldout"))
     layers = find_neighbours(pretrained, settings.sentence, settings.word, candidates)
-    heading(f"“{settings.word}” in “{settings.sentence}”: its nearest vectors by layer")
+    print_heading(f"“{settings.word}” in “{settings.sentence}”: its nearest vectors by layer")
     print(neighbours_text(layers))
-    say(
+    explain(
         "Layer 0 knows the word and its place alone, so the word finds itself, whatever it means "
         "there; further up, a neighbour is what the model takes for alike in its sentence."
     )
     return [asdict(layer) for layer in layers]
 
 
-def look_at_senses(pretrained: Pretrained, settings: LookingSettings, told: list[Story]) -> dict:
-    reports = measure_senses(pretrained, told, seq_length=seq_length_of(pretrained))
+def look_at_senses(
+    pretrained: Pretrained, settings: LookingSettings, held_out: list[Story]
+) -> dict:
+    reports = measure_senses(pretrained, held_out, seq_length=seq_length_of(pretrained))
     if settings.sense_word not in reports:
         raise UserError(
             f"--sense-word {settings.sense_word}: both senses must stand within the "
             f"{seq_length_of(pretrained)} tokens that the model reads; take a model that reads more"
         )
-    before = measure_senses(untrained(pretrained), told, seq_length=seq_length_of(pretrained))
+    before = measure_senses(untrained(pretrained), held_out, seq_length=seq_length_of(pretrained))
     draw_senses_by_layer(reports, before, settings.sense_word, settings.out / "senses.png")
-    heading("Two senses of a word: told apart in % of cases, by layer")
+    print_heading("Two senses of a word: told apart in % of cases, by layer")
     print(senses_table(reports, before))
-    say(
+    explain(
         "nearest: the nearest vector in another story has the same sense, for which set phrases "
         "are enough. in other words: of the senses' means, taken where the words on both sides are "
         "others, the right one is nearer (chance: 50%; – where the words beside never differ). "
@@ -191,20 +193,20 @@ def sense_figures(reports: Reports) -> dict:
 def look_at_blanks(folders: list[Path], settings: LookingSettings) -> list[dict]:
     histories = follow_blanks(folders, device=choose_device(settings.device))
     draw_blanks(histories, settings.out / "blanks.png")
-    heading(f"Blanks by step, at {len(folders)} checkpoints of {settings.run}")
+    print_heading(f"Blanks by step, at {len(folders)} checkpoints of {settings.run}")
     print(blanks_table(histories))
-    say(
+    explain(
         "First the right word or words of it, below them what came nearest at any step.",
         settings.out / "blanks.png",
     )
     return [asdict(one) for one in histories]
 
 
-def heading(text: str) -> None:
+def print_heading(text: str) -> None:
     print(f"\n{text}\n{'─' * len(text)}")
 
 
-def say(text: str, picture: Path | None = None) -> None:
+def explain(text: str, picture: Path | None = None) -> None:
     print("\n" + textwrap.fill(text, 98, initial_indent="  ", subsequent_indent="  "))
     if picture is not None:
         print(f"  {picture}")

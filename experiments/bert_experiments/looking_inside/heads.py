@@ -1,5 +1,5 @@
-"""What does each attention head look at? Shares of its attention, beside those of a head that looks
-at every token alike.
+"""What does each attention head attend to? Its attention weights by relation, beside those of a
+head that attends to every token alike.
 
 Clark et al. 2019 (arXiv 1906.04341) and Kovaleva et al. 2019 (arXiv 1908.08593) ask this of the
 released BERT.
@@ -32,7 +32,7 @@ from bert_run.progress import progress_bar
 
 Weights = Float[Tensor, "layers batch heads seq seq"]  # of each query (row) on each key (column)
 FARTHEST = 10  # offsets of the picture run from -10 to +10
-# A head has a name when it has gone half of the way from uniform attention to looking there only.
+# A head has a name when it has gone half of the way from uniform attention to attending there only.
 NAMED_FROM = 0.5
 
 
@@ -72,15 +72,15 @@ def softmax_weights(
 
 
 def uniform_weights(attention_mask: Int[Tensor, "batch seq"]) -> Weights:
-    """The attention of a head that looks at every token alike, as one layer of one head."""
+    """Uniform attention weights, as one layer of one head."""
     weights = attention_mask / attention_mask.sum(dim=1, keepdim=True)  # (batch, keys)
     return weights[None, :, None, None, :].expand(-1, -1, -1, weights.shape[1], -1)
 
 
-class Look(NamedTuple):
-    """A question to a head: from these tokens on, how much goes where `counts` is 1?
+class Target(NamedTuple):
+    """Where attention may go: from `queries`, how much of it goes where `counts` is 1?
 
-    Other values of `counts` weigh what is looked at: |i - j| asks for the mean distance.
+    Other values of `counts` are weights: |i - j| gives the mean distance.
     """
 
     counts: Float[Tensor, "batch seq seq"]
@@ -92,12 +92,12 @@ RELATIONS = {"itself": "itself", "one to the left": "-1", "one to the right": "+
              "a few to the left": "-5…-2", "a few to the right": "+2…+5",
              "[CLS] or [SEP]": "special", "same word elsewhere": "twin",
              "other sentence": "other", "a blank's answer": "answer"}  # fmt: skip
-LookName = str | int  # a relation, "distance", or an offset from -10 to +10
+TargetName = str | int  # a relation, "distance", or an offset from -10 to +10
 
 
-def looks_at_words(batch: dict[str, Tensor]) -> dict[LookName, Look]:
-    """What the words of sentence pairs look at. For "same word elsewhere" those words are asked
-    that have a twin."""
+def targets_of_words(batch: dict[str, Tensor]) -> dict[TargetName, Target]:
+    """Where the words of sentence pairs may attend to. For "same word elsewhere" only words that
+    have a twin are queries."""
     ids, segments = batch["input_ids"], batch["token_type_ids"]
     is_word, is_token = maskable(batch), batch["attention_mask"].bool()
     position = torch.arange(ids.shape[1], device=ids.device)
@@ -106,42 +106,42 @@ def looks_at_words(batch: dict[str, Tensor]) -> dict[LookName, Look]:
     special = (is_token & ~is_word)[:, None, :].expand_as(twin)
     elsewhere = (segments[:, :, None] != segments[:, None, :]) & is_word[:, None, :]
     return {
-        "itself": Look((offset == 0).float(), is_word),
-        "one to the left": Look((offset == -1).float(), is_word),
-        "one to the right": Look((offset == 1).float(), is_word),
-        "a few to the left": Look(((offset <= -2) & (offset >= -5)).float(), is_word),
-        "a few to the right": Look(((offset >= 2) & (offset <= 5)).float(), is_word),
-        "[CLS] or [SEP]": Look(special.float(), is_word),
-        "same word elsewhere": Look(twin.float(), is_word & twin.any(dim=-1)),
-        "other sentence": Look(elsewhere.float(), is_word),
-        "distance": Look(offset.abs().float(), is_word),
-        **{d: Look((offset == d).float(), is_word) for d in range(-FARTHEST, FARTHEST + 1)},
+        "itself": Target((offset == 0).float(), is_word),
+        "one to the left": Target((offset == -1).float(), is_word),
+        "one to the right": Target((offset == 1).float(), is_word),
+        "a few to the left": Target(((offset <= -2) & (offset >= -5)).float(), is_word),
+        "a few to the right": Target(((offset >= 2) & (offset <= 5)).float(), is_word),
+        "[CLS] or [SEP]": Target(special.float(), is_word),
+        "same word elsewhere": Target(twin.float(), is_word & twin.any(dim=-1)),
+        "other sentence": Target(elsewhere.float(), is_word),
+        "distance": Target(offset.abs().float(), is_word),
+        **{d: Target((offset == d).float(), is_word) for d in range(-FARTHEST, FARTHEST + 1)},
     }
 
 
-def looks_from_blanks(batch: dict[str, Tensor]) -> dict[LookName, Look]:
-    """How much [MASK] looks at the hidden word, where that stands in view elsewhere."""
+def targets_of_blanks(batch: dict[str, Tensor]) -> dict[TargetName, Target]:
+    """The hidden word, seen from its [MASK], where the word occurs elsewhere in view."""
     ids, positions = batch["input_ids"], batch["masked_lm_positions"]
     answer = torch.full_like(ids, -1).scatter(1, positions, batch["masked_lm_ids"])
     found = ids[:, None, :] == answer[:, :, None]  # (batch, queries, keys)
-    return {"a blank's answer": Look(found.float(), found.any(dim=-1))}
+    return {"a blank's answer": Target(found.float(), found.any(dim=-1))}
 
 
-def total(weights: Weights, look: Look) -> Float[Tensor, "layers heads"]:
-    """What the look counts, weighted by attention and summed over its queries."""
-    counts = look.counts * look.queries[:, :, None]
+def total(weights: Weights, target: Target) -> Float[Tensor, "layers heads"]:
+    """The attention weights that go to the target, summed over its queries."""
+    counts = target.counts * target.queries[:, :, None]
     return torch.einsum("lbhqk,bqk->lh", weights, counts.to(weights.dtype))
 
 
 @dataclass(frozen=True)
 class HeadReport:
-    """Means over the queries of each look, of the model's heads and of uniform attention."""
+    """Means over the queries of each target, of the model's heads and of uniform attention."""
 
-    of_heads: dict[LookName, Float[np.ndarray, "layers heads"]]
-    uniform: dict[LookName, float]
+    of_heads: dict[TargetName, Float[np.ndarray, "layers heads"]]
+    uniform: dict[TargetName, float]
 
     def above_uniform(self, relation: str) -> Float[np.ndarray, "layers heads"]:
-        """How far each head has gone from uniform attention, 0, to looking there only, 1."""
+        """How far each head has gone from uniform attention, 0, to attending there only, 1."""
         uniform = self.uniform[relation]
         return (self.of_heads[relation] - uniform) / (1 - uniform)
 
@@ -152,19 +152,19 @@ class HeadReport:
         return best if scores[best] >= NAMED_FROM else None
 
 
-Looks = Iterable[tuple[dict[str, Tensor], dict[LookName, Look]]]
+Batches = Iterable[tuple[dict[str, Tensor], dict[TargetName, Target]]]
 
 
-def measure_heads(model: BertModel, batches: Looks) -> HeadReport:
-    """Put the looks of every batch to every head."""
+def measure_heads(model: BertModel, batches: Batches) -> HeadReport:
+    """Measure every head on the targets of every batch."""
     sums, uniform_sums, queries = defaultdict(float), defaultdict(float), defaultdict(int)
-    for batch, looks in batches:
+    for batch, targets in batches:
         weights = attention_weights(model, batch)
         uniform = uniform_weights(batch["attention_mask"])
-        for name, look in looks.items():
-            sums[name] += total(weights, look)
-            uniform_sums[name] += total(uniform, look).item()
-            queries[name] += int(look.queries.sum())
+        for name, target in targets.items():
+            sums[name] += total(weights, target)
+            uniform_sums[name] += total(uniform, target).item()
+            queries[name] += int(target.queries.sum())
     asked = [name for name, count in queries.items() if count]
     return HeadReport(
         of_heads={name: (sums[name] / queries[name]).cpu().numpy() for name in asked},
@@ -172,9 +172,9 @@ def measure_heads(model: BertModel, batches: Looks) -> HeadReport:
     )
 
 
-def story_looks(
+def story_batches(
     pretrained: Pretrained, stories: list[Story], *, pairs: int, seq_length: int, batch_size: int
-) -> Looks:
+) -> Batches:
     """Pretraining pairs of these stories, nothing hidden; then as many stories with one word hidden
     that another sentence settles."""
     tokenizer, device = pretrained.tokenizer, next(pretrained.model.parameters()).device
@@ -188,26 +188,26 @@ def story_looks(
         for first in range(0, pairs, batch_size):
             indices = np.arange(first, min(first + batch_size, pairs))
             batch = to_device(dataset.batch(indices), device)
-            yield batch, looks_at_words(batch)
+            yield batch, targets_of_words(batch)
             bar.update(len(indices))
         for first in range(0, len(blanks), batch_size):
             part = blanks[first : first + batch_size]
             batch = to_device(hidden(part, tokenizer, seq_length=seq_length), device)
-            yield batch, looks_from_blanks(batch)
+            yield batch, targets_of_blanks(batch)
             bar.update(len(part))
 
 
 def heads_table(report: HeadReport) -> str:
-    """Every head's shares, and below them those of attention to all tokens alike."""
+    """Attention weights of every head by relation, and below them those of uniform attention."""
     asked = [relation for relation in RELATIONS if relation in report.uniform]
     lines = ["  head  " + "".join(f"{RELATIONS[r]:>8}" for r in asked) + "  distance  name"]
     for layer, head in np.ndindex(report.of_heads["distance"].shape):
-        shares = "".join(f"{report.of_heads[r][layer, head]:8.1%}" for r in asked)
+        weights = "".join(f"{report.of_heads[r][layer, head]:8.1%}" for r in asked)
         distance = report.of_heads["distance"][layer, head]
         name = report.name_of(layer, head) or "–"
-        lines.append(f"  {f'{layer + 1}.{head + 1}':<6}{shares}{distance:10.1f}  {name}")
-    shares = "".join(f"{report.uniform[r]:8.1%}" for r in asked)
-    lines.append(f"  alike {shares}{report.uniform['distance']:10.1f}")
+        lines.append(f"  {f'{layer + 1}.{head + 1}':<6}{weights}{distance:10.1f}  {name}")
+    weights = "".join(f"{report.uniform[r]:8.1%}" for r in asked)
+    lines.append(f"  alike {weights}{report.uniform['distance']:10.1f}")
     return "\n".join(lines)
 
 

@@ -70,19 +70,19 @@ def stories_with_senses(of_each_kind: int) -> list[Story]:
     return [s for s in told if any(m.sense for sentence in s.sentences for m in sentence.marks)]
 
 
-def words_with_two_senses(told: Iterable[Story]) -> list[str]:
+def words_with_two_senses(held_out: Iterable[Story]) -> list[str]:
     """The words that these stories mark with more than one sense."""
-    marks = {m.sense for story in told for s in story.sentences for m in s.marks if m.sense}
+    marks = {m.sense for story in held_out for s in story.sentences for m in s.marks if m.sense}
     words = Counter(mark.partition(":")[0] for mark in marks)
     return sorted(word for word, senses in words.items() if senses > 1)
 
 
 def occurrences_of(
-    told: Iterable[Story], tokenizer: Tokenizer, *, seq_length: int, alone: bool = False
+    held_out: Iterable[Story], tokenizer: Tokenizer, *, seq_length: int, alone: bool = False
 ) -> dict[str, list[Occurrence]]:
     """Every marked occurrence of each word, in its whole story or in its sentence `alone`."""
     found = defaultdict(list)
-    for number, story in enumerate(told):
+    for number, story in enumerate(held_out):
         parts = [replace(story, sentences=(s,)) for s in story.sentences] if alone else [story]
         for part in parts:
             for probe in probes_of(part, tokenizer, wanted="sense", seq_length=seq_length):
@@ -169,17 +169,17 @@ def nearer_mean_agrees(
 
 
 def measure_senses(
-    pretrained: Pretrained, told: list[Story], *, seq_length: int
+    pretrained: Pretrained, held_out: list[Story], *, seq_length: int
 ) -> dict[str, SenseReport]:
     """A report of every word that these stories use in two senses."""
     whole, single = (
-        occurrences_of(told, pretrained.tokenizer, seq_length=seq_length, alone=alone)
+        occurrences_of(held_out, pretrained.tokenizer, seq_length=seq_length, alone=alone)
         for alone in (False, True)
     )
     # A narrow model may read too little of the stories to find both senses.
     words = [
         word
-        for word in words_with_two_senses(told)
+        for word in words_with_two_senses(held_out)
         if all(len({occurrence.sense for occurrence in read[word]}) > 1 for read in (whole, single))
     ]
     reports = {}
@@ -193,8 +193,8 @@ def measure_senses(
                 planes=[principal_plane(layer) for layer in vectors],
                 nearest=[nearest_agrees(layer, senses, elsewhere) for layer in vectors],
                 nearest_by_chance=chance_to_agree(senses, elsewhere),
-                other_words=told_apart_in_other_words(whole[word], vectors),
-                other_words_alone=told_apart_in_other_words(
+                other_words=accuracy_in_other_words(whole[word], vectors),
+                other_words_alone=accuracy_in_other_words(
                     single[word], vectors_of(pretrained, single[word], seq_length=seq_length)[0]
                 ),
             )
@@ -202,7 +202,7 @@ def measure_senses(
     return reports
 
 
-def told_apart_in_other_words(
+def accuracy_in_other_words(
     seen: list[Occurrence], vectors: Float[ndarray, "states occurrences hidden"]
 ) -> list[float] | None:
     senses, allowed = np.array([o.sense for o in seen]), in_other_words(seen)

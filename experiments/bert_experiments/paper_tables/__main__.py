@@ -2,8 +2,8 @@
 
 import tyro
 
-from bert_experiments.page import Page
-from bert_experiments.paper_tables.ablated import ablated_page, draw_course
+from bert_experiments.page import Page, command_of
+from bert_experiments.paper_tables.ablated import ablated_page, draw_accuracy
 from bert_experiments.paper_tables.columns import BASE, LARGE
 from bert_experiments.paper_tables.one_checkpoint import checkpoint_page
 from bert_experiments.paper_tables.settings import FEATURES, PROGRAM, TableSettings
@@ -25,7 +25,7 @@ def page_of(settings: TableSettings) -> Page:
 def picture_of(page: Page, settings: TableSettings) -> Picture:
     """Every seed a point, the median a bar; of Figure 5 curves."""
     if settings.figure:
-        return draw_course(page.results)
+        return draw_accuracy(page.results)
     return draw_rows(page.results, {m: page.heading(m) for m in page.columns}, marks=MARKS)
 
 
@@ -36,7 +36,7 @@ def main() -> None:
     print(page.text())
     if settings.report is not None:
         picture = picture_of(page, settings)
-        written = page.write(settings.report, settings.as_command, picture)
+        written = page.write(settings.report, command_of(PROGRAM, settings), picture)
         print(f"\n{', '.join(map(str, written))}")
 
 

@@ -38,7 +38,7 @@ from bert_run.pictures import GREY, Picture
 from bert_run.run_folder import RunFolder, step_of
 
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
-SHARES = (20, 40, 50, 60, 80, 100)  # of the steps, in per cent
+POINTS = (20, 40, 50, 60, 80, 100)  # of the steps, in per cent
 
 
 def variants(settings: TableSettings) -> dict[str, PretrainSettings]:
@@ -59,15 +59,15 @@ def ablated(settings: TableSettings) -> Results:
         results[MAJORITY] = []
     if settings.table == "6":
         add_perplexity(results, runs)
-    return in_order(results, settings)
+    return ordered(results, settings)
 
 
 def trials_of(run: Run, settings: TableSettings) -> list[Trial]:
     """What is fine-tuned of one pretrained run; of the first variant the untrained model too."""
     folder, columns = run.settings.out, ABLATED[settings.name]
     if settings.figure:
-        found = [trial(run, f"{PAIRS}@{share}%", settings, start=start)
-                 for share, start in starts_along_the_way(run).items()]  # fmt: skip
+        found = [trial(run, f"{PAIRS}@{point}%", settings, start=start)
+                 for point, start in starts_along_the_way(run).items()]  # fmt: skip
     else:
         found = [trial(run, column, settings, start=folder) for column in columns]
     if run.variant == LEFT_TO_RIGHT and settings.table == "5":
@@ -78,12 +78,12 @@ def trials_of(run: Run, settings: TableSettings) -> list[Trial]:
 
 
 def starts_along_the_way(run: Run) -> dict[int, Path]:
-    """The checkpoints that are nearest to each share of its steps; the last is the run's model."""
+    """The checkpoints that are nearest to each point of the run; the last is the run's model."""
     folders = {step_of(each): each for each in RunFolder(run.settings.out).checkpoint_folders()}
     folders[run.settings.steps] = run.settings.out
-    wanted = {share: run.settings.steps * share / 100 for share in SHARES}
-    return {share: folders[min(folders, key=lambda step: abs(step - at))]
-            for share, at in wanted.items()}  # fmt: skip
+    steps = {point: run.settings.steps * point / 100 for point in POINTS}
+    return {point: folders[min(folders, key=lambda step: abs(step - at))]
+            for point, at in steps.items()}  # fmt: skip
 
 
 def trial(run: Run, column: str, settings: TableSettings, *, start: Path) -> Trial:
@@ -122,7 +122,7 @@ def untrained_trial(run: Run, column: str, settings: TableSettings) -> Trial:
 
 def everywhere(figures: dict[str, float]) -> dict[str, float]:
     """What is known without a step, beside every step."""
-    return {f"{PAIRS}@{share}%": figures[PAIRS] for share in SHARES}
+    return {f"{PAIRS}@{point}%": figures[PAIRS] for point in POINTS}
 
 
 def add_perplexity(results: Results, runs: list[Run]) -> None:
@@ -131,7 +131,7 @@ def add_perplexity(results: Results, runs: list[Run]) -> None:
         results[run.variant][run.seed] = {PERPLEXITY: found, **results[run.variant][run.seed]}
 
 
-def in_order(results: Results, settings: TableSettings) -> Results:
+def ordered(results: Results, settings: TableSettings) -> Results:
     """Variants as their table has them, the untrained model and the majority last."""
     rows = [*variants(settings), WITH_BILSTM, UNTRAINED, MAJORITY]
     if settings.table == "5":
@@ -150,7 +150,7 @@ def ablated_page(settings: TableSettings) -> Page:
     if table == "6":
         columns = (PERPLEXITY, *columns)
     if table == "figure 5":
-        columns = tuple(f"{PAIRS}@{share}%" for share in SHARES)
+        columns = tuple(f"{PAIRS}@{point}%" for point in POINTS)
         add_gain(results)
     rows = {**results, **{row: [] for row in paper.others if row not in results}}
     return Page(
@@ -166,7 +166,7 @@ def ablated_page(settings: TableSettings) -> Page:
 
 def add_gain(results: Results) -> None:
     """What a model gains between the first point of Figure 5 and the last."""
-    first, last = (f"{PAIRS}@{share}%" for share in (SHARES[0], SHARES[-1]))
+    first, last = (f"{PAIRS}@{point}%" for point in (POINTS[0], POINTS[-1]))
     for runs in results.values():
         for figures in runs:
             figures[GAINED] = figures[last] - figures[first]
@@ -211,14 +211,14 @@ def notes(settings: TableSettings, results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def draw_course(results: Results) -> Picture:
+def draw_accuracy(results: Results) -> Picture:
     """Accuracy after fine-tuning against steps of pretraining."""
     picture = Picture(3.8, 7)
     axes = picture.subplots()
     models = [row for row in results if row != UNTRAINED]
     for row, colour in zip(models, COLOURS, strict=False):
-        values = 100 * np.array([[run[f"{PAIRS}@{s}%"] for s in SHARES] for run in results[row]])
-        draw_curve(axes, SHARES, values, colour=colour, label=row)
+        values = 100 * np.array([[run[f"{PAIRS}@{s}%"] for s in POINTS] for run in results[row]])
+        draw_curve(axes, POINTS, values, colour=colour, label=row)
     level = 100 * statistics.median(run[f"{PAIRS}@100%"] for run in results[UNTRAINED])
     axes.axhline(level, color=GREY, linestyle="--", label=UNTRAINED)
     axes.set(xlabel="steps of pretraining, per cent of the run", ylabel=f"{PAIRS}, per cent")

@@ -6,7 +6,6 @@ from pathlib import Path
 from bert_experiments.page import check_report
 from bert_finetuning.settings import Epochs
 from bert_run.errors import UserError
-from bert_run.model_card import command_line
 from bert_run.ranges import Count, check_numbers
 from bert_run.settings import Steps
 
@@ -122,11 +121,3 @@ class TableSettings:
     @property
     def title(self) -> str:
         return f"Table {self.table}" if self.table else f"Figure {self.figure}"
-
-    @property
-    def as_command(self) -> str:
-        """The line that makes these figures again."""
-        default = {name: getattr(TableSettings, name) for name in vars(self)}
-        given = {name: value for name, value in vars(self).items() if name != "untrained"}
-        line = command_line(PROGRAM, given, default)
-        return line if self.untrained else f"{line} --no-untrained"

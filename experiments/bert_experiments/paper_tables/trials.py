@@ -8,7 +8,6 @@ runs/tables/NAME OF THE START/TASK_fine-tuned_seed-0_1a2b3c4d/
 import hashlib
 import io
 import json
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from bert_experiments.feature_based.__main__ import (
 from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.feature_based.taggers import Bench, measure, read
-from bert_experiments.figures import Results, say, time_left, title_of
+from bert_experiments.figures import Results, one_by_one, say, title_of
 from bert_experiments.models import untrained
 from bert_experiments.page import write_json
 from bert_experiments.paper_tables.columns import How, content_of
@@ -69,9 +68,14 @@ class Trial:
     def folder(self) -> Path:
         """A name to read, and a fingerprint of the settings and of the weights it starts from."""
         settings = self.settings
-        said = {**identity(settings), "how": self.how, "start": weights_of(start_of(settings)),
-                "checkpoint": settings.from_nothing, "model": None}  # fmt: skip
-        content = json.dumps(said, sort_keys=True, default=str)
+        identified = {
+            **identity(settings),
+            "how": self.how,
+            "start": weights_of(start_of(settings)),
+            "checkpoint": settings.from_nothing,
+            "model": None,
+        }
+        content = json.dumps(identified, sort_keys=True, default=str)
         fingerprint = hashlib.sha256(content.encode()).hexdigest()[:8]
         start = "untrained_" if settings.from_nothing else ""
         name = f"{start}{settings.task}_{self.how}_seed-{settings.seed}_{fingerprint}"
@@ -229,12 +233,12 @@ RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {
 @contextmanager
 def silence() -> Iterator[None]:
     """Nothing that a run prints is seen, apart from its warnings."""
-    said = io.StringIO()
+    stderr = io.StringIO()
     try:
-        with redirect_stdout(io.StringIO()), redirect_stderr(said):
+        with redirect_stdout(io.StringIO()), redirect_stderr(stderr):
             yield
     finally:
-        for line in dict.fromkeys(said.getvalue().splitlines()):
+        for line in dict.fromkeys(stderr.getvalue().splitlines()):
             if line.startswith("warning"):
                 say(f"  {line.partition(';')[0]}")
 
@@ -243,14 +247,7 @@ def collected(trials: Sequence[Trial]) -> Results:
     """Do what is not done yet, and put all figures into their rows, one entry a seed."""
     rows: dict[str, dict[int, dict[str, float]]] = {}
     majority: dict[str, float] = {}
-    missing = sum(not trial.is_done for trial in trials)
-    begin, done = time.perf_counter(), 0
-    for number, trial in enumerate(trials, start=1):
-        if not trial.is_done:
-            left = time_left(time.perf_counter() - begin, done, missing - done)
-            say(f"run {number} of {len(trials)}: {trial}{left}")
-            trial.run()
-            done += 1
+    for trial in one_by_one(trials, lambda trial: trial.is_done, lambda trial: trial.run()):
         found = trial.read()
         figures = rows.setdefault(trial.row, {}).setdefault(trial.settings.seed, {})
         for column, metric in trial.columns.items():

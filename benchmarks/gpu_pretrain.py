@@ -177,7 +177,7 @@ class Transformers(Contestant):
 
     def learn(self, batch: Batch) -> None:
         with mixed_precision(self.device, PRODUCTS[self.case.products]):
-            output = self.stepping(**inputs_of_transformers(batch))
+            output = self.model(**inputs_of_transformers(batch))
         output.loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), ADAM.max_grad_norm, foreach=True)
         self.optimizer.step()

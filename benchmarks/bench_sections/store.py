@@ -13,11 +13,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
+from bert_corpus.corpus import Documents
 from tokenizers import Tokenizer
 
 from bench_sections.machine import environment, peak_resident
 from bert_corpus import storyworld
-from bert_corpus.corpus import Documents
 from bert_corpus.documents import open_corpus
 from bert_corpus.store import TokenStore
 from bert_corpus.store_building import BATCH, build_store

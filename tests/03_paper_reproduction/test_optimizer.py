@@ -11,13 +11,13 @@ from bert_paper.optimizer import (
     AdamSettings,
     BertAdam,
     clip_gradients,
-    learning_rate,
     make_optimizer,
     state_from_arrays,
     state_to_arrays,
 )
 from bert_paper.pretrain import pretrain
 from bert_run.config import BertConfig
+from bert_run.training_loop import learning_rate
 
 SMALL = BertConfig(vocab_size=31, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
                    intermediate_size=12, max_position_embeddings=9)  # fmt: skip

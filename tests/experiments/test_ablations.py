@@ -48,7 +48,7 @@ def small_recipe():
     )  # fmt: skip
     patch.setattr(variants, "DEMO", small)
     patch.setattr(variants, "POINTS", 4)
-    patch.setattr("bert_run.pretraining_run.draw_curve", lambda *given, **named: None)
+    patch.setattr("bert_corpus.pretraining_run.draw_curve", lambda *given, **named: None)
     patch.setattr(measure, "STORIES", 20)
     patch.setattr(measure, "STORIES_ALONG_THE_WAY", 5)
     patch.setattr(measure, "EXAMPLES", 8)

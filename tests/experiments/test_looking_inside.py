@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from bert_corpus.storyworld.telling import Mark
 
 from bert_corpus.storyworld import stories
-from bert_corpus.storyworld.probes import Probe
-from bert_corpus.storyworld.telling import Mark
+from bert_corpus.storyworld.evaluation import Probe
 from bert_experiments.corpora import TokensInMemory
 from bert_experiments.looking_inside.__main__ import LookingSettings, main
 from bert_experiments.looking_inside.blanks import (

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from bert_corpus.storyworld import entailment, names, sentiment
 from bert_finetuning.metrics import entity_scores
-from bert_paper.data import to_device
 from bert_paper.encode import collate
 from bert_paper.pretrained import Pretrained
 from bert_run.device import to_device

@@ -33,7 +33,7 @@ from bert_experiments.looking_inside.heads import attention_weights
 from bert_finetuning.answering import forward
 from bert_finetuning.heads import BertForMultipleChoice, BertForSequenceClassification, BertWithHead
 from bert_finetuning.kinds.base import Kind
-from bert_paper.data import to_device
+from bert_run.device import to_device
 from bert_run.progress import progress_bar
 
 Batch = dict[str, Tensor]

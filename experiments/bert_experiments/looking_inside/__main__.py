@@ -42,7 +42,6 @@ from bert_experiments.looking_inside.senses import (
 )
 from bert_experiments.models import untrained
 from bert_experiments.page import write_json
-from bert_paper.device import choose_device
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command

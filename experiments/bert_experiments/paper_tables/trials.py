@@ -36,8 +36,8 @@ from bert_finetuning.opening import open_named, open_task
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.starting import reading_length
 from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_paper.device import choose_device, choose_precision
 from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
 from bert_run.hub import locate

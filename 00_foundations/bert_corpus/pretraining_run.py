@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bert_corpus.pairs import pair_report
-from bert_corpus.prepared import prepare
+from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare
 from bert_corpus.sources import read_sources, same_corpus
 from bert_corpus.store import PARTS, TokenStore
 from bert_corpus.wordpiece import save_tokenizer, tokenizer_sha256
@@ -54,7 +54,7 @@ class PretrainingRun:
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
         # A contradiction shows before long work, and so does a model that is too large even with
         # the smallest vocabulary.
-        config = settings.bert_config(settings.vocab_size or 8192)
+        config = settings.bert_config(settings.vocab_size or DEFAULT_VOCABULARY)
         refuse_too_large(config.with_changes(vocab_size=1))
         self.settings, self.leads = settings, leads
         self.folder = RunFolder(settings.out)

@@ -248,9 +248,11 @@ class RunSettings:
         return config
 
     def adam(self, config: BertConfig) -> AdamSettings:
-        rate = self.learning_rate or max(1e-4, 1e-4 * 768 / config.hidden_size)
+        """Adam's constants; narrow models learn at a higher rate unless one is given."""
+        paper = AdamSettings.learning_rate
+        narrow = paper * PRESETS["base"].hidden_size / config.hidden_size
         return AdamSettings(
-            learning_rate=rate,
+            learning_rate=self.learning_rate or max(paper, narrow),
             beta1=self.adam_beta1,
             beta2=self.adam_beta2,
             epsilon=self.adam_eps,

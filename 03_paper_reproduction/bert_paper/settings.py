@@ -23,7 +23,7 @@ class PretrainSettings(RunSettings):
     objective: Literal["masked-words", "next-words"] = "masked-words"
     """masked words, seen from both sides; or each next word, from the left alone, as the paper's
     left-to-right model"""
-    sentence_task: SentenceTask = "nsp"
+    sentence_task: SentenceTask = PairRecipe.sentence_task
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
     """how often the second sentence is another document's (not with sop)"""

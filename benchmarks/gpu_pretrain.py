@@ -48,7 +48,7 @@ from bert_experiments.step_cost import layer_bytes, logit_bytes
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.prefetch import made_ahead
+from bert_paper.prefetch import prefetch
 from bert_paper.training import training_step
 from bert_run.config import PRESETS, BertConfig
 from bert_run.device import choose_device, mixed_precision, to_device
@@ -389,7 +389,7 @@ def train_on(contestant: Contestant, dataset: PairDataset, asked: range, *, ahea
     def make(step: int) -> dict[str, np.ndarray]:
         return pairs_of(dataset, contestant.case, step)
 
-    with made_ahead(make, asked) if ahead else nullcontext(map(make, asked)) as made:
+    with prefetch(make, asked) if ahead else nullcontext(map(make, asked)) as made:
         for pairs in made:
             contestant.step(to_device(pairs, contestant.device))
 

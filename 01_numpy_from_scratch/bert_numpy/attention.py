@@ -49,26 +49,26 @@ def attention_forward(
     dropout: float = 0.0,
     generator: np.random.Generator | None = None,
 ) -> tuple[Heads, Cache]:
-    """softmax(Q Kᵀ / √head_dim + mask) V (Vaswani et al. 2017, equation 1); dropout strikes whole
-    (query, key) pairs out of the shares."""
+    """softmax(Q Kᵀ / √head_dim + mask) V (Vaswani et al. 2017, equation 1); dropout drops
+    attention weights, each of a (query, key) pair."""
     scale = 1 / math.sqrt(query.shape[-1])
     scores = query @ key.swapaxes(-1, -2)  # (batch, heads, seq, seq): [..., query, key]
     scores *= scale
     scores += mask
-    shares, shares_cache = softmax_forward(scores)
-    dropped, dropout_cache = dropout_forward(shares, dropout, generator)
+    weights, softmax_cache = softmax_forward(scores)  # the attention weights
+    dropped, dropout_cache = dropout_forward(weights, dropout, generator)
     context = dropped @ value
-    return context, (query, key, value, scale, dropped, shares_cache, dropout_cache)
+    return context, (query, key, value, scale, dropped, softmax_cache, dropout_cache)
 
 
 def attention_backward(dcontext: Heads, cache: Cache) -> tuple[Heads, Heads, Heads]:
     """The same steps from the last to the first. For a product C = A B: dA = dC Bᵀ, dB = Aᵀ dC.
     The mask is a constant, so it takes no gradient."""
-    query, key, value, scale, dropped, shares_cache, dropout_cache = cache
+    query, key, value, scale, dropped, softmax_cache, dropout_cache = cache
     dvalue = dropped.swapaxes(-1, -2) @ dcontext
     ddropped = dcontext @ value.swapaxes(-1, -2)
-    dshares = dropout_backward(ddropped, dropout_cache)
-    dscores = softmax_backward(dshares, shares_cache)
+    dweights = dropout_backward(ddropped, dropout_cache)
+    dscores = softmax_backward(dweights, softmax_cache)
     dscores *= scale
     dquery = dscores @ key
     dkey = dscores.swapaxes(-1, -2) @ query

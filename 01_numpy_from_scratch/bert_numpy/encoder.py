@@ -31,8 +31,8 @@ Mask = Float[ndarray, "batch 1 1 seq"]
 Watch = Callable[[str, ndarray], None]
 
 
-def look_away(name: str, array: ndarray) -> None:
-    """What is done with an activation when nobody has asked for it: nothing."""
+def no_hook(name: str, array: ndarray) -> None:
+    """The default hook: it does nothing."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Bert:
     config: BertConfig
     weights: Weights
     generator: np.random.Generator | None = None  # of dropout; None: no dropout, as in evaluation
-    watch: Watch = look_away  # is told every activation, under the name of what computed it
+    watch: Watch = no_hook  # called with every activation, by name
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Gradients:
     """∂loss/∂parameter under each parameter's name."""
 
     of: Weights = field(default_factory=dict)
-    watch: Watch = look_away  # is told the gradient for every activation; later steps reuse it
+    watch: Watch = no_hook  # called with every activation's gradient, reused later
 
     def add(self, name: str, gradient: ndarray) -> None:
         """A parameter that is used twice is moved by the sum of both gradients."""

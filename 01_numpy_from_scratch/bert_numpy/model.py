@@ -204,7 +204,7 @@ class Losses(NamedTuple):
 def pretraining_forward(
     bert: Bert, batch: Batch, *, mask_count: float | None = None, pair_count: int | None = None
 ) -> tuple[Losses, Cache]:
-    """Both losses of a batch, and what the way back needs.
+    """Both losses of a batch, and what the backward pass needs.
 
     The sums over this batch are divided by `mask_count` and `pair_count`. Give those of the whole
     batch when this is a part of it: then the gradients of the parts add up to the whole's. A mean

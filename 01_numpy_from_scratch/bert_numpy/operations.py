@@ -1,6 +1,6 @@
 """The operations of BERT, each forward beside its backward.
 
-`f_forward(inputs) -> (out, cache)` computes `out` and keeps what the way back needs.
+`f_forward(inputs) -> (out, cache)` computes `out` and keeps what the backward pass needs.
 `f_backward(dout, cache) -> gradients` is given dout = ∂loss/∂out and applies the chain rule once:
 it returns ∂loss/∂input for every input that learns. A `d` before a name means "the gradient of the
 loss for", and has the shape of what it is the gradient for.
@@ -40,7 +40,7 @@ def linear_backward(
     return dx, drows.T @ rows, drows.sum(axis=0)
 
 
-# --- Softmax: scores become shares that add up to one ---
+# --- Softmax: scores become probabilities ---
 
 
 def softmax_forward(x: Float[ndarray, "*batch n"]) -> tuple[Float[ndarray, "*batch n"], Cache]:
@@ -93,7 +93,7 @@ def gelu_tanh_forward(x: Float[ndarray, "*shape"]) -> tuple[Float[ndarray, "*sha
 
 
 def gelu_backward(dout: Float[ndarray, "*shape"], cache: Cache) -> Float[ndarray, "*shape"]:
-    """Both forms keep their slope, so the way back is one product."""
+    """Both forms keep their slope, so the backward pass is one product."""
     slope = cache
     return dout * slope
 
@@ -151,7 +151,7 @@ def layer_norm_backward(
     return dx, dweight, dbias
 
 
-# --- Dropout: in training, some numbers are struck out at random ---
+# --- Dropout: in training, some numbers are dropped at random ---
 
 
 def dropout_forward(
@@ -168,7 +168,7 @@ def dropout_forward(
 
 
 def dropout_backward(dout: Float[ndarray, "*shape"], cache: Cache) -> Float[ndarray, "*shape"]:
-    """What was struck out gets no gradient, the rest the same factor."""
+    """What was dropped gets no gradient, the rest the same factor."""
     scaled = cache
     return dout if scaled is None else dout * scaled
 

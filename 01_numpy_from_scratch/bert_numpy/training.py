@@ -83,8 +83,8 @@ def batch_gradients(
 ) -> tuple[Losses, Gradients]:
     """Losses and gradients of a whole batch, parts of `rows` rows on all cores.
 
-    With a `dropout_seed`, each part draws dropout from a generator of its own: it strikes out the
-    same numbers on whatever core.
+    With a `dropout_seed`, each part draws dropout from a generator of its own: the
+    same numbers are dropped on whatever core.
     """
     parts = split_batch(batch, rows or rows_in_a_part(batch))
     counts = {"mask_count": float(batch["masked_lm_weights"].sum()),

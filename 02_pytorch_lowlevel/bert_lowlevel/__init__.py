@@ -11,6 +11,6 @@ checks.py        a wrong tensor, named at the door
 pretrain.py      the command
 """
 
-from bert_run.cpu import settle_cpu
+from bert_run.cpu import configure_cpu
 
-settle_cpu()
+configure_cpu()

@@ -1,7 +1,7 @@
 """Attention: every token gathers from all tokens, in several heads at once.
 
-Twice: written out, as in level 1, and through torch's kernel, which never keeps the shares of a
-whole (seq, seq) table in memory. A test proves them equal.
+Twice: written out, as in level 1, and through torch's kernel, which never keeps the
+whole (seq, seq) table of attention weights in memory. A test proves them equal.
 """
 
 import math
@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Heads = Float[Tensor, "batch heads seq head_dim"]
-Shares = Float[Tensor, "batch heads seq seq"]
+Weights = Float[Tensor, "batch heads seq seq"]
 Mask = Bool[Tensor, "#batch 1 #seq seq"]
 
 
@@ -38,20 +38,20 @@ def visible_keys(attention_mask: Int[Tensor, "batch seq"], *, causal: bool = Fal
     return mask
 
 
-def attention_shares(query: Heads, key: Heads, mask: Mask) -> Shares:
+def attention_weights(query: Heads, key: Heads, mask: Mask) -> Weights:
     """softmax(Q Kᵀ / √head_dim): how much each query takes from each key (Vaswani et al. 2017,
-    equation 1). Where nothing may be seen at all, the shares are zero, not NaN."""
+    equation 1). Where nothing may be seen at all, the weights are zero, not NaN."""
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-    shares = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    return shares.masked_fill(~mask, 0.0)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)
 
 
 def attention_by_hand(
     query: Heads, key: Heads, value: Heads, mask: Mask, *, dropout: float = 0.0
 ) -> Heads:
     """Every step to be seen: scores, mask, softmax, weighted sum."""
-    shares = attention_shares(query, key, mask)
-    return F.dropout(shares, dropout) @ value if dropout else shares @ value
+    weights = attention_weights(query, key, mask)
+    return F.dropout(weights, dropout) @ value if dropout else weights @ value
 
 
 def attention_fused(

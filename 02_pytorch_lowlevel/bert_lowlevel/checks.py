@@ -1,7 +1,7 @@
 """What is looked at before training begins, so that a wrong tensor is named at the door.
 
 Every look at a value makes a GPU wait, so this is done once, not at every step. There a wrong id
-would be told by the kernel alone: `device-side assert triggered`, long after and without a name.
+would be reported by the kernel alone: `device-side assert triggered`, later and without a name.
 """
 
 import torch

@@ -8,7 +8,7 @@ whole vocabulary, special tokens included.
 Every draw is a hash of (seed, index of the example, position), so an example has the same masks on
 whatever device and in whatever batch, and the same at every level of the course.
 
-Nothing here asks a tensor for its values: a GPU is told what to do and never waited for. Shapes
+Nothing here asks a tensor for its values: a GPU gets its orders and is never waited for. Shapes
 depend on shapes alone, so that a compiler need look only once.
 """
 

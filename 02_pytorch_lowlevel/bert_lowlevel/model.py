@@ -1,4 +1,4 @@
-"""BERT as functions of a dict of tensors. Autograd does the way back.
+"""BERT as functions of a dict of tensors. Autograd does the backward pass.
 
     losses = pretraining_losses(logits(bert, batch), batch)
     losses.total.backward()  # all the backward functions of level 1 in one line
@@ -90,8 +90,8 @@ def self_attention(bert: Bert, name: str, x: States, mask: Mask) -> States:
         split_heads(dense(bert, f"{name}.{role}", x), bert.config.num_attention_heads)
         for role in ("query", "key", "value")
     )
-    struck = bert.config.attention_probs_dropout_prob if bert.training else 0.0
-    return merge_heads(ATTENTIONS[bert.attention](query, key, value, mask, dropout=struck))
+    drop = bert.config.attention_probs_dropout_prob if bert.training else 0.0
+    return merge_heads(ATTENTIONS[bert.attention](query, key, value, mask, dropout=drop))
 
 
 def add_and_norm(

@@ -1,5 +1,5 @@
 """BERT as in the paper: modules, the pretraining recipe, and the commands that use it."""
 
-from bert_run.cpu import settle_cpu
+from bert_run.cpu import configure_cpu
 
-settle_cpu()
+configure_cpu()

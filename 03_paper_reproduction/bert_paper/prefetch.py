@@ -18,18 +18,18 @@ AHEAD = 2  # one is ready when a step ends, the other levels out what now and th
 
 
 @contextmanager
-def made_ahead(
+def prefetch(
     make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = AHEAD
 ) -> Iterator[Iterator[Made]]:
     """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance.
 
-    with made_ahead(pairs_of, range(start, steps)) as made:
+    with prefetch(pairs_of, range(start, steps)) as made:
         for pairs in made: …
 
-    What `make` raises is raised where its step is asked for. However the block is left, by Ctrl-C
-    too, what is not begun is dropped, what is begun is waited for, and no thread stays.
+    What `make` raises is raised where its result is read. When the block is left, also by Ctrl-C,
+    pending work is canceled and the thread ends after the call that it has begun.
     """
-    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="made-ahead")
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
     try:
         yield _in_order(worker, make, iter(steps), ahead)
     finally:

@@ -201,7 +201,7 @@ def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
 
 
 def check_packages(settings: PretrainSettings) -> None:
-    """What is not installed is told before the run's folder is claimed and any work is done."""
+    """Raise `UserError` for a package that is not installed, before the run's folder is claimed."""
     if settings.optimizer == "lamb":
         import_lamb()
     if settings.tensorboard:

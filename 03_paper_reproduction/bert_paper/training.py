@@ -22,7 +22,7 @@ from bert_paper.masking import MaskingVocabulary, mask_tokens, next_tokens
 from bert_paper.model import PRETRAINING_INPUTS, BertForPreTraining, Losses
 from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import Replicas, without_exchange
-from bert_paper.prefetch import made_ahead
+from bert_paper.prefetch import prefetch
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
 from bert_run.device import mixed_precision, to_device
@@ -209,7 +209,7 @@ def train(
     journal = Journal(settings, start=start, record=record, visible=ranks.leads)
     model.train()
     steps = range(start, settings.steps)
-    with journal.bar, made_ahead(pairs_of, steps) as made:
+    with journal.bar, prefetch(pairs_of, steps) as made:
         for step, pairs in zip(steps, made, strict=True):
             phase, task, heldout = phase_of(step)
             dropout_seed = (settings.seed * 1_000_003 + step) * ranks.size + ranks.rank

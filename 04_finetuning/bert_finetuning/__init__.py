@@ -5,6 +5,6 @@ To be read in this order: `head_config` (what is asked), `heads` (four heads and
 `reading`, `tagged`, `questions`, `tasks`, `storyworld_sets`; then `metrics`.
 """
 
-from bert_run.cpu import settle_cpu
+from bert_run.cpu import configure_cpu
 
-settle_cpu()
+configure_cpu()

@@ -24,7 +24,7 @@ from bert_finetuning.recipe import set_rate
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import without_exchange
-from bert_paper.prefetch import made_ahead
+from bert_paper.prefetch import prefetch
 from bert_paper.ranks import Ranks
 from bert_run.device import mixed_precision, to_device
 from bert_run.divergence import refuse_divergence
@@ -154,7 +154,7 @@ def train(
     shown: dict[str, str] = {}
     model.train()
     steps = range(start, total)
-    with bar, made_ahead(lesson.pieces, steps) as made:
+    with bar, prefetch(lesson.pieces, steps) as made:
         for step, pieces in zip(steps, made, strict=True):
             torch.manual_seed((lesson.seed * 1_000_003 + step) * ranks.size + ranks.rank)
             rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)

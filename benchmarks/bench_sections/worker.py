@@ -80,9 +80,9 @@ def answers_only() -> TextIO:
 def main() -> None:
     answers = answers_only()
     if "--settled" in sys.argv:
-        from bert_run.cpu import settle_cpu
+        from bert_run.cpu import configure_cpu
 
-        settle_cpu()
+        configure_cpu()
     worker = Worker()
     for line in sys.stdin:
         print(json.dumps(worker.answer(json.loads(line))), file=answers)

@@ -153,7 +153,7 @@ def case(batch, heads, seq, head_dim, *, seed=5, dtype=torch.float64, scale=1.0)
 
 def right_attention(q, k, v, visible):
     mask = visible[:, None]
-    return chapter.attention_by_hand(q, k, v, mask), chapter.attention_shares(q, k, mask)
+    return chapter.attention_by_hand(q, k, v, mask), chapter.attention_weights(q, k, mask)
 
 
 def attention_mistakes(q, k, v, visible):

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
-from bert_lowlevel.attention import attention_shares, split_heads, visible_keys
+from bert_lowlevel.attention import attention_weights, split_heads, visible_keys
 from bert_lowlevel.model import Bert, TensorBatch, dense, encode
 from bert_run.pictures import GROWS, Picture
 
@@ -30,7 +30,7 @@ def attention_of(bert: Bert, batch: TensorBatch) -> list[Float[ndarray, "batch h
         query, key = (
             split_heads(dense(bert, f"{name}.{role}", x), heads) for role in ("query", "key")
         )
-        shares.append(attention_shares(query, key, mask).float().cpu().numpy())
+        shares.append(attention_weights(query, key, mask).float().cpu().numpy())
     return shares
 
 

@@ -10,9 +10,9 @@ import pytest
 # How many megabytes the process still holds of an array of 96 that it has freed.
 KEPT = """
 from pathlib import Path
-from bert_run.cpu import settle_cpu
+from bert_run.cpu import configure_cpu
 if {settled}:
-    settle_cpu()
+    configure_cpu()
 import torch
 
 def resident():
@@ -44,7 +44,7 @@ def test_a_large_array_that_is_freed_is_there_for_the_next_one():
 
 def test_what_the_user_has_set_stays():
     program = (
-        "import os; from bert_run.cpu import settle_cpu; settle_cpu();"
+        "import os; from bert_run.cpu import configure_cpu; configure_cpu();"
         "print(os.environ['THP_MEM_ALLOC_ENABLE'], os.environ.get('GOMP_SPINCOUNT'))"
     )
     assert output_of(program) == "1 5000"

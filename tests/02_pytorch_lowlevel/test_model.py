@@ -13,7 +13,7 @@ from bert_lowlevel.attention import (
     ATTENTIONS,
     attention_by_hand,
     attention_fused,
-    attention_shares,
+    attention_weights,
     visible_keys,
 )
 from bert_lowlevel.model import (
@@ -258,7 +258,7 @@ def test_under_the_causal_mask_each_token_has_what_it_would_have_without_those_o
 def test_shares_add_up_to_one_over_the_tokens_that_may_be_seen(causal):
     query, key, _, _ = draw_heads(7, 4, 3, 5, 7)
     mask = visible_keys(PADDED, causal=causal)
-    shares = attention_shares(query, key, mask)
+    shares = attention_weights(query, key, mask)
     assert (shares[~mask.expand_as(shares)] == 0).all()
     expected = mask.any(dim=-1).expand(4, 3, 5).double()
     assert largest_difference(shares.sum(dim=-1), expected) < 1e-12
@@ -275,7 +275,7 @@ def test_attention_dropout_strikes_its_share_and_makes_up_for_it(attend):
     many = (part.expand(rows, 1, 4, 2) for part in (query, key, value))
     struck = attend(*many, mask, dropout=p)
     calm = attend(query, key, value, mask)
-    shares = attention_shares(query, key, mask)
+    shares = attention_weights(query, key, mask)
     variance = p / (1 - p) * (shares**2 @ value**2)
     assert ((struck.mean(0) - calm[0]).abs() < 5.5 * (variance[0] / rows).sqrt()).all()
     assert (struck.var(0) / variance[0] - 1).abs().max() < 0.1

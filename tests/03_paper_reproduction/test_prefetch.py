@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_corpus.pairs import PairDataset, SpecialTokens
-from bert_paper.prefetch import made_ahead
+from bert_paper.prefetch import prefetch
 from bert_run.errors import UserError
 
 
@@ -39,15 +39,15 @@ def assert_equal_batches(found: list[dict], expected: list[dict]) -> None:
 
 @pytest.mark.parametrize("ahead", [1, 2, 7])
 def test_the_batches_are_those_made_one_after_another(ahead):
-    with made_ahead(pairs_of, range(11), ahead=ahead) as made:
+    with prefetch(pairs_of, range(11), ahead=ahead) as made:
         assert_equal_batches(list(made), [pairs_of(step) for step in range(11)])
     assert threads() == []
 
 
 def test_a_run_that_goes_on_gets_the_batches_it_would_have_got():
-    with made_ahead(pairs_of, range(10)) as made:
+    with prefetch(pairs_of, range(10)) as made:
         whole = list(made)
-    with made_ahead(pairs_of, range(6, 10)) as made:
+    with prefetch(pairs_of, range(6, 10)) as made:
         assert_equal_batches(list(made), whole[6:])
 
 
@@ -60,7 +60,7 @@ def test_the_next_batches_are_made_in_another_thread_while_this_one_is_used():
             second_is_made.set()
         return step
 
-    with made_ahead(make, range(5)) as made:
+    with prefetch(make, range(5)) as made:
         assert next(made) == 0
         assert second_is_made.wait(timeout=5), "nobody asked for step 1 yet, and it is made"
     assert threading.current_thread() not in made_by.values()
@@ -73,7 +73,7 @@ def test_no_more_than_asked_for_is_made_in_advance():
         begun.append(step)
         return step
 
-    with made_ahead(make, range(100), ahead=2) as made:
+    with prefetch(make, range(100), ahead=2) as made:
         next(made)
         time.sleep(0.1)
         assert begun == [0, 1, 2]  # the one in use, and two in advance
@@ -87,7 +87,7 @@ def test_what_goes_wrong_is_raised_at_its_step_and_as_it_was():
 
     seen = []
     with pytest.raises(UserError, match="document 7 is damaged"):  # noqa: SIM117
-        with made_ahead(make, range(10)) as made:
+        with prefetch(make, range(10)) as made:
             for step in made:
                 seen.append(step)
     assert seen == [0, 1, 2]
@@ -104,7 +104,7 @@ def test_an_interrupted_run_leaves_no_thread_and_begins_nothing_more(interruptio
         return step
 
     with pytest.raises(interruption):  # noqa: SIM117
-        with made_ahead(make, range(1000), ahead=5) as made:
+        with prefetch(make, range(1000), ahead=5) as made:
             next(made)
             raise interruption
     assert threads() == []
@@ -114,8 +114,8 @@ def test_an_interrupted_run_leaves_no_thread_and_begins_nothing_more(interruptio
 
 
 def test_steps_that_nobody_asks_for_leave_no_thread():
-    with made_ahead(pairs_of, range(10)):
+    with prefetch(pairs_of, range(10)):
         pass
     assert threads() == []
-    with made_ahead(pairs_of, range(0)) as made:
+    with prefetch(pairs_of, range(0)) as made:
         assert list(made) == []

@@ -176,6 +176,8 @@ def train(
     """
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
     has_dropout = max(bert.config.hidden_dropout_prob, bert.config.attention_probs_dropout_prob) > 0
+    schedule = dict(peak=adam.settings.learning_rate, warmup_steps=settings.warmup,
+                    total_steps=settings.steps)  # fmt: skip
     journal = Journal(settings, start=start, record=record)
     window: list[Losses] = []  # since the last line of metrics
     with journal.bar:
@@ -187,20 +189,14 @@ def train(
                 bert, batch, cores, rows=settings.micro_batch_size, dropout_seed=dropout_seed
             )
             norm = clip_gradients(gradients.of, settings.max_grad_norm)
-            rate = learning_rate(
-                step,
-                peak=adam.settings.learning_rate,
-                warmup_steps=settings.warmup,
-                total_steps=settings.steps,
-            )
+            rate = learning_rate(step, **schedule)
             done = step + 1
             refuse_divergence(
                 done, rate, mlm_loss=losses.mlm, nsp_loss=losses.nsp, gradient_norm=norm
             )
             adam.update(bert.weights, gradients.of, learning_rate=rate)
-            tokens = phase.batch_size * phase.seq_length
             window.append(losses)
-            if journal.step_done(done, tokens=tokens):
+            if journal.step_done(done, tokens=phase.batch_size * phase.seq_length):
                 mlm, nsp = np.mean(window, axis=0).tolist()
                 journal.write(done, rate=rate, mlm=mlm, nsp=nsp)
                 window.clear()

@@ -133,19 +133,19 @@ BAD_BATCHES: dict[str, tuple[Change, list[str]]] = {
     ),
     "no mask at all": (
         make("masked_lm_weights", torch.zeros_like),
-        ["masked_lm_weights is 0 everywhere", "no token is asked for"],
+        ["masked_lm_weights", "all 0", "no token is asked for"],
     ),
     "a negative weight": (
         put("masked_lm_weights", (1, 1), -2),
-        ["masked_lm_weights holds -2", "0 or more"],
+        ["masked_lm_weights[1, 1] is -2", "0 or more"],
     ),
     "a weight that is not a number": (
         put("masked_lm_weights", (1, 1), float("nan")),
-        ["masked_lm_weights holds nan", "0 or more"],
+        ["masked_lm_weights[1, 1] is nan", "0 or more"],
     ),
     "an infinite weight": (
         put("masked_lm_weights", (1, 1), float("inf")),
-        ["masked_lm_weights holds inf", "0 or more"],
+        ["masked_lm_weights[1, 1] is inf", "0 or more"],
     ),
     "weights of float16": (
         make("masked_lm_weights", Tensor.half),

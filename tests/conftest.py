@@ -30,9 +30,38 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one of several processes: a core is a
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-from bert_run.cpu import configure_cpu  # noqa: E402 - the hook comes first
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the slow tests too; check all shapes")
 
-configure_cpu()  # before the first test file loads torch: threads that spin would slow one another
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--all"):
+        for package in PACKAGES:
+            assert package not in sys.modules, f"{package} was imported before the hook"
+        jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
+    from bert_run.cpu import configure_cpu
+
+    configure_cpu()  # before the first test file loads torch: threads that spin slow one another
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, but for those that are named by file or node when one file is run:
+    whoever names a file wants it whole."""
+    if config.getoption("--all") or names_a_file(config):
+        return
+    slow = [item for item in items if is_slow(item)]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]
+
+
+def names_a_file(config: pytest.Config) -> bool:
+    return any(argument.split("::")[0].endswith(".py") for argument in config.args)
+
+
+def is_slow(item: pytest.Item) -> bool:
+    name = getattr(item, "originalname", item.name)
+    conftests = [folder / "conftest.py" for folder in item.path.parents]
+    return bool(mechanisms_of(name, item.path, *(path for path in conftests if path.is_file())))
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
-from bert_corpus.corpus import Documents
 from tokenizers import Tokenizer
 
 from bench_sections.machine import environment, peak_resident
 from bert_corpus import storyworld
-from bert_corpus.documents import open_corpus
+from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.store import TokenStore
 from bert_corpus.store_building import BATCH, build_store
 from bert_corpus.wordpiece import load_tokenizer, train_wordpiece
@@ -39,7 +38,7 @@ def write_stories(path: Path, size: int) -> None:
                 return
 
 
-def whole(text: Path) -> Documents:
+def whole(text: Path) -> Corpus:
     """All documents of a file, none held out."""
     return open_corpus(str(text), held_out=str(text))
 

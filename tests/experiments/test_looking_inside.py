@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from bert_corpus.storyworld.telling import Mark
 
-from bert_corpus.storyworld import stories
+from bert_corpus.storyworld import Mark, stories
 from bert_corpus.storyworld.evaluation import Probe
 from bert_experiments.corpora import TokensInMemory
 from bert_experiments.looking_inside.__main__ import LookingSettings, main

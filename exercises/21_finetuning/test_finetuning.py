@@ -341,7 +341,8 @@ def test_the_loss_fits_the_labels(student):
         _, gradients = student.loss.grad(logits, wanted, wrt=("logits",),
                                          upstream=torch.ones_like(right))  # fmt: skip
         checks.same(gradients["logits"], expected, of="the gradient of the scores", mistakes={
-            "the way back is cut: item, detach or no_grad?": lambda out: out is None})  # fmt: skip
+            "the backward pass is cut: item, detach or no_grad?": (
+                lambda out: out is None)})  # fmt: skip
     for scores, answers, right in (([[0.0, 0]], torch.tensor([1]), 0.6931471805599453),
                                    ([[1.0], [3]], torch.ones(2).double(), 2.0)):  # fmt: skip
         checks.same(

@@ -22,7 +22,7 @@ Mask = Int[ndarray, "batch seq"]  # 1 for a token, 0 for padding
 
 IGNORED = -100  # the label of a token that nobody asks about
 
-# --- New: a whole layer, and the way back through it ---
+# --- New: a whole layer and its backward pass ---
 
 
 def layer_forward(
@@ -89,7 +89,7 @@ def attention_backward(
     raise NotImplementedError("write attention_backward")
 
 
-# --- Exercise 8: the way back into a table; exercise 9: masked cross-entropy ---
+# --- Exercise 8: the backward pass of a lookup; exercise 9: masked cross-entropy ---
 
 
 def lookup_backward(

@@ -107,7 +107,7 @@ def test_a_run_that_diverges_stops_and_keeps_the_last_good_checkpoint(
         told = capsys.readouterr().err
         assert "an earlier call stopped here" in told and "going on from step 3 of 10" in told
 
-    pretrain(settings)  # where it goes well, it ends, and nothing is told of it any more
+    pretrain(settings)  # where it goes well, it ends, and no warning follows
     assert not (settings.out / NOTE_FILE).exists()
     assert_all_is_finite(settings.out)
 

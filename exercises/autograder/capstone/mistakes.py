@@ -53,9 +53,10 @@ MISTAKES = {
         "that is ReLU, not GELU": with_(layer, act=lambda x, form: np.maximum(x, 0)),
     },
     "layer_backward": {
-        "the residuals are missing on the way back": with_(layer_back, around=0, about=0),
-        "the residual around the attention is missing on the way back": with_(layer_back, around=0),
-        "the residual around the feed-forward part is missing on the way back": with_(
+        "the residuals are missing in the backward pass": with_(layer_back, around=0, about=0),
+        "the residual around the attention is missing in the backward pass": with_(
+            layer_back, around=0),
+        "the residual around the feed-forward part is missing in the backward pass": with_(
             layer_back, about=0),
         "x gets the residual's gradient alone, none from query, key and value": with_(
             layer_back, through=0),
@@ -64,7 +65,7 @@ MISTAKES = {
         "the weight gradients are transposed: they are (out, in)": with_(
             layer_back, transposed=True),
         "the gradients of biases are means, not sums": with_(layer_back, collect=np.mean),
-        "GELU is passed over on the way back": with_(
+        "GELU is passed over in the backward pass": with_(
             layer_back, activation_back=lambda dout, x, form: dout),
         "heads is not used: there is one head": with_(layer_back, heads=1),
         "eps is not used": with_(layer_back, eps=1e-12),
@@ -105,7 +106,7 @@ MISTAKES = {
         "softmax over the queries": with_(attend, axis=-2),
     },
     "attention_backward": {
-        "the scale is missing on the way back": with_(attend_back, power=0),
+        "the scale is missing in the backward pass": with_(attend_back, power=0),
         "the backward of softmax is missing": with_(attend_back, softmax=False),
         "dquery and dkey are exchanged": lambda *a: tuple(attend_back(*a)[i] for i in (1, 0, 2)),
     },

@@ -78,7 +78,8 @@ WRONG = {
     "mask in place": (
         [(PADDING, f"attention_mask -= 1\n        {PADDING.replace('== 0', '< 0')}")],
         "changed its input in place"),
-    "no scale on the way back": ([(SCALE_BACK, "pass")], "the scale is missing in the backward"),
+    "no scale in the backward pass": (
+        [(SCALE_BACK, "pass")], "the scale is missing in the backward"),
     "scale twice": (
         [(SCALE_BACK, "dscores /= query.shape[-1]")], "the scale is applied twice"),
     "no backward of softmax": (
@@ -126,7 +127,7 @@ WRONG = {
                    "        is_padding = np.arange(key.shape[2]) >= length")], None),
     "something added to the sum": (
         [(SUM, "shares = shares / (shares.sum(axis=-1, keepdims=True) + 1e-6)")], None),
-    "keys scaled on the way back alone": (
+    "keys scaled in the backward pass alone": (
         [(GRADIENTS, "root = math.sqrt(query.shape[-1])\n"
                      "    return dscores @ key, dscores.mT @ query * root, dvalue")],
         "the scale is missing in the backward"),

@@ -65,7 +65,7 @@ WRONG = {
     "hidden scores 0": ([(SOFTMAX, SOFTMAX.replace("-math.inf", "0.0")), (ZERO, "pass")],
                         "exp(0) is 1"),
     "NaN rows": ([(ZERO, "pass")], "is NaN"),
-    "NaN on the way back": (
+    "NaN in the backward pass": (
         [(SOFTMAX, "added = torch.zeros_like(scores).masked_fill(~mask, -math.inf)\n"
                    "    weights = (scores + added).softmax(dim=-1)")], "NaN comes back"),
     "-10,000": ([(SOFTMAX, SOFTMAX.replace("-math.inf", "-1e4")), (ZERO, "pass")],

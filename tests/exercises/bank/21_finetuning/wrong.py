@@ -93,7 +93,7 @@ WRONG = {
     "no regression": (
         [("if logits.shape[1] == 1:", "if False:"),
          (CROSS, "return F.cross_entropy(logits, labels.long())")], "out of bounds"),
-    "loss detached": ([(CROSS, CROSS + ".detach().requires_grad_()")], "the way back is cut"),
+    "loss detached": ([(CROSS, CROSS + ".detach().requires_grad_()")], "the backward pass is cut"),
     "weights in place": (
         [(COPIES, "weights = {n: w.requires_grad_() for n, w in weights.items()}")],
         "changed requires_grad of a tensor"),

@@ -65,11 +65,11 @@ WRONG = {
           "context, shares = attention_forward(*projected)")], "the mask is not used"),
     "always erf": (
         [(CALL, CALL.replace("approximation", '"none"'))], "approximation is not used"),
-    "no first residual on the way back": (
-        [(DX, "dx = sum(")], "around the attention is missing on the way back"),
-    "no second residual on the way back": (
+    "no first residual in the backward pass": (
+        [(DX, "dx = sum(")], "around the attention is missing in the backward pass"),
+    "no second residual in the backward pass": (
         [(DMIDDLE, DMIDDLE.replace("dsum + ", ""))],
-        "around the feed-forward part is missing on the way back"),
+        "around the feed-forward part is missing in the backward pass"),
     "x from the value alone": (
         [("linear_backward(merge(dprojected[i])",
           '(role == "value") * linear_backward(merge(dprojected[i])')],
@@ -80,8 +80,8 @@ WRONG = {
         "the weight gradients are transposed"),
     "biases by means": (
         [(DBIAS, DBIAS.replace("sum", "mean"))], "the gradients of biases are means"),
-    "GELU passed over": ([(DGELU, "")], "GELU is passed over on the way back"),
-    "no mask on the way back": (
+    "GELU passed over": ([(DGELU, "")], "GELU is passed over in the backward pass"),
+    "no mask in the backward pass": (
         [(KEPT, KEPT.replace("attention_mask", "None"))], "the mask is not used"),
     "x changed in place": (
         [(FIRST_SUM, 'x += linear(context, weights, "attention.output.dense")\n    first_sum = x')],
@@ -144,7 +144,7 @@ WRONG = {
     "at least one": (
         [(LOSS, "return float((surprise * weights).sum() / max(total, 1.0))")],
         "the sum of the weights is never less than 1"),
-    "at least one on the way back": (
+    "at least one in the backward pass": (
         [("scale = weights * (dloss / total) if total > 0 else weights",
           "scale = weights * (dloss / max(total, 1.0))")],
         "the sum of the weights is never less than 1"),

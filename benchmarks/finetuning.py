@@ -165,7 +165,8 @@ def page_of(rows: list[Row], few: Row | None, checkpoint: str, *, real: bool) ->
     results = {}
     for row in every:
         name = row.job.name if row is not few else f"{row.job.name}, {FEW} examples"
-        for start, scores in (("from nothing", row.untrained), ("pretrained", row.pretrained)):
+        for start, scores in (("most common", [row.majority]), ("from nothing", row.untrained),
+                              ("pretrained", row.pretrained)):  # fmt: skip
             results[f"{name}, {start}"] = [{row.metric: score / 100} for score in scores]
     return Page(
         title="Fine-tuned on real tasks" if real else "What pretraining bought",

@@ -12,11 +12,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from bench_sections.models import read_batch
+from bench_sections.peers import as_tensors, products_as, stepping
 from bert_run.config import BertConfig
 
 POSITIONS = 1000
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Attention(nn.Module):
@@ -83,29 +82,23 @@ class D2lBert(nn.Module):
 
 
 def d2l(folder: Path, *, precision: str, compiled: bool = False, medium: bool = False):
-    torch.set_float32_matmul_precision("medium" if medium else "highest")
-    config, dtype = BertConfig.load(folder), PRECISIONS[precision]
-    batch = {name: torch.from_numpy(array) for name, array in read_batch(folder).items()}
+    products_as(medium)
+    config, batch = BertConfig.load(folder), as_tensors(folder)
     model = D2lBert(config).train()
     called = torch.compile(model, dynamic=False) if compiled else model
     adam, entropy = torch.optim.Adam(model.parameters(), lr=0.01), nn.CrossEntropyLoss()
     lengths = batch["attention_mask"].sum(1)
     weights = batch["masked_lm_weights"].reshape(-1, 1)
 
-    def step() -> float:
-        adam.zero_grad()
-        with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
-            words, pairs = called(batch["input_ids"], batch["token_type_ids"], lengths,
-                                  batch["masked_lm_positions"])  # fmt: skip
-            each = entropy(words.reshape(-1, config.vocab_size),
-                           batch["masked_lm_ids"].reshape(-1)) * weights  # fmt: skip
-            loss = each.sum() / (weights.sum() + 1e-8) + entropy(
-                pairs, batch["next_sentence_labels"])  # fmt: skip
-        loss.backward()
-        adam.step()
-        return loss.item()
+    def loss() -> Tensor:
+        words, pairs = called(batch["input_ids"], batch["token_type_ids"], lengths,
+                              batch["masked_lm_positions"])  # fmt: skip
+        ids = batch["masked_lm_ids"].reshape(-1)
+        each = entropy(words.reshape(-1, config.vocab_size), ids) * weights
+        pair_loss = entropy(pairs, batch["next_sentence_labels"])
+        return each.sum() / (weights.sum() + 1e-8) + pair_loss
 
-    return step
+    return stepping(model, loss, precision, optimizer=adam, clips=False)
 
 
 KINDS = {"d2l": d2l}

@@ -41,15 +41,19 @@ def fused_adamw(model: nn.Module) -> torch.optim.AdamW:
                              eps=ADAM.epsilon, fused=True)  # fmt: skip
 
 
-def stepping(model: nn.Module, loss: Callable[[], Tensor], precision: str) -> Callable[[], float]:
-    """Forward, backward, clipping, AdamW."""
-    optimizer, dtype = fused_adamw(model), PRECISIONS[precision]
+def stepping(
+    model: nn.Module, loss: Callable[[], Tensor], precision: str, *,
+    optimizer: torch.optim.Optimizer | None = None, clips: bool = True,
+) -> Callable[[], float]:  # fmt: skip
+    """Forward, backward, clipping, AdamW unless another optimizer is given."""
+    optimizer, dtype = optimizer or fused_adamw(model), PRECISIONS[precision]
 
     def step() -> float:
         with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
             total = loss()
         total.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), ADAM.max_grad_norm)
+        if clips:
+            nn.utils.clip_grad_norm_(model.parameters(), ADAM.max_grad_norm)
         optimizer.step()
         optimizer.zero_grad()
         return total.item()

@@ -21,7 +21,8 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    """The script as a module."""
+    """The script as a module; what it shares with other benchmarks lies beside it."""
+    sys.path.insert(0, str(SCRIPT.parent))
     spec = importlib.util.spec_from_file_location("gpu_pretrain", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     sys.modules["gpu_pretrain"] = module
@@ -185,7 +186,7 @@ def test_the_whole_page_is_written_on_the_cpu(script, tmp_path, monkeypatch, cap
         ["bf16", "no", "30,522"], ["bf16", "no", "30,592"], ["tf32", "no", "30,522"]]  # fmt: skip
     assert text.count("(the one that a step gets)") == 1
     assert "pairs made ahead in a thread" in text
-    assert "| all |" in text
+    assert "time total: " in text
 
 
 def test_without_a_gpu_one_line_says_so_and_how_to_try_it(script, tmp_path, monkeypatch, capsys):

@@ -21,7 +21,7 @@ from bert_experiments.attributions.attribution import (
     summed,
 )
 from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
-from bert_experiments.attributions.render import WHITE, as_html, as_text, colours_of
+from bert_experiments.attributions.render import WHITE, colours_of, html_page, terminal_lines
 from bert_finetuning.answering import forward, logits_of
 from bert_finetuning.examples import Answer, Choice, Question, TaggedSentence, TextExample
 from bert_finetuning.folders import save_finetuned, start_from_nothing
@@ -300,17 +300,17 @@ class Parts(HTMLParser):
 
 def test_nothing_of_a_text_becomes_part_of_the_page():
     parts = Parts()
-    parts.feed(as_html([look_at(EVIL)], title=EVIL, notes=[EVIL]))
+    parts.feed(html_page([look_at(EVIL)], title=EVIL, notes=[EVIL]))
     assert "script" not in parts.tags and not parts.addresses
     assert parts.text.count('<script>alert("1")</script>&') >= 7  # title twice, note, case, rows
 
 
 def test_a_terminal_gets_no_command_from_a_text():
     for colour in (False, True):
-        shown = as_text(look_at("\x1b[31m\x07evil"), colour=colour)
+        shown = terminal_lines(look_at("\x1b[31m\x07evil"), colour=colour)
         assert "\x1b[31m" not in shown and "\x07" not in shown
-    assert "\x1b[" not in as_text(look_at("evil"), colour=False)
-    assert "\x1b[" in as_text(look_at("evil"), colour=True)
+    assert "\x1b[" not in terminal_lines(look_at("evil"), colour=False)
+    assert "\x1b[" in terminal_lines(look_at("evil"), colour=True)
 
 
 def test_colours_grow_with_the_value_and_specials_do_not_set_the_scale():

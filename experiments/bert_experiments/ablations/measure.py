@@ -47,7 +47,7 @@ BEHIND_A_WRONG_WORD = MaskingRecipe(mask_share=0.0, random_share=1.0)
 IN_VIEW = MaskingRecipe(mask_share=0.0, random_share=0.0)
 
 
-def kept(path: Path, measure: Callable[[], dict]) -> dict:
+def kept_in_file(path: Path, measure: Callable[[], dict]) -> dict:
     """What the file holds; it is measured and written where there is no such file."""
     if not path.exists():
         write_json(path, measure())
@@ -56,7 +56,7 @@ def kept(path: Path, measure: Callable[[], dict]) -> dict:
 
 def figures_of(settings: PretrainSettings) -> Figures:
     """The figures of a finished run; measured once, and kept in its folder."""
-    return kept(settings.out / "measured.json", lambda: measure(settings))
+    return kept_in_file(settings.out / "measured.json", lambda: measure(settings))
 
 
 def measure(settings: PretrainSettings) -> Figures:
@@ -85,7 +85,7 @@ def untrained_figures(settings: PretrainSettings) -> Figures:
         load_arrays(pretrained.model, weights)
         return read_by_features(pretrained)
 
-    return kept(settings.out / "untrained.json", measure)
+    return kept_in_file(settings.out / "untrained.json", measure)
 
 
 def read_by_features(pretrained: Pretrained) -> Figures:
@@ -149,7 +149,7 @@ def figures_by_step(settings: PretrainSettings) -> dict[int, Figures]:
             for folder in RunFolder(settings.out).checkpoint_folders()
         }
 
-    found = kept(settings.out / "along_the_way.json", measure)
+    found = kept_in_file(settings.out / "along_the_way.json", measure)
     return {int(step): figures for step, figures in found.items()}
 
 

@@ -14,7 +14,7 @@ from tyro.conf import Positional, arg
 
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.render import as_html, as_picture, as_text
+from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
 from bert_experiments.page import wrapped
 from bert_finetuning.answering import logits_of
 from bert_finetuning.examples import is_empty
@@ -182,13 +182,13 @@ def attribute(settings: AttributionSettings) -> None:
         test = masking_test(attributor, sample, mask_id=mask_id)
     notes = [note for note in (what, READ_AS, note_of(test)) if note]
     for each in found:
-        print(as_text(each, colour=has_colours()) + "\n")
+        print(terminal_lines(each, colour=has_colours()) + "\n")
     print("\n\n".join(map(wrapped, notes)))
     title = f"{settings.checkpoint.name}: " + ("errors" if shown[0].is_wrong else "answers")
     html, picture = settings.out / "errors.html", settings.out / "errors.png"
     settings.out.mkdir(parents=True, exist_ok=True)
-    write_atomically(html, as_html(found, title=title, notes=notes))
-    as_picture(found[:PICTURED], picture, title=title)
+    write_atomically(html, html_page(found, title=title, notes=notes))
+    save_picture(found[:PICTURED], picture, title=title)
     print(f"\n{html}, {picture}")
 
 

@@ -69,7 +69,7 @@ BLACK_ON = "\033[38;2;0;0;0;48;2;{};{};{}m{}\033[0m"
 COLOURED_FROM, NUMBERED_FROM = 0.08, 0.25  # of the strongest word; weaker ones stay as they are
 
 
-def as_text(found: Attribution, *, colour: bool) -> str:
+def terminal_lines(found: Attribution, *, colour: bool) -> str:
     """Words on a coloured ground, or with their numbers where there is no colour."""
     lines = [printable(heading(found))]
     for name, values, signed in rows_of(found):
@@ -111,7 +111,7 @@ span { padding: .1rem .2rem; border-radius: .2rem; } span.special { color: #888;
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def as_html(attributions: Sequence[Attribution], *, title: str, notes: Sequence[str]) -> str:
+def html_page(attributions: Sequence[Attribution], *, title: str, notes: Sequence[str]) -> str:
     """The whole page; `notes` are paragraphs above the cases."""
     legend = " ".join(f"<span {ground(colour)}>{name}</span>" for colour, name in LEGEND)
     parts = [
@@ -165,7 +165,7 @@ MARGIN = 1.0  # for the names of rows
 LONGEST = 110  # letters of a heading
 
 
-def as_picture(attributions: Sequence[Attribution], path: Path, *, title: str) -> None:
+def save_picture(attributions: Sequence[Attribution], path: Path, *, title: str) -> None:
     """The same for a page that cannot hold HTML: a heading and three rows for each."""
     lines = sum(1.6 + 3 * len(broken_lines(found.case.words)) for found in attributions)
     height = LINE * (lines + 2.6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bert_experiments.figures import TITLES, in_words
+from bert_experiments.figures import TITLES, in_words, spread
 from bert_experiments.page import Page
 from bert_experiments.verdicts import Claim, Verdict
 
@@ -61,6 +61,23 @@ def test_the_verdicts_are_those_of_the_page(page):
     assert text.count("\n- **") == len(verdicts)
     for one in verdicts:
         assert f"- **{one['answer']}**: {one['claim']}. → {one['reason']}" in text
+
+
+@pytest.mark.parametrize("name", ["finetuning", "finetuning_real"])
+def test_the_figures_of_fine_tuning_are_those_of_the_page(name):
+    """Its tables have a row for each task, and columns for each start."""
+    found = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["results"]
+    page, seen = (RESULTS / f"{name}.md").read_text("utf-8"), 0
+    rows = re.findall(r"^\| (.+?): .+? \| (\w+) \| ([\d,]+) \|.+?\| (.+?) \| (.+?) \| "
+                      r"\*\*(.+?)\*\* \|", page, flags=re.MULTILINE)  # fmt: skip
+    for task, metric, examples, *cells in rows:
+        few = f"{task}, {examples} examples"
+        for start, cell in zip(("most common", "from nothing", "pretrained"), cells, strict=True):
+            one = found.get(f"{few}, {start}", found[f"{task}, {start}"])[metric]
+            values = [one["lowest"], one["median"], one["highest"]][: 3 if one["seeds"] > 1 else 1]
+            assert spread([100 * value for value in values], ".1f") == cell
+            seen += 1
+    assert seen == len(found)
 
 
 def test_a_page_is_written_with_its_figures_beside_it(tmp_path):

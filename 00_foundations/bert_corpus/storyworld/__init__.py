@@ -22,6 +22,8 @@ from bert_corpus.storyworld.labelled import (
 from bert_corpus.storyworld.shared_sentences import FUNCTIONS
 
 STORIES = Path(__file__).parent / "stories"
+# The other files that decide what a document says.
+TOLD_BY = ("generator.py", "grammar.py", "shared_sentences.py", "world.py", "world.txt")
 KINDS.update(read_kinds(STORIES, world.TABLES, FUNCTIONS))
 
 CLASSIC_BLANKS: tuple[tuple[str, frozenset[str]], ...] = (

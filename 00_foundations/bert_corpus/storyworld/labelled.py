@@ -9,16 +9,13 @@ from dataclasses import dataclass
 
 from bert_corpus.storyworld.generator import Dice, draw
 from bert_corpus.storyworld.world import (
-    BAD_FOOD,
-    BAD_SERVICE,
     COLOURS,
     COUNTRIES,
     DAYS,
     DISHES,
-    GOOD_FOOD,
-    GOOD_SERVICE,
     NUMBERS,
     PEOPLE,
+    TABLES,
     a,
 )
 
@@ -60,18 +57,12 @@ def _capital(text: str) -> str:
 
 
 # What is judged: the name of the thing and its parts, with words of praise and of blame.
-_FILM = (["exciting", "clever", "funny", "brilliant", "superb", "splendid", "wonderful"],
-         ["boring", "stupid", "silly", "dreadful", "wooden", "poor", "awful"])  # fmt: skip
-_MUSIC = (["lovely", "brilliant", "splendid", "superb", "wonderful"],
-          ["boring", "loud", "dreadful", "awful", "terrible"])  # fmt: skip
-_SHOP = (["cheap", "splendid", "excellent", "great", "wonderful", "good"],
-         ["expensive", "dirty", "awful", "terrible", "bad", "horrible"])  # fmt: skip
-_SERVICE = ("service", GOOD_SERVICE, BAD_SERVICE)
-_JUDGED = (
-    ("restaurant", ("food", GOOD_FOOD, BAD_FOOD), _SERVICE),
-    ("film", ("story", *_FILM), ("music", *_MUSIC)),
-    ("shop", ("clothes", *_SHOP), _SERVICE),
-)
+_JUDGED = tuple(
+    (thing, *((part, TABLES[f"GOOD_{part.upper()}"], TABLES[f"BAD_{part.upper()}"])
+              for part in parts))
+    for thing, *parts in (("restaurant", "food", "service"), ("film", "story", "music"),
+                          ("shop", "clothes", "service"))
+)  # fmt: skip
 
 
 def _judgement(say: Dice, aspect: tuple, good: bool) -> str:
@@ -101,24 +92,19 @@ def sentiment(index: int, *, seed: int = 0, split: str = "train") -> SentimentEx
         first, joint, verdict = _judgement(say, aspects[0], positive), "and", ""
     else:
         first, joint = _judgement(say, aspects[0], not positive), "but"
-        verdict = (
-            say(
-                f"All in all {guest} will come back very soon.",
-                f"In the end {guest} was happy.",
-                f"{guest} can recommend this {thing} to everybody.",
-            )
-            if positive
-            else say(
-                f"All in all {guest} will never come back.",
-                f"In the end {guest} was not happy.",
-                f"{guest} cannot recommend this {thing} to anybody.",
-            )
+        verdict = say(
+            f"All in all {guest} will {'come back very soon' if positive else 'never come back'}.",
+            f"In the end {guest} was {'' if positive else 'not '}happy.",
+            f"{guest} {'can' if positive else 'cannot'} recommend this {thing} to "
+            f"{'everybody' if positive else 'anybody'}.",
         )
     body = _capital(f"{first}, {joint} {_judgement(say, aspects[1], positive)}.")
     text = " ".join(filter(None, (opening, body, verdict)))
     return SentimentExample(text, "positive" if positive else "negative")
 
 
+_THINGS = ("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
+_PLACES = ("market", "harbour", "station", "library", "museum", "park")
 # What the second sentence asserts of one detail, and its negation.
 _ASSERTIONS = {
     "colour": ("The {thing} of {person} was {value}.", "The {thing} of {person} was not {value}."),
@@ -139,8 +125,7 @@ def entailment(index: int, *, seed: int = 0, split: str = "train") -> PairExampl
     say, (person, colour, day, number) = _begin(
         "entailment", index, seed, split, PEOPLE, COLOURS, DAYS, NUMBERS
     )
-    thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
-    place = say("market", "harbour", "station", "library", "museum", "park")
+    thing, place = say.pick(_THINGS), say.pick(_PLACES)
     label = say("entailment", "neutral", "contradiction")
     detail, denied = say("colour", "day", "number"), say(False, True)
     told = {"colour": colour, "day": day, "number": number}
@@ -204,8 +189,7 @@ def question(index: int, *, seed: int = 0, split: str = "train") -> QuestionExam
         "question", index, seed, split, PEOPLE, PEOPLE, COLOURS, NUMBERS
     )
     day, country = say.pick(DAYS), say.pick(COUNTRIES)
-    thing = say("suitcase", "bicycle", "coat", "scarf", "lantern", "boat")
-    place = say("market", "harbour", "station", "library", "museum", "park")
+    thing, place = say.pick(_THINGS), say.pick(_PLACES)
     facts = (
         (f"{person} {person.family} is {a(person.job.name)} and lives in {person.street} Street.",
          *say((f"Where does {person} live?", f"{person.street} Street"),

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import torch
-import torch.nn.functional as F
 import tyro
 
 from bert_experiments import cost
@@ -104,11 +103,10 @@ def kept_for_the_backward(layers: int, *, rows: int, seq: int) -> int:
     return sum(t.untyped_storage().nbytes() for a, t in kept.items() if a not in weights)
 
 
-def test_a_layer_keeps_the_bytes_that_the_page_counts(monkeypatch):
+def test_a_layer_keeps_the_bytes_that_the_page_counts():
     """42 a hidden unit and token, and on the CPU 2 more, for its two masks of dropout take two
     bytes each. Besides there are the bfloat16 copies of the weights, and less than a hundredth for
     the norms' means and deviations. Attention is fused, as it is on a GPU."""
-    monkeypatch.setattr("bert_paper.model.attention", F.scaled_dot_product_attention)
     rows, seq, hidden = 2, 384, 64
     one, two = (kept_for_the_backward(layers, rows=rows, seq=seq) for layers in (1, 2))
     copies = 2 * (4 * hidden**2 + 2 * hidden * 4 * hidden)

@@ -9,7 +9,7 @@ encoder.py     what a layer is, and its backward: the same lines upside down
 checks.py      what is looked at before the maths begins
 model.py       embeddings, the stack, the two heads, both losses; every gradient in one call
 masking.py     which tokens are hidden
-optimizer.py   BERT's Adam, clipping, the schedule
+optimizer.py   BERT's Adam, clipping
 training.py    a step on all cores, the loop
 pretrain.py    the command
 board.py       every activation and gradient, beside torch's

@@ -1,4 +1,4 @@
-"""The paper's optimiser and its schedule (appendix A.2; `optimization.py` of the released code)."""
+"""The paper's optimizer (appendix A.2; `optimization.py` of the released code)."""
 
 import math
 from dataclasses import dataclass

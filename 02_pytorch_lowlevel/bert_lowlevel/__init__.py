@@ -5,7 +5,7 @@ Read the files in this order; each uses only those before it.
 attention.py     scaled dot products under a mask, written out and through torch's kernel
 model.py         embeddings, layers, the two heads, both losses; the backward pass is autograd's
 masking.py       which tokens are hidden, drawn on the device
-optimizer.py     BERT's Adam on the dict, clipping, the schedule; torch's own AdamW
+optimizer.py     BERT's Adam on the dict, clipping; torch's own AdamW
 training.py      a step, whole or in parts; the loop
 checks.py        a wrong tensor, named at the door
 pretrain.py      the command

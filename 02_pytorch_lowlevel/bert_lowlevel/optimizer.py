@@ -1,4 +1,4 @@
-"""The paper's optimiser and its schedule (appendix A.2; `optimization.py` of the released code).
+"""The paper's optimizer (appendix A.2; `optimization.py` of the released code).
 
 Twice: written out on the dict, as in level 1, and as torch's own AdamW, which does it in one
 kernel. A test proves them equal.

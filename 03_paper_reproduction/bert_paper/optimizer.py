@@ -1,4 +1,4 @@
-"""The paper's optimiser and its schedule (appendix A.2; `optimization.py` of the released code).
+"""The paper's optimizer (appendix A.2; `optimization.py` of the released code).
 
 Adam with decoupled weight decay and **without bias correction**. The moments start at zero, and
 Adam (Kingma and Ba 2015) divides this bias away; BERT's released code does not. Its first steps are

@@ -6,7 +6,7 @@ normal.py      the normal distribution, which GELU needs and NumPy lacks
 operations.py  linear, softmax, GELU, layer norm, dropout, …: each forward beside its backward
 attention.py   scaled dot products under a mask, over many heads
 encoder.py     what a layer is, and its backward: the same lines upside down
-checks.py      what is looked at before the maths begins
+checks.py      weights and the batch, validated before the computing begins
 model.py       embeddings, the stack, the two heads, both losses; every gradient in one call
 masking.py     which tokens are hidden
 optimizer.py   BERT's Adam, clipping

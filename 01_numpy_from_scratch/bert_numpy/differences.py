@@ -1,4 +1,4 @@
-"""A gradient without any calculus: move one number a little, and see how far the loss moves."""
+"""Numerical gradients by central differences: move one number a little, and watch the loss."""
 
 from collections.abc import Callable
 

@@ -7,7 +7,7 @@ model.py         embeddings, layers, the two heads, both losses; the backward pa
 masking.py       which tokens are hidden, drawn on the device
 optimizer.py     BERT's Adam on the dict, clipping; torch's own AdamW
 training.py      a step, whole or in parts; the loop
-checks.py        a wrong tensor, named at the door
+checks.py        weights and the batch, validated before training begins
 pretrain.py      the command
 """
 

@@ -76,13 +76,14 @@ class BertConfig:
     def with_changes(self, **changes: Any) -> "BertConfig":
         return replace(self, **changes)
 
-    def save(self, folder: Path) -> None:
-        """Write `folder/config.json` as `transformers` reads it."""
+    def save(self, folder: Path, **more: Any) -> None:
+        """Write `folder/config.json` as `transformers` reads it; `more` are fields of a head."""
         content = {
             "architectures": ["BertForPreTraining"],
             "model_type": "bert",
             **asdict(self),
             "tie_word_embeddings": True,
+            **more,
         }
         write_atomically(Path(folder) / "config.json", json.dumps(content, indent=2) + "\n")
 

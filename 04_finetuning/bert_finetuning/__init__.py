@@ -1,8 +1,10 @@
 """BERT put to work: heads for labels, names, answers and choices, and what trains them.
 
-To be read in this order: `head_config` (what is asked), `heads` (four heads and their losses),
-`folders` (start from a checkpoint, save, open), then the data: `examples`, `sources`, `rows`,
-`reading`, `tagged`, `questions`, `tasks`, `storyworld_sets`; then `metrics`.
+    text ─► rows ─► examples ─► features ─► batches ─► head ─► predictions ─► metrics ─► report
+            data/   tasks/      features    batches    heads   tasks/         metrics    report
+
+`tasks/base.py` says what a task type knows; each file beside it is one type, top to bottom. The
+chapter's README lists the files in reading order.
 """
 
 from bert_run.cpu import configure_cpu

@@ -1,186 +1,149 @@
-"""Features: what a BERT that stands still says of every word, for another model to learn from
-(section 5.3).
+"""Examples as features: rows of token ids, framed by special tokens and cut to fit.
 
-    word        Sørensen         left
-    pieces      so ##ren ##sen   left
-    layer 2     ●   ·     ·      ●      ┐ kept of each word: its first piece, in every layer that
-    layer 1     ●   ·     ·      ●      │ some feature asks for
-    layer 0     ●   ·     ·      ●      ┘ (the embeddings)
+    [CLS] text [SEP]            [CLS] text [SEP] pair [SEP]
+      0    0     0                0    0     0    1     1
 
-The encoder learns nothing, so it reads each sentence once, however long what stands on it trains:
-this is the second advantage that the paper names, a dear computation done once and many cheap
-models upon it.
+Then features as one batch of arrays, padded to the longest. Texts that are cut are counted and
+reported once.
 """
 
-import shutil
+import re
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from jaxtyping import Float, Int64
 from tokenizers import Tokenizer
-from torch import Tensor, nn
 
-from bert_finetuning.kinds.base import Reading
-from bert_finetuning.kinds.pairs import inputs, row
-from bert_finetuning.rows import one_of
-from bert_finetuning.words import pieces_of_words, stretches
-from bert_paper.model import BertModel
-from bert_run.device import to_device
 from bert_run.errors import UserError
-from bert_run.progress import progress_bar
 
-BATCH = 64  # sentences
-IN_MEMORY = 2**30  # bytes; what is larger lies in a file that is mapped into memory
+AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
+EXCERPT = 40  # characters of a text in a message
+SHORTEST = 8  # tokens; fewer leave no room for a pair
+HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
-
-# --- Which layers, and how they become one vector ------------------------------------------------
-
-
-class Feature(NamedTuple):
-    """The layers that are read, 0 for the embeddings, and what is done with them."""
-
-    layers: tuple[int, ...]
-    how: Literal["sum", "weighted sum", "side by side"]
-
-    def width(self, hidden_size: int) -> int:
-        return hidden_size * (len(self.layers) if self.how == "side by side" else 1)
+Batch = dict[str, np.ndarray]
 
 
-def features_of(layers: int) -> dict[str, Feature]:
-    """All features of a model with so many layers, by name; the paper's six, and two plain sums.
+class Features(NamedTuple):
+    """What the model reads at once, and what it should answer."""
 
-    "All" are the layers without the embeddings (the paper: "all 12 layers"). A model of fewer than
-    four layers has no last four: it gives those it has.
+    example: int  # the place of its example in the list
+    input_ids: list  # of tokens; of a choice one such list an ending
+    token_type_ids: list
+    targets: dict[str, Any]  # under the names of the batch; empty where nothing is known
+    place: Any = None  # what leads from its tokens back to the example
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longest row, by which features are sorted."""
+        rows = self.input_ids
+        return max(map(len, rows)) if rows and isinstance(rows[0], list) else len(rows)
+
+
+class TokenRow(NamedTuple):
+    input_ids: list[int]
+    token_type_ids: list[int]
+
+
+# --- From text to rows of tokens -----------------------------------------------------------------
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of each text, without special ones."""
+    ids = []
+    for first in range(0, len(texts), AT_ONCE):
+        part = [encodable(text) for text in texts[first : first + AT_ONCE]]
+        ids += [each.ids for each in tokenizer.encode_batch(part, add_special_tokens=False)]
+    return ids
+
+
+def encodable(text: str) -> str:
+    """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
+    return HALF_A_CHARACTER.sub("\ufffd", text)
+
+
+def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None) -> TokenRow:
+    """What the model reads: the tokens with the special tokens in their places."""
+    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    first = [cls_id, *text, sep_id]
+    if pair is None:
+        return TokenRow(first, [0] * len(first))
+    return TokenRow([*first, *pair, sep_id], [0] * len(first) + [1] * (len(pair) + 1))
+
+
+def truncated(
+    text: list[int], pair: list[int] | None, room: int
+) -> tuple[list[int], list[int] | None]:
+    """Both, cut at their ends to `room` tokens in all, token by token from the longer one.
+
+    So does the released code (`_truncate_seq_pair`): where the two are equal, the pair gives way.
     """
-    one = {"embeddings": 0, "second-to-last": layers - 1, "last": layers}
-    last_four = tuple(range(max(1, layers - 3), layers + 1))
-    every = tuple(range(1, layers + 1))
-    return {
-        **{name: Feature((layer,), "sum") for name, layer in one.items()},
-        "sum-last-4": Feature(last_four, "sum"),
-        "weighted-sum-last-4": Feature(last_four, "weighted sum"),
-        "concat-last-4": Feature(last_four, "side by side"),
-        "sum-all": Feature(every, "sum"),
-        "weighted-sum-all": Feature(every, "weighted sum"),
-    }
+    if pair is None:
+        return text[:room], None
+    if len(text) + len(pair) <= room:
+        return text, pair
+    kept = min(len(text), max(room - len(pair), room - room // 2))
+    return text[:kept], pair[: room - kept]
 
 
-def chosen_features(names: Sequence[str], layers: int) -> dict[str, Feature]:
-    """Those with the given names, in the order of the table; `all` stands for all."""
-    known = features_of(layers)
-    for name in names:
-        if name != "all" and name not in known:
-            raise UserError(f"there is no feature {name!r}: choose {one_of((*known, 'all'))}")
-    return {name: f for name, f in known.items() if name in names or "all" in names}
+def encode_pairs(
+    tokenizer: Tokenizer, texts: Sequence[tuple[str, str | None]], *, max_length: int, what: str
+) -> list[TokenRow]:
+    """A row for each text or pair; one line on standard error counts those that were cut."""
+    check_max_length(max_length)
+    pairs = iter(token_ids(tokenizer, [pair for _, pair in texts if pair is not None]))
+    rows, cut = [], []
+    firsts = token_ids(tokenizer, [text for text, _ in texts])
+    for number, (ids, (_, pair)) in enumerate(zip(firsts, texts, strict=True)):
+        seconds = None if pair is None else next(pairs)
+        room = max_length - (2 if pair is None else 3)
+        if len(ids) + len(seconds or ()) > room:
+            cut.append(number)
+        rows.append(framed(tokenizer, *truncated(ids, seconds, room)))
+    report_cut(cut, [text for text, _ in texts], max_length=max_length, what=what)
+    return rows
 
 
-class LayerMix(nn.Module):
-    """The layers of a word as one vector: summed, weighted and summed, or side by side.
-
-    The weights are learnt: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1).
-    They begin as a plain mean.
-    """
-
-    def __init__(self, feature: Feature) -> None:
-        super().__init__()
-        self.how = feature.how
-        if self.how == "weighted sum":
-            self.weights = nn.Parameter(torch.zeros(len(feature.layers)))
-            self.scale = nn.Parameter(torch.ones(()))
-
-    def forward(
-        self, x: Float[Tensor, "batch seq layers hidden"]
-    ) -> Float[Tensor, "batch seq features"]:
-        if self.how == "side by side":
-            return x.flatten(2)
-        if self.how == "sum":
-            return x.sum(dim=2)
-        shares = self.scale * self.weights.softmax(dim=0)  # (layers,)
-        return torch.einsum("bslh,l->bsh", x, shares)
+def check_max_length(max_length: int) -> None:
+    if max_length < SHORTEST:
+        raise UserError(f"the longest reading is {max_length} tokens: give {SHORTEST} or more")
 
 
-# --- The vectors of all words --------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WordVectors:
-    """The vectors of all words, sentence after sentence, in each of the `layers` that are kept."""
-
-    vectors: Float[np.ndarray, "words layers hidden"]
-    starts: Int64[np.ndarray, "sentences_and_end"]  # the first word of each sentence; then the end
-    layers: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def of(self, sentence: int, feature: Feature) -> Float[np.ndarray, "words layers hidden"]:
-        """One sentence, in the layers that a feature reads."""
-        columns = [self.layers.index(layer) for layer in feature.layers]
-        words = self.vectors[self.starts[sentence] : self.starts[sentence + 1]]
-        return words[:, columns]
-
-
-@torch.no_grad()
-def word_vectors(
-    bert: BertModel,
-    tokenizer: Tokenizer,
-    sentences: Sequence[Sequence[str]],
-    *,
-    layers: Sequence[int],
-    max_length: int | None = None,
-    progress: str | None = None,
-) -> WordVectors:
-    """Read every sentence once, and keep each word's first piece in the given layers.
-
-    A sentence that is longer than the model reads is read in parts, cut between words. `progress`
-    names the bar to be shown. The model must be in evaluation: dropout would blur the features.
-    """
-    room = (max_length or bert.config.max_position_embeddings) - 2
-    readings = [
-        Reading(sentence, *row(tokenizer, part.pieces), {}, part)
-        for sentence, words in enumerate(pieces_of_words(sentences, tokenizer))
-        for part in stretches(words, room=room)
-    ]
-    starts = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
-    kept = tuple(sorted(set(layers)))
-    vectors = empty_array((int(starts[-1]), len(kept), bert.config.hidden_size))
-    device = next(bert.parameters()).device
-    by_length = sorted(range(len(readings)), key=lambda i: len(readings[i].input_ids))
-    with progress_bar(len(readings), progress or "", unit="text", disable=progress is None) as bar:
-        for first in range(0, len(readings), BATCH):
-            part = [readings[i] for i in by_length[first : first + BATCH]]
-            batch = to_device(inputs(part, pad_id=bert.config.pad_token_id), device)
-            every = bert(**batch).hidden_states
-            states = torch.stack([every[layer] for layer in kept], dim=2).float().cpu().numpy()
-            for states_of_part, reading in zip(states, part, strict=True):
-                tokens = np.array(reading.place.starts) + 1  # after [CLS]
-                begin = starts[reading.example] + reading.place.first
-                vectors[begin : begin + len(tokens)] = states_of_part[tokens]
-            bar.update(len(part))
-    return WordVectors(vectors, starts, kept)
-
-
-def empty_array(shape: tuple[int, int, int]) -> Float[np.ndarray, "words layers hidden"]:
-    """Room for so many numbers: in memory, or in a file that is gone when nobody reads it.
-
-    CoNLL-2003 in 5 layers of BERT-base has 204,000 · 5 · 768 numbers, 3.1 GB. The names of
-    StoryWorld in all layers of the demo's model, 2,500 sentences of 16 words, have 61 MB.
-    """
-    size = 4 * int(np.prod(shape))
-    if size <= IN_MEMORY:
-        return np.zeros(shape, np.float32)
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if free < size:
-        raise UserError(
-            f"the features need {size / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} free: "
-            "take fewer sentences or fewer features, or set TMPDIR to a larger folder"
+def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str) -> None:
+    """One line on standard error, if anything was cut: how many, and which was the first."""
+    if cut:
+        print(
+            f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
+            f"are cut; the first is number {cut[0] + 1:,}: {excerpt(texts[cut[0]])}",
+            file=sys.stderr,
         )
-    print(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}", file=sys.stderr)
-    with tempfile.TemporaryFile() as file:
-        return np.memmap(file, np.float32, "w+", shape=shape)
+
+
+def excerpt(text: str) -> str:
+    return repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "…")
+
+
+# --- From features to a batch --------------------------------------------------------------------
+
+
+def padded(rows: Sequence[Sequence[int]], *, fill: int, seq: int | None = None) -> np.ndarray:
+    """Rows of different lengths as one array (rows, seq), filled up on the right."""
+    array = np.full((len(rows), seq or max(map(len, rows))), fill, np.int64)
+    for row, values in zip(array, rows, strict=True):
+        row[: len(values)] = values
+    return array
+
+
+def collate_inputs(features: Sequence[Features], *, pad_id: int) -> Batch:
+    """What every model reads, padded to the longest: tokens, segments, and which are no padding."""
+    ids = padded([each.input_ids for each in features], fill=pad_id)
+    mask = padded([[1] * len(each.input_ids) for each in features], fill=0)
+    segments = padded([each.token_type_ids for each in features], fill=0)
+    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": mask}
+
+
+def with_labels(batch: Batch, features: Sequence[Features], dtype: type) -> Batch:
+    """The same batch with `labels`, if all features have one."""
+    labels = [each.targets["labels"] for each in features if each.targets]
+    return batch | {"labels": np.array(labels, dtype)} if len(labels) == len(features) else batch

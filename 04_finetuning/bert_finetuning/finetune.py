@@ -7,10 +7,9 @@ torchrun --nproc-per-node 8 -m bert_finetuning.finetune --task mnli --checkpoint
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,21 +17,18 @@ from typing import Any
 import torch
 import tyro
 
-from bert_finetuning.answering import logits_of
-from bert_finetuning.fingerprints import check_inputs, digest_of, inputs_of
-from bert_finetuning.folders import open_finetuned
-from bert_finetuning.heads import BertForSequenceClassification
-from bert_finetuning.kinds.base import Kind, Reading
-from bert_finetuning.opening import few_of, open_task, write_task
-from bert_finetuning.outcome import Grid, Outcome, median_of
-from bert_finetuning.recipe import freeze
-from bert_finetuning.report import fields_of, prediction_line, write_report
-from bert_finetuning.seed_run import Exam, SeedResult, SeedRun, say
-from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, wider
-from bert_finetuning.starting import Beginning, reading_length, texts_in
-from bert_finetuning.training import Lesson
-from bert_finetuning.understood import understood
-from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_finetuning.batches import TrainingData
+from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
+from bert_finetuning.data.fingerprints import check_inputs, digest_of, inputs_of
+from bert_finetuning.data.load import describe, few_of, load_task
+from bert_finetuning.features import Features
+from bert_finetuning.heads import logits_of
+from bert_finetuning.report import Grid, Outcome, median_of, prediction_line, write_report
+from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
+from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
+from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.train import freeze
+from bert_paper.device import choose_precision
 from bert_paper.ranks import Ranks, join
 from bert_run.device import choose_precision
 from bert_run.errors import UserError, command
@@ -51,7 +47,7 @@ def finetune(settings: FinetuneSettings) -> Outcome:
 
 def finetune_on(ranks: Ranks, device: torch.device, settings: FinetuneSettings) -> Outcome:
     with quiet_unless(ranks.leads):
-        work = ranks.after_first(lambda leads: Work(settings, ranks, device))
+        work = ranks.after_first(lambda leads: Finetuning(settings, ranks, device))
     folder = RunFolder(settings.out)
     ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
     try:
@@ -74,46 +70,56 @@ def identity(settings: FinetuneSettings) -> dict[str, Any]:
 
 @contextmanager
 def quiet_unless(leads: bool) -> Iterator[None]:
-    """What is told of the data is told by one process of many."""
+    """Only the process that leads reports on the data."""
     with contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO()):
         yield
 
 
-class Work:
+class Finetuning:
     """What all seeds, and all combinations of a grid, have in common."""
 
     def __init__(self, settings: FinetuneSettings, ranks: Ranks, device: torch.device) -> None:
         self.settings, self.ranks, self.device = settings, ranks, device
-        self.data = data = open_task(settings)
-        self.kind = data.kind
-        check_pooling(self.kind, settings)
+        self.data = data = load_task(settings)
+        self.task = data.task
+        if settings.pooling != "cls" and not self.task.model.has_pooling:
+            name = self.task.model.__name__
+            raise UserError(f"--pooling {settings.pooling}: a {name} does not read a whole text")
         self.precision = choose_precision(settings.precision, device)
-        self.beginning = Beginning(settings, self.kind, data.train)
-        first = self.beginning.at(settings.seed)
-        self.tokenizer, self.note = first.tokenizer, first.note
-        freeze(first.model, settings.freeze)  # a mistake in it shows before any work
-        self.width, self.pad_id = first.model.config.hidden_size, first.model.config.pad_token_id
-        self.max_length = reading_length(settings, self.kind, first.model.config)
-        self.exam = Exam(self.kind, data.dev, self.read(data.dev))
-        if not self.exam.readings:
+        self.init = ModelInit(settings, self.task, data.train)
+        self.first: InitialModel | None = self.init.build(settings.seed)
+        self.tokenizer, self.note = self.first.tokenizer, self.first.note
+        freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
+        self.config = self.first.model.config
+        self.max_length = self.task.reading_length(settings.max_length, self.config)
+        self.evaluator = Evaluator(self.task, data.dev, self.encode(data.dev))
+        if not self.evaluator.features:
             raise UserError(f"{data.name}: there is nothing to measure on")
+        self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
         self.inputs = inputs_of(settings, data)
         self.inputs_are_known = True  # those of the folder's run are these
 
-    def read(self, examples: list) -> list[Reading]:
-        return self.kind.read(examples, self.tokenizer, max_length=self.max_length)
-
-    @cached_property
-    def all_readings(self) -> list[Reading]:
+    def encode(self, examples: Sequence[Example]) -> list[Features]:
         with quiet_unless(self.ranks.leads):
-            return self.read(self.data.train)
+            return self.task.encode(examples, self.tokenizer, max_length=self.max_length)
 
-    def readings(self, seed: int) -> list[Reading]:
+    def examples(self, seed: int) -> list[Example]:
         """What a seed learns from: all, or the few that it draws."""
-        if self.settings.few_shot is None:
-            return self.all_readings
-        with quiet_unless(self.ranks.leads):
-            return self.read(few_of(self.data.train, self.settings.few_shot, seed=seed))
+        few = self.settings.few_shot
+        return self.data.train if few is None else few_of(self.data.train, few, seed=seed)
+
+    def features(self, seed: int) -> list[Features]:
+        key = None if self.settings.few_shot is None else seed
+        if key not in self.encoded:
+            self.encoded = {key: self.encode(self.examples(seed))}
+        return self.encoded[key]
+
+    def initial(self, seed: int) -> InitialModel:
+        """The model of a seed; that of the first is there already, and is handed out once."""
+        first, self.first = self.first, None
+        if first is not None and seed == self.settings.seed:
+            return first
+        return self.init.build(seed)
 
     def check_inputs(self) -> None:
         """Raise `UserError` if the folder's run started from other examples or weights."""
@@ -126,38 +132,38 @@ class Work:
         """The settings of each run of the grid by its name; without a grid there is one."""
         if not self.settings.grid:
             return {"": self.settings}
+        scale = wider(self.config.hidden_size)
         return {
-            f"rate-{rate * wider(self.width):.0e}_batch-{batch}_epochs-{epochs:.0f}": replace(
-                self.settings, grid=False, learning_rate=rate * wider(self.width),
-                batch_size=batch, epochs=epochs,
+            f"rate-{rate * scale:.0e}_batch-{batch}_epochs-{epochs:.0f}": replace(
+                self.settings, grid=False, learning_rate=rate * scale, batch_size=batch,
+                epochs=epochs,
             )
             for rate, batch, epochs in product(RATES, BATCHES, EPOCHS)
         }  # fmt: skip
 
     def run(self) -> Outcome:
-        metric = self.kind.metrics[0]
+        settings, metric = self.settings, self.task.metrics[0]
         grid: Grid = {}
         chosen = ""
-        for name, settings in self.combinations().items():
-            folder = settings.out / name
+        for name, own in self.combinations().items():
             seeds = range(settings.seed, settings.seed + settings.seeds)
-            grid[name] = [self.run_seed(settings, seed, folder) for seed in seeds]
+            grid[name] = [self.run_seed(own, seed, settings.out / name) for seed in seeds]
             chosen = max(grid, key=lambda each: median_of(grid[each], metric))
             if self.ranks.leads:
                 for other in grid.keys() - {chosen}:
                     drop_models(settings.out / other)
         results = grid[chosen]
         best = max(results, key=lambda result: result.best[metric])
-        most_common = self.kind.most_common(self.data.train, self.data.dev)
+        majority = self.task.majority(self.examples(best.seed), self.data.dev)
         return Outcome(
             task=self.data.name,
             metric=metric,
             start=self.note,
-            examples=(self.settings.few_shot or len(self.data.train), len(self.data.dev)),
-            majority=self.kind.score(self.data.dev, most_common),
+            examples=(settings.few_shot or len(self.data.train), len(self.data.dev)),
+            majority=self.task.score(self.data.dev, majority),
             results=results,
-            folder=self.settings.out / chosen / f"seed-{best.seed}",
-            grid=grid if self.settings.grid else {},
+            folder=settings.out / chosen / f"seed-{best.seed}",
+            grid=grid if settings.grid else {},
             chosen=chosen,
             inputs=self.inputs if self.inputs_are_known else {},
         )
@@ -166,62 +172,58 @@ class Work:
         """A seed from where it stands to its end."""
         folder = folder / f"seed-{seed}"
         inputs = digest_of(self.inputs)
-        if (result := SeedResult.read(folder, inputs, self.kind.metrics[0])) is not None:
+        if (result := SeedResult.read(folder, inputs, self.task.metrics[0])) is not None:
             return result
+        pad_id = self.config.pad_token_id
+        data = TrainingData(
+            self.task, self.features(seed), settings, seed, pad_id, ranks=self.ranks
+        )
         run = SeedRun(
-            folder,
-            self.beginning.at(seed).model,
-            self.tokenizer,
-            lesson=Lesson(
-                self.kind, self.readings(seed), settings, seed, self.pad_id, ranks=self.ranks
-            ),
-            exam=self.exam,
+            self.initial(seed),
+            data,
+            self.evaluator,
             precision=self.precision,
             device=self.device,
+            folder=folder,
             inputs=inputs if self.inputs_are_known else None,
-            describe=self.describe,
+            saved_task=self.saved_task,
         )
         return run.run(folder.relative_to(settings.out).as_posix())
 
-    def describe(self, folder: Path, kind: Kind) -> None:
-        """Lay beside a model what `bert-predict` must know."""
-        write_task(folder, replace(self.data, kind=kind), max_length=self.max_length)
+    def saved_task(self, task: Task) -> SavedTask:
+        """What `bert-predict` must know beside a model."""
+        return SavedTask.of(
+            task, self.data.name, max_length=self.max_length, pairs=self.data.is_pairs
+        )
 
     def introduce(self) -> None:
         """Say what will be learnt, from what, and how."""
         settings = self.settings
-        for line in understood(self.data, settings):
-            say(line)
-        say(f"model       {self.note}")
-        rate = f"{settings.rate(self.width):.1e}"
-        say(f"recipe      {settings.epochs:g} epochs, batches of {settings.batch_size}, "
+        rate = f"{settings.rate(self.config.hidden_size):.1e}"
+        for line in (
+            *describe(self.data, settings),
+            f"model       {self.note}",
+            f"recipe      {settings.epochs:g} epochs, batches of {settings.batch_size}, "
             + ("a grid of rates, batches and epochs" if settings.grid else f"rate {rate}")
-            + f", {settings.optimizer}, {self.max_length} tokens")  # fmt: skip
-        say(f"computing   on {self.ranks.size} × {self.device.type}, in "
+            + f", {settings.optimizer}, {self.max_length} tokens",
+            f"computing   on {self.ranks.size} × {self.device.type}, in "
             f"{str(self.precision).removeprefix('torch.')}, {torch.get_num_threads()} threads; "
-            f"the run's folder is {settings.out}")  # fmt: skip
+            f"the run's folder is {settings.out}",
+        ):
+            say(line)
 
     def report(self, outcome: Outcome) -> None:
         """Answer dev with the best model, and write and print what came out."""
-        best = open_finetuned(outcome.folder / "best", self.kind.model, device=self.device)
-        use_cpu_kernels(best.model.bert)
-        logits = logits_of(best.model, self.kind, self.exam.readings, precision=self.precision)
-        kind, predictions = self.exam.decided(logits)
-        shortest = min(self.data.dev, key=lambda example: sum(map(len, texts_in(example))))
-        write_report(
-            outcome, kind, self.data.dev, predictions, settings=self.settings, example=shortest
-        )
-        out = self.settings.out
+        best = load_finetuned(outcome.folder / "best", self.task.model, device=self.device)
+        features = self.evaluator.features
+        logits = logits_of(best.model, self.task, features, precision=self.precision)
+        task, predictions = self.evaluator.predict(logits)
+        shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
+        settings, out = self.settings, self.settings.out
+        write_report(outcome, task, self.data.dev, predictions, settings=settings, example=shortest)
         print(f"\n{outcome.table()}\n")
         print(f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}")
-        print(f"try:      {prediction_line(str(out), shortest)}")
-
-
-def check_pooling(kind: Kind, settings: FinetuneSettings) -> None:
-    if settings.pooling != "cls" and kind.model is not BertForSequenceClassification:
-        raise UserError(
-            f"--pooling {settings.pooling}: a {kind.model.__name__} does not read a whole text"
-        )
+        print(f"try:      {prediction_line(str(out), task, shortest)}")
 
 
 def drop_models(folder: Path) -> None:

@@ -13,30 +13,166 @@ All are called alike: `logits = model(input_ids, token_type_ids, attention_mask)
 `labels`, or `start_positions` and `end_positions`.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from bert_finetuning.head_config import HeadConfig
+from bert_finetuning.features import Features
+from bert_paper.data import to_device
+from bert_paper.device import mixed_precision
 from bert_paper.model import BertModel
-from bert_run.config import BertConfig
+from bert_paper.ranks import Ranks
+from bert_run.config import BertConfig, Dropout
+from bert_run.errors import UserError
 from bert_run.parameters import Shapes, Weights, truncated_normal
+from bert_run.progress import progress_bar
+from bert_run.ranges import check_fields
 
 IGNORED = -100  # the label of a token that has no answer, as in `transformers`
+ALONE = Ranks()
+ROWS = 64  # of features that are answered at once
 
 TensorBatch = dict[str, Tensor]
+Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
 
 
-class BertForSequenceClassification(nn.Module):
+# --- What a head is asked for --------------------------------------------------------------------
+
+Pooling = Literal["cls", "mean"]
+POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's own has no such field
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """The labels in the order of their numbers; a single one names a number to be predicted.
+
+    `pooling` says what stands for a whole text: the pooled [CLS], as in the paper, or the mean of
+    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None. Heads
+    that answer with a place, a span or a choice, have no labels.
+    """
+
+    labels: tuple[str, ...] = ()
+    pooling: Pooling = "cls"
+    classifier_dropout: Dropout | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise UserError(f"the label {twice!r} occurs twice: each label has one number")
+        if self.pooling not in get_args(Pooling):
+            raise UserError(f"pooling is {self.pooling!r}: choose cls or mean")
+        check_fields(self)
+
+    @property
+    def num_labels(self) -> int:
+        if not self.labels:
+            raise UserError("no labels are given: name them, or one for a number to be predicted")
+        return len(self.labels)
+
+    @property
+    def is_regression(self) -> bool:
+        return self.num_labels == 1
+
+    @property
+    def problem_type(self) -> str:
+        """What the head of a text is asked for, in the words of `transformers`."""
+        return "regression" if self.is_regression else "single_label_classification"
+
+    def dropout(self, config: BertConfig) -> float:
+        """The share of the vector that the classifier does not see in training."""
+        own = self.classifier_dropout
+        return config.hidden_dropout_prob if own is None else own
+
+    def fields(self) -> dict[str, Any]:
+        """What `config.json` says of the head.
+
+        `classifier_pooling` is written for the mean alone. `transformers` passes it over and reads
+        [CLS]; it does say that the pooler, which such a model has not, is drawn anew.
+        """
+        content: dict[str, Any] = {"classifier_dropout": self.classifier_dropout}
+        if self.labels:
+            content["id2label"] = {str(number): name for number, name in enumerate(self.labels)}
+            content["label2id"] = {name: number for number, name in enumerate(self.labels)}
+        if self.pooling != "cls":
+            content[POOLING_FIELD] = self.pooling
+        return content
+
+    @classmethod
+    def from_fields(cls, content: dict[str, Any], *, num_labels: int) -> "HeadConfig":
+        """The head that a `config.json` describes, whose classifier has `num_labels` rows.
+
+        Raises `UserError` where the two do not fit.
+        """
+        return cls(
+            labels_of(content, num_labels),
+            pooling=content.get(POOLING_FIELD, "cls"),
+            classifier_dropout=content.get("classifier_dropout"),
+        )
+
+
+def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
+    """The names in `id2label`. Without it there are two nameless ones, as in `transformers`."""
+    named = content.get("id2label")
+    if named is None:
+        if num_labels != content.get("num_labels", 2):
+            raise UserError(
+                f"config.json names no labels, and the classifier has {num_labels}: add id2label, "
+                "or copy the checkpoint again"
+            )
+        return tuple(f"LABEL_{number}" for number in range(num_labels))
+    try:
+        names = {int(number): name for number, name in named.items()}
+    except (AttributeError, ValueError):
+        raise UserError("config.json is damaged: id2label gives no number for each label") from None
+    in_order = sorted(names) == list(range(len(names)))
+    if not in_order or not all(isinstance(name, str) for name in names.values()):
+        raise UserError(
+            f"config.json is damaged: id2label must name the labels 0 to {len(names) - 1}"
+        )
+    if len(names) != num_labels:
+        raise UserError(
+            f"config.json names {len(names)} labels, and the classifier has {num_labels}: they "
+            "belong to different checkpoints"
+        )
+    return tuple(names[number] for number in range(num_labels))
+
+
+# --- Four heads ----------------------------------------------------------------------------------
+
+
+class BertWithHead(nn.Module):
+    """What the four have in common."""
+
+    pipeline: ClassVar[str]  # what the Hub calls such a task
+    part: ClassVar[str] = "classifier"  # the head's own layer
+    has_labels: ClassVar[bool] = True  # the rows of that layer have names
+    has_pooling: ClassVar[bool] = False  # a whole text is read: from [CLS], or from the mean
+
+    config: BertConfig
+    head: HeadConfig
+    bert: BertModel
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        """The shape of the logits of one row of features, without padding."""
+        raise NotImplementedError
+
+
+class BertForSequenceClassification(BertWithHead):
     """One answer for a text or a pair: a label, or a number if the head has a single label
     (figure 4, a and b; section 4.1).
 
     The paper reads it from [CLS] through the pooler. With `pooling="mean"` the mean of all tokens
     stands there instead, to compare.
     """
+
+    pipeline = "text-classification"
+    has_pooling = True
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
         super().__init__()
@@ -57,18 +193,24 @@ class BertForSequenceClassification(nn.Module):
             text = mean_of_tokens(output.last_hidden_state, attention_mask)
         return self.classifier(self.dropout(text))
 
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (self.head.num_labels,)
+
     def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
         if self.head.is_regression:
             return squared_error(logits[:, 0], batch["labels"])
         return cross_entropy(logits, batch["labels"])
 
 
-class BertForMultipleChoice(nn.Module):
+class BertForMultipleChoice(BertWithHead):
     """Which of several endings belongs to a beginning (section 4.4, SWAG).
 
     Each ending is read as a pair with the beginning and gets one number; the softmax is taken over
     the endings.
     """
+
+    pipeline = "multiple-choice"
+    has_labels = False
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
         super().__init__()
@@ -87,15 +229,20 @@ class BertForMultipleChoice(nn.Module):
         pooled = self.bert(*pairs).pooled  # (batch · choices, hidden)
         return self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])
 
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (len(features.input_ids),)
+
     def loss(self, logits: Float[Tensor, "batch choices"], batch: TensorBatch) -> Float[Tensor, ""]:
         return cross_entropy(logits, batch["labels"])
 
 
-class BertForTokenClassification(nn.Module):
+class BertForTokenClassification(BertWithHead):
     """A label for every token (figure 4, d; section 5.3, names of people and places).
 
     There is no pooler: nothing is read from [CLS] alone.
     """
+
+    pipeline = "token-classification"
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
         super().__init__()
@@ -113,6 +260,9 @@ class BertForTokenClassification(nn.Module):
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return self.classifier(self.dropout(states))
 
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (features.length, self.head.num_labels)
+
     def loss(
         self, logits: Float[Tensor, "batch seq labels"], batch: TensorBatch
     ) -> Float[Tensor, ""]:
@@ -126,12 +276,16 @@ class SpanLogits(NamedTuple):
     end: Float[Tensor, "batch seq"]
 
 
-class BertForQuestionAnswering(nn.Module):
+class BertForQuestionAnswering(BertWithHead):
     """Where in a text the answer to a question starts and ends (figure 4, c; section 4.2, SQuAD).
 
     The two rows of `qa_outputs` are the paper's vectors S and E: a token's score is its product
     with them. It has no dropout of its own, in the released code neither.
     """
+
+    pipeline = "question-answering"
+    part = "qa_outputs"
+    has_labels = False
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
         super().__init__()
@@ -148,16 +302,25 @@ class BertForQuestionAnswering(nn.Module):
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
 
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (2, features.length)
+
     def loss(self, logits: SpanLogits, batch: TensorBatch) -> Float[Tensor, ""]:
         return span_loss(logits, batch["start_positions"], batch["end_positions"])
 
 
-BertWithHead = (
-    BertForSequenceClassification
-    | BertForMultipleChoice
-    | BertForTokenClassification
-    | BertForQuestionAnswering
-)
+HEADS: dict[str, type[BertWithHead]] = {
+    head.__name__: head
+    for head in (
+        BertForSequenceClassification,
+        BertForMultipleChoice,
+        BertForTokenClassification,
+        BertForQuestionAnswering,
+    )
+}
+
+
+# --- Their losses, and their first values --------------------------------------------------------
 
 
 def mean_of_tokens(
@@ -214,3 +377,61 @@ def values_before_learning(shapes: Shapes, config: BertConfig, seed: int) -> Wei
         )
         for name, shape in shapes.items()
     }
+
+
+# --- From features to logits ---------------------------------------------------------------------
+
+
+@torch.no_grad()
+def logits_of(
+    model: BertWithHead,
+    task: Any,
+    features: Sequence[Features],
+    *,
+    precision: torch.dtype = torch.float32,
+    ranks: Ranks = ALONE,
+    progress: str | None = None,
+) -> list[Logits]:
+    """The model in evaluation: the logits of all features, in their order, without padding.
+
+    `task` collates them. Each rank reads its part, and all get all of them. `progress` names the
+    bar to be shown.
+    """
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    sizes = [model.logits_shape(each) for each in features]
+    ends = np.cumsum([np.prod(size, dtype=int) for size in sizes])
+    flat = np.zeros(int(ends[-1]) if len(ends) else 0, np.float32)
+    by_length = np.argsort([each.length for each in features], kind="stable")
+    mine = by_length[ranks.rank :: ranks.size]
+    bar = progress_bar(
+        len(mine), progress or "", unit="text", disable=progress is None or not ranks.leads
+    )
+    with bar:
+        for first in range(0, len(mine), ROWS):
+            rows = mine[first : first + ROWS]
+            batch = to_device(
+                task.collate([features[i] for i in rows], pad_id=model.config.pad_token_id), device
+            )
+            with mixed_precision(device, precision):
+                answer = forward(model, batch)
+            for i, logits in zip(rows, each_row(answer), strict=True):
+                kept = logits[tuple(map(slice, sizes[i]))]
+                flat[ends[i] - kept.size : ends[i]] = kept.ravel()
+            bar.update(len(rows))
+    model.train(was_training)
+    together = ranks.sum(torch.from_numpy(flat).to(device)).cpu().numpy()
+    pieces = np.split(together, ends[:-1])
+    return [piece.reshape(size) for piece, size in zip(pieces, sizes, strict=False)]
+
+
+def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | SpanLogits:
+    return model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
+
+
+def each_row(answer: Tensor | SpanLogits) -> np.ndarray:
+    """Logits row by row; of spans (batch, 2, seq)."""
+    if isinstance(answer, SpanLogits):
+        answer = torch.stack(answer, dim=1)
+    return answer.float().cpu().numpy()

@@ -36,6 +36,27 @@ def confusion_matrix(
     return cells.reshape(num_labels, num_labels)
 
 
+def label_scores(right: Sequence[str], predicted: Sequence[str]) -> list[tuple]:
+    """Of each label: its name, how often it is right, how often it was predicted, then precision,
+    recall and F1; None where there is nothing to divide by."""
+    labels = sorted({*right, *predicted})
+    number = {label: place for place, label in enumerate(labels)}
+    counts = confusion_matrix(
+        np.array([number[label] for label in right]),
+        np.array([number[label] for label in predicted]),
+        num_labels=len(labels),
+    )
+    rows = []
+    for label, found, there, guessed in zip(
+        labels, counts.diagonal().tolist(), counts.sum(1).tolist(), counts.sum(0).tolist(),
+        strict=True,
+    ):  # fmt: skip
+        parts = ((found, guessed), (found, there), (2 * found, guessed + there))
+        scores = [part / whole if whole else None for part, whole in parts]
+        rows.append((label, there, guessed, *scores))
+    return rows
+
+
 def f1(right: Labels, predicted: Labels) -> float:
     """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same", 0 is only the rest.
 
@@ -154,14 +175,14 @@ def entities(tags: Sequence[str]) -> list[Entity]:
     found: list[Entity] = []
     before = ("O", "")
     for place, tag in enumerate(tags):
-        prefix, _, kind = tag.partition("-")
+        prefix, _, type_ = tag.partition("-")
         if prefix not in ("B", "I", "O", "E", "S"):
             raise UserError(f"the tag {tag!r} names no entity: write O, B-TYPE, I-TYPE (E-, S-)")
-        if prefix in ("I", "E") and before[0] in ("B", "I") and before[1] == kind:
-            found[-1] = (kind, found[-1][1], place + 1)
+        if prefix in ("I", "E") and before[0] in ("B", "I") and before[1] == type_:
+            found[-1] = (type_, found[-1][1], place + 1)
         elif prefix != "O":
-            found.append((kind, place, place + 1))
-        before = (prefix, kind)
+            found.append((type_, place, place + 1))
+        before = (prefix, type_)
     return found
 
 
@@ -172,21 +193,21 @@ def entity_scores(
 
     0 where there is no entity and none is predicted.
     """
-    there, said = set(), set()
+    there, guessed = set(), set()
     for sentence, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
         if len(tags) != len(guess):
             raise ValueError(f"sentence {sentence}: {len(guess)} predictions, {len(tags)} tags")
         there |= {(sentence, *entity) for entity in entities(tags)}
-        said |= {(sentence, *entity) for entity in entities(guess)}
+        guessed |= {(sentence, *entity) for entity in entities(guess)}
 
-    def score(kind: str) -> EntityScore:
+    def score(type_: str) -> EntityScore:
         return EntityScore.count(
-            {entity for entity in there if entity[1] == kind},
-            {entity for entity in said if entity[1] == kind},
+            {entity for entity in there if entity[1] == type_},
+            {entity for entity in guessed if entity[1] == type_},
         )
 
-    kinds = sorted({kind for _, kind, _, _ in there | said})
-    return EntityScore.count(there, said), {kind: score(kind) for kind in kinds}
+    types = sorted({type_ for _, type_, _, _ in there | guessed})
+    return EntityScore.count(there, guessed), {type_: score(type_) for type_ in types}
 
 
 # Answers: SQuAD compares words, not characters (Rajpurkar et al. 2016, section 6.1).
@@ -213,11 +234,11 @@ def answer_f1(answer: str, accepted: Sequence[str]) -> float:
 
 
 def _words_f1(answer: str, accepted: str) -> float:
-    said, right = normalize_answer(answer).split(), normalize_answer(accepted).split()
-    if not said or not right:  # "no answer" is right or wrong, never half right
-        return float(said == right)
-    found = (Counter(said) & Counter(right)).total()  # a word counts as often as both have it
-    return _f1(found=found, predicted=len(said), right=len(right))
+    guessed, right = normalize_answer(answer).split(), normalize_answer(accepted).split()
+    if not guessed or not right:  # "no answer" is right or wrong, never half right
+        return float(guessed == right)
+    found = (Counter(guessed) & Counter(right)).total()  # a word counts as often as both have it
+    return _f1(found=found, predicted=len(guessed), right=len(right))
 
 
 def _accepted(answers: Sequence[str]) -> Sequence[str]:

@@ -1,9 +1,11 @@
-"""`bert-predict`: new text in, answers of a fine-tuned model out."""
+"""`bert-predict`: new text in, predictions of a fine-tuned model out."""
 
+import csv
+import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -13,26 +15,24 @@ import tyro
 from tqdm import tqdm
 from tyro.conf import Positional, arg
 
-from bert_finetuning.answer_files import check_out, write_answers
-from bert_finetuning.answering import logits_of
-from bert_finetuning.examples import TextExample, is_empty
-from bert_finetuning.folders import FineTuned, open_finetuned
-from bert_finetuning.kinds.base import Kind
-from bert_finetuning.kinds.pairs import shortened
-from bert_finetuning.new_rows import from_source
-from bert_finetuning.new_text import Asked, from_arguments
-from bert_finetuning.opening import parse_columns
-from bert_finetuning.showing import Style, has_colours, shown_as_json, shown_as_text
-from bert_finetuning.task_file import SavedTask, kind_of
+from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
+from bert_finetuning.data.new_rows import from_source
+from bert_finetuning.data.rows import parse_columns
+from bert_finetuning.features import excerpt
+from bert_finetuning.heads import logits_of
+from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours
+from bert_paper.device import choose_device
 from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
+from bert_run.files import write_whole
 from bert_run.progress import progress_bar
 from bert_run.ranges import Count, check_numbers
 
-AT_ONCE = 2_048  # examples read together, sorted by length, before the first of them is shown
-MANY = 200  # from here on a bar is shown
-USUAL_LENGTH = {"questions": 384}  # tokens, where the folder does not say; 128 else, as the paper
+QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
+MANY_QUERIES = 200  # from here on a bar is shown
+
+Answered = tuple[Query, Any]  # with its prediction; None where there was no text to answer
 
 
 @dataclass(frozen=True)
@@ -103,112 +103,108 @@ class PredictSettings:
 
 @dataclass(frozen=True)
 class Predictor:
-    """A fine-tuned model with its kind of task, and how much it reads at once."""
+    """A fine-tuned model with its task, and how much it reads at once."""
 
-    opened: FineTuned
-    kind: Kind
-    task: SavedTask
+    finetuned: FineTuned
+    task: Task
+    saved: SavedTask
     max_length: int
 
     @classmethod
-    def open(cls, checkpoint: str | Path, *, device: str = "auto", max_length: int | None = None):
+    def load(
+        cls, checkpoint: str | Path, *, device: str = "auto", max_length: int | None = None
+    ) -> "Predictor":
         """Raises `UserError` if this is no fine-tuned model, or cannot read as much."""
-        opened = open_finetuned(checkpoint, device=choose_device(device))
-        kind, task = kind_of(opened)
-        most = opened.model.config.max_position_embeddings
-        if max_length is not None and max_length > most:
-            raise UserError(f"--max-length {max_length}: the model reads {most} tokens at most")
-        usual = task.max_length or USUAL_LENGTH.get(task.format, 128)
-        return cls(opened, kind, task, max_length or min(most, usual))
+        finetuned = load_finetuned(checkpoint, device=choose_device(device))
+        task, saved = task_of(finetuned)
+        config = finetuned.model.config
+        length = task.reading_length(max_length, config, usual=saved.max_length)
+        return cls(finetuned, task, saved, length)
 
-    def predict(self, examples: Sequence[Any]) -> list[Any]:
+    def predict(self, examples: Sequence[Example]) -> list[Any]:
         """One prediction for each example, in their order; None for one without text.
 
-        predictor = Predictor.open("runs/sentiment")
+        predictor = Predictor.load("runs/sentiment")
         predictor.predict([TextExample("The food was wonderful.")])[0].label
         """
-        said: list[Any] = [None] * len(examples)
-        places = (place for place, each in enumerate(examples) if not is_empty(each))
-        for _, group in groupby(places, key=lambda place: width(examples[place])):
+        predictions: list[Any] = [None] * len(examples)
+        places = (place for place, each in enumerate(examples) if not each.is_empty)
+        for _, group in groupby(places, key=lambda place: examples[place].shape):
             together = list(group)
-            for place, prediction in zip(
-                together, self.answers([examples[place] for place in together]), strict=True
-            ):
-                said[place] = prediction
-        return said
+            found = self.predict_alike([examples[place] for place in together])
+            for place, prediction in zip(together, found, strict=True):
+                predictions[place] = prediction
+        return predictions
 
-    def answers(self, examples: Sequence[Any]) -> list[Any]:
-        """Predictions for examples that have text, and as many endings each."""
-        readings = self.kind.read(examples, self.opened.tokenizer, max_length=self.max_length)
-        logits = logits_of(self.opened.model, self.kind, readings)
-        return self.kind.predict(examples, readings, logits)
+    def predict_alike(self, examples: Sequence[Example]) -> list[Any]:
+        """Predictions for examples that have text, and the same shape."""
+        tokenizer = self.finetuned.tokenizer
+        features = self.task.encode(examples, tokenizer, max_length=self.max_length)
+        return self.task.predict(
+            examples, features, logits_of(self.finetuned.model, self.task, features)
+        )
 
-    def stream(self, asked: Iterable[Asked]) -> Iterator[tuple[Asked, Any]]:
-        """Predictions for any number of examples, in their order, in bounded memory."""
-        rest = iter(asked)
-        while part := list(islice(rest, AT_ONCE)):
+    def stream(self, queries: Iterable[Query]) -> Iterator[Answered]:
+        """Predictions for any number of queries, in their order, in bounded memory."""
+        rest = iter(queries)
+        while part := list(islice(rest, QUERIES_AT_ONCE)):
             examples = [each.example for each in part]
-            check_pairs([each for each in examples if not is_empty(each)], self.task)
+            check_pairs([each for each in examples if not each.is_empty], self.saved)
             yield from zip(part, self.predict(examples), strict=True)
 
 
-def width(example: Any) -> int:
-    """Endings of a choice: a batch has as many for each."""
-    return len(getattr(example, "endings", ()))
-
-
-def check_pairs(examples: Sequence[Any], task: SavedTask) -> None:
+def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     """A model of pairs needs pairs, and one of single texts does not know what to do with them."""
     for example in examples:
-        if task.pairs is None or not isinstance(example, TextExample):
-            return
-        if task.pairs != (example.pair is not None):
+        if None not in (saved.pairs, example.is_pair) and saved.pairs != example.is_pair:
             problem = (
                 "this model has learnt from pairs: give the second with --pair, or after a tab"
-                if task.pairs
+                if saved.pairs
                 else "this model has learnt from single texts: leave the second out"
             )
-            raise UserError(f"{shortened(example.text)}: {problem}")
+            raise UserError(f"{excerpt(example.texts[0])}: {problem}")
 
 
-def asked_by(settings: PredictSettings, task: SavedTask) -> Iterator[Asked]:
+# --- The command ---------------------------------------------------------------------------------
+
+
+def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Iterator[Query]:
+    """What the command line, a file or standard input asks."""
     if settings.source is None:
-        return iter(from_arguments(
-            task.format, settings.text, pairs=task.pairs, pair=settings.pair,
-            question=settings.question, context=settings.context,
-        ))  # fmt: skip
+        return iter(task.queries(Arguments(
+            settings.text, settings.pair, settings.question, settings.context, pairs
+        )))  # fmt: skip
     if settings.source == "-" and sys.stdin.isatty():
         print("one text a line, Ctrl-D ends:", file=sys.stderr)
-    return from_source(
-        settings.source, task.format, parse_columns(settings.columns, labelled=False)
-    )
+    columns = parse_columns(settings.columns, labelled=False)
+    return from_source(settings.source, type(task), columns)
 
 
 def run(settings: PredictSettings) -> None:
-    predictor = Predictor.open(
+    predictor = Predictor.load(
         settings.checkpoint, device=settings.device, max_length=settings.max_length
     )
-    asked = asked_by(settings, predictor.task)
-    first = list(islice(asked, AT_ONCE))
+    queries = queries_of(settings, predictor.task, predictor.saved.pairs)
+    first = list(islice(queries, QUERIES_AT_ONCE))
     # Lines that run over a terminal are progress enough.
-    hidden = len(first) < MANY or (settings.out is None and sys.stdout.isatty())
-    total = None if len(first) == AT_ONCE else len(first)
+    hidden = len(first) < MANY_QUERIES or (settings.out is None and sys.stdout.isatty())
+    total = None if len(first) == QUERIES_AT_ONCE else len(first)
     with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
-        count = Count(bar)
-        answered = count.over(predictor.stream(chain(first, asked)))
+        counter = Counter(bar)
+        answered = counter.over(predictor.stream(chain(first, queries)))
         if settings.out is None:
-            print_answers(predictor, answered, settings)
+            print_answers(predictor.task, answered, settings)
         else:
-            write_answers(settings.out, predictor.kind, predictor.task.format, answered)
+            write_answers(settings.out, predictor.task, answered)
     if settings.out is not None:
-        print(f"{settings.out}: {count.all:,} rows answered")
-    if count.empty:
-        print(f"note: {count.empty:,} of {count.all:,} rows have no text and an empty answer; the "
-              f"first is {count.first_empty}", file=sys.stderr)  # fmt: skip
+        print(f"{settings.out}: {counter.all:,} rows answered")
+    if counter.empty:
+        print(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
+              f"the first is {counter.first_empty}", file=sys.stderr)  # fmt: skip
 
 
 @dataclass
-class Count:
+class Counter:
     """How many rows were answered, and how many of them hold nothing to answer."""
 
     bar: tqdm
@@ -216,28 +212,121 @@ class Count:
     empty: int = 0
     first_empty: str = ""  # where it is
 
-    def over(self, answered: Iterable[tuple[Asked, Any]]) -> Iterator[tuple[Asked, Any]]:
-        for asked, prediction in answered:
-            yield asked, prediction
+    def over(self, answered: Iterable[Answered]) -> Iterator[Answered]:
+        for query, prediction in answered:
+            yield query, prediction
             self.bar.update()
             self.all += 1
             if prediction is None:
-                number = f"number {self.all}" if asked.line is None else f"line {asked.line}"
+                number = f"number {self.all}" if query.line is None else f"line {query.line}"
                 self.first_empty = self.first_empty or number
                 self.empty += 1
 
 
-def print_answers(
-    predictor: Predictor, answered: Iterable[tuple[Asked, Any]], settings: PredictSettings
-) -> None:
-    kind, format = predictor.kind, predictor.task.format
+# --- Answers on the terminal and in JSON ---------------------------------------------------------
+
+
+def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSettings) -> None:
     style = Style(settings.top, has_colours(), brief=settings.source is not None)
-    for number, (each, prediction) in enumerate(answered):
+    for number, (query, prediction) in enumerate(answered):
         if settings.json:
-            print(json.dumps(shown_as_json(kind, each, prediction), ensure_ascii=False))
-        else:
-            told = shown_as_text(kind, format, each, prediction, style)
-            print(told if style.brief or not number else f"\n{told}")
+            print(json.dumps(to_json(task, query, prediction), ensure_ascii=False))
+            continue
+        text = "" if prediction is None else task.render(query, prediction, style)
+        print(text if style.brief or not number else f"\n{text}")
+
+
+def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
+    """A prediction as one object: its line, the answer, the other columns of its row.
+
+    A query without text has no answer, and is marked as `empty`.
+    """
+    line = {} if query.line is None else {"line": query.line}
+    row = {"row": query.others} if query.others else {}
+    if prediction is None:
+        return {**line, **query.given, "empty": True, **row}
+    return {**line, **task.query_to_json(query, prediction), **row}
+
+
+# --- Answers as a file ---------------------------------------------------------------------------
+
+OUT_ENDINGS = (".csv", ".jsonl")
+
+
+def check_out(out: Path) -> None:
+    """Raise `UserError` unless a file of answers can be written there."""
+    if out.suffix not in OUT_ENDINGS:
+        raise UserError(f"--out is {out}: its name must end in .csv or .jsonl")
+    if not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no folder {out.parent}")
+    if out.exists():
+        raise UserError(f"--out {out} exists: choose another name, or remove that file")
+
+
+def write_answers(out: Path, task: Task, answered: Iterable[Answered]) -> None:
+    """Write all answers, one row for each query, or nothing if one of the rows cannot be read."""
+    lines = json_lines if out.suffix == ".jsonl" else csv_lines
+    with write_whole(out) as file:
+        for line in lines(task, answered):
+            file.write(line.encode("utf-8"))
+
+
+def json_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
+    for query, prediction in answered:
+        yield json.dumps(to_json(task, query, prediction), ensure_ascii=False) + "\n"
+
+
+def csv_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
+    """The lines of a CSV: the input with answers beside it. The first row with a text decides on
+    the columns."""
+    answered = iter(answered)
+    empty = []  # rows without text, before the first with one
+    first = next(answered, None)
+    while first is not None and first[1] is None:
+        empty.append(first)
+        first = next(answered, None)
+    ahead = empty if first is None else [first, *empty]
+    columns = list(csv_row(task, *ahead[0]))
+    yield csv_line(columns)
+    for query, prediction in chain(empty, () if first is None else (first,), answered):
+        row = csv_row(task, query, prediction)
+        if foreign := [name for name in row if name not in columns]:
+            raise UserError(
+                f"line {query.line} has a column {foreign[0]!r}, which the first row has not: give "
+                "--out FILE.jsonl, whose rows need not be alike"
+            )
+        yield csv_line([row.get(name, "") for name in columns])
+
+
+def csv_row(task: Task, query: Query, prediction: Any) -> dict[str, str]:
+    """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
+    given = dict(query.row)
+    if not given and (prediction is not None or query.line is None):
+        given = query.given  # what else would tell which row is unanswered?
+    answer = dict.fromkeys(task.answer_columns)
+    if prediction is not None:
+        answer = dict(zip(answer, task.answer_cells(query, prediction), strict=True))
+    line = {} if query.line is None else {free("line", given): query.line}
+    row = line | given | {free(name, given): value for name, value in answer.items()}
+    return {name: as_cell(value) for name, value in row.items()}
+
+
+def free(name: str, taken: Mapping[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def as_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def csv_line(cells: list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
 
 
 @command

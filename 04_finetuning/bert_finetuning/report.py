@@ -5,108 +5,169 @@ out/                    the best model of all seeds, a `transformers` folder
     metrics.json        every seed, median and spread, the majority, the settings
     predictions.jsonl   what it says of each example of dev
     errors.md           the wrong ones, the surest first
-    confusion.png       which label was taken for which (numbers.png: what was said, what is right)
+    confusion.png       which label was taken for which (numbers.png: predicted, right)
     curve.png           training loss and the deciding metric, of all seeds
 """
 
 import json
 import shlex
+import statistics
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bert_finetuning.errors import errors_page
-from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence
-from bert_finetuning.kinds.base import Kind
-from bert_finetuning.outcome import Outcome, percent
-from bert_finetuning.pictures import MOST_LABELS, draw_confusion, draw_curves, draw_numbers
-from bert_finetuning.settings import FinetuneSettings
-from bert_run.files import publish, write_atomically
-from bert_run.metrics import read_metrics
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from bert_finetuning.data.fingerprints import Inputs
+from bert_finetuning.metrics import confusion_matrix
+from bert_finetuning.run import METRICS_FILE, SeedResult
+from bert_finetuning.settings import FinetuneSettings, fields_of
+from bert_finetuning.tasks.base import Example, Task
+from bert_run.curve import HELD_OUT, REFERENCE, TRAINING
+from bert_run.files import publish, write_atomically, write_whole
+from bert_run.metrics import Record, read_metrics
 from bert_run.model_card import command_line, front_matter
 
-PIPELINES = {
-    "BertForSequenceClassification": "text-classification",
-    "BertForTokenClassification": "token-classification",
-    "BertForQuestionAnswering": "question-answering",
-    "BertForMultipleChoice": "multiple-choice",
-}
+MOST_ERRORS = 100  # that are listed
+LONGEST_CELL = 300  # characters of a text
+
+Grid = dict[str, list[SeedResult]]  # the results of each combination, by its name
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The seeds of one task, and what they are to be compared with."""
+
+    task: str
+    metric: str  # the deciding one
+    start: str  # what the model began from, in a line
+    examples: tuple[int, int]  # to learn from, and to measure on
+    majority: Record  # the scores of saying the most common of every example
+    results: Sequence[SeedResult]
+    folder: Path  # that of the best seed's run
+    grid: Grid
+    chosen: str  # the combination of the grid that won, or ""
+    inputs: Inputs = field(default_factory=dict)  # as far as they are known
+
+    @property
+    def scores(self) -> list[float]:
+        """The deciding metric of each seed's best model."""
+        return [result.best[self.metric] for result in self.results]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.scores)
+
+    @property
+    def best(self) -> SeedResult:
+        return max(self.results, key=lambda result: result.best[self.metric])
+
+    def as_json(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """What `metrics.json` holds."""
+        names = [name for name in self.best.best if name != "step"]
+        grid = {
+            name: {"median": median_of(results, self.metric), "seeds": [vars(r) for r in results]}
+            for name, results in self.grid.items()
+        }
+        inputs = {name: asdict(each) for name, each in self.inputs.items()}
+        return {
+            "task": self.task,
+            "metric": self.metric,
+            "start": self.start,
+            "train_examples": self.examples[0],
+            "dev_examples": self.examples[1],
+            "seeds": [vars(result) for result in self.results],
+            "median": {n: statistics.median(r.best[n] for r in self.results) for n in names},
+            "lowest": {n: min(r.best[n] for r in self.results) for n in names},
+            "highest": {n: max(r.best[n] for r in self.results) for n in names},
+            "majority": self.majority,
+            "best_seed": self.best.seed,
+            "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
+            "questions that may have no answer the threshold",
+            **({"inputs": inputs} if inputs else {}),
+            **({"grid": grid, "chosen": self.chosen} if grid else {}),
+            "settings": settings,
+        }
+
+    def table(self) -> str:
+        """In a few lines, for people."""
+        rows = [("", f"{self.metric}, per cent", "")]
+        for name, results in self.grid.items():
+            score = percent(median_of(results, self.metric))
+            rows.append((name, score, "the best of the grid" if name == self.chosen else ""))
+        for result in self.results:
+            rows.append(
+                (f"seed {result.seed}", percent(result.best[self.metric]), self.note(result))
+            )
+        if len(self.results) > 1:
+            spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"
+            rows.append((f"median of {len(self.results)}", percent(self.median), spread))
+        rows.append(
+            ("majority", percent(self.majority[self.metric]), "the most common, said unread")
+        )
+        widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
+        return "\n".join(
+            f"{name:<{widths[0]}}  {score:>{widths[1]}}  {note}".rstrip()
+            for name, score, note in rows
+        )
+
+    def note(self, result: SeedResult) -> str:
+        """At which step a seed was best, and where it ended."""
+        if result.collapsed:
+            return "collapsed: it says the same of every example"
+        if result.best["step"] == result.last["step"]:
+            return f"at the last step, {result.last['step']:,}"
+        return f"at step {result.best['step']:,}; at the last {percent(result.last[self.metric])}"
+
+
+def median_of(results: Sequence[SeedResult], metric: str) -> float:
+    return statistics.median(result.best[metric] for result in results)
+
+
+def percent(score: float) -> str:
+    return f"{100 * score:.1f}"
+
+
+# --- The folder ----------------------------------------------------------------------------------
 
 
 def write_report(
     outcome: Outcome,
-    kind: Kind,
-    examples: Sequence,
+    task: Task,
+    examples: Sequence[Example],
     predictions: Sequence,
     *,
     settings: FinetuneSettings,
-    example: Any,
+    example: Example,
 ) -> None:
-    """All of the folder, from what the best model says of dev; `example` is one to try."""
+    """All of the folder, from the predictions of the best model on dev; `example` is one to try."""
     out = settings.out
     for path in sorted((outcome.folder / "best").iterdir()):
         publish(path, out / path.name)
     content = outcome.as_json(fields_of(settings))
     write_atomically(out / "metrics.json", json.dumps(content, indent=2) + "\n")
-    shown = (kind.shown(e, p) for e, p in zip(examples, predictions, strict=True))
-    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in shown]
+    rows = (task.to_json(e, p) for e, p in zip(examples, predictions, strict=True))
+    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
     write_atomically(out / "predictions.jsonl", "".join(lines))
-    page = errors_page(kind, examples, predictions, title=outcome.task)
+    page = errors_page(task, examples, predictions, title=outcome.task)
     write_atomically(out / "errors.md", page)
-    draw(outcome, kind, examples, predictions, out)
-    write_atomically(out / "README.md", card(outcome, kind, settings, example))
+    draw(outcome, task, examples, predictions, out)
+    write_atomically(out / "README.md", card(outcome, task, settings, example))
 
 
-def fields_of(settings: FinetuneSettings) -> dict[str, Any]:
-    """Settings as JSON holds them."""
-    return json.loads(json.dumps(asdict(settings), default=str))
-
-
-def draw(
-    outcome: Outcome, kind: Kind, examples: Sequence, predictions: Sequence, out: Path
-) -> None:
-    """The curves; of labels or numbers a second picture."""
-    records = {
-        result.seed: read_metrics(outcome.folder.with_name(f"seed-{result.seed}") / "metrics.jsonl")
-        for result in outcome.results
-    }
-    draw_curves(
-        records,
-        out / "curve.png",
-        title=f"{outcome.task}: {outcome.examples[0]:,} examples",
-        metric=outcome.metric,
-        best=outcome.best.seed,
-        majority=outcome.majority[outcome.metric],
-    )
-    right, said = labels_of(kind, examples, predictions)
-    title = f"{outcome.task}: {outcome.metric} {percent(outcome.best.best[outcome.metric])}"
-    if isinstance(said[0], float):
-        draw_numbers(right, said, out / "numbers.png", title=title)
-    elif isinstance(said[0], str) and 1 < len(kind.head.labels) <= MOST_LABELS:
-        draw_confusion(right, said, kind.head.labels, out / "confusion.png", title=title)
-
-
-def labels_of(kind: Kind, examples: Sequence, predictions: Sequence) -> tuple[list, list]:
-    """What is right and what was said, of each example, or of each word."""
-    said = [kind.said(prediction) for prediction in predictions]
-    if isinstance(examples[0], TaggedSentence):
-        tags = [tag for example in examples for tag in example.tags]
-        return tags, [tag for sentence in said for tag in sentence]
-    if isinstance(examples[0], Question | Choice | Extract):
-        return [None], [None]
-    return [example.label for example in examples], said
-
-
-def card(outcome: Outcome, kind: Kind, settings: FinetuneSettings, example: Any) -> str:
+def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Example) -> str:
     """The model's `README.md`."""
     defaults = {name: getattr(FinetuneSettings, name) for name in vars(settings)}
-    labels = ", ".join(kind.head.labels)
+    labels = ", ".join(task.head.labels)
     return f"""\
-{front_matter(PIPELINES[kind.model.__name__])}
+{front_matter(task.model.pipeline)}
 # {settings.out.resolve().name}
 
-A `{kind.model.__name__}` for the task `{outcome.task}`{f" ({labels})" if labels else ""},
+A `{task.model.__name__}` for the task `{outcome.task}`{f" ({labels})" if labels else ""},
 fine-tuned on {outcome.examples[0]:,} examples with the course *Build BERT four times*.
 Where it started: {outcome.start}.
 
@@ -133,7 +194,7 @@ Every figure is in `metrics.json`; what is wrong is listed in `errors.md`.
 FOLDER is where this file lies.
 
 ```
-{prediction_line("FOLDER", example)}
+{prediction_line("FOLDER", task, example)}
 ```
 
 ## What it is not for
@@ -143,18 +204,175 @@ them it answers as surely. Nobody has tested it for any use.
 """
 
 
-def prediction_line(folder: str, example: Any) -> str:
+def prediction_line(folder: str, task: Task, example: Example) -> str:
     """The call of `bert-predict` for an example of dev."""
-    return shlex.join(["bert-predict", *arguments(example), "--checkpoint", folder])
+    words = task.prediction_arguments(example)
+    return shlex.join(["bert-predict", *words, "--checkpoint", folder])
 
 
-def arguments(example: Any) -> list[str]:
-    if isinstance(example, TaggedSentence):
-        return [" ".join(example.words)]
-    if isinstance(example, Question):
-        return ["--question", example.question, "--context", example.context]
-    if isinstance(example, Choice):
-        return [example.context, *example.endings]
-    if isinstance(example, Extract):
-        return list(example.sentences)
-    return [example.text] if example.pair is None else [example.text, example.pair]
+# --- errors.md -----------------------------------------------------------------------------------
+
+
+def errors_page(
+    task: Task, examples: Sequence[Example], predictions: Sequence, *, title: str
+) -> str:
+    """How often each label is right, and the wrong answers, the surest first.
+
+    What a model is sure of and wrong about tells more than its score: a label that is doubtful, a
+    word that it has never seen, a pattern that it has fallen for.
+    """
+    found = []
+    for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True), 1):
+        if (mistake := task.error_row(example, prediction)) is not None:
+            found.append((mistake.sureness, (number, *mistake.cells)))
+    found.sort(key=lambda each: -each[0])
+    summary = task.error_summary(examples, predictions, len(found))
+    lines = [f"# {title}: what is wrong", "", summary, ""]
+    if counts := task.error_counts(examples, predictions):
+        lines += [*table(*counts), ""]
+    if found:
+        most = f", the first {MOST_ERRORS} of them" if len(found) > MOST_ERRORS else ""
+        lines += [f"## The wrong ones, the {task.error_order} first{most}", ""]
+        lines += table(("example", *task.error_columns), [row for _, row in found[:MOST_ERRORS]])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """A table of Markdown."""
+    lines = [names, ["---"] * len(names), *rows]
+    return ["| " + " | ".join(map(cell, line)) + " |" for line in lines]
+
+
+def cell(content: Any) -> str:
+    """A share in per cent, a dash where there is none, other content as it is."""
+    if content is None:
+        return "–"
+    if isinstance(content, float):
+        return f"{100 * content:.1f}"
+    text = " ".join(str(content).split()).replace("|", "\\|").replace("<", "&lt;")
+    return text if len(text) <= LONGEST_CELL else text[:LONGEST_CELL] + " …"
+
+
+# --- Pictures ------------------------------------------------------------------------------------
+
+MOST_LABELS = 30  # in a picture of labels; more could not be read
+
+
+def draw(
+    outcome: Outcome, task: Task, examples: Sequence[Example], predictions: Sequence, out: Path
+) -> None:
+    """The curves; of labels or numbers a second picture."""
+    records = {
+        result.seed: read_metrics(outcome.folder.with_name(f"seed-{result.seed}") / METRICS_FILE)
+        for result in outcome.results
+    }
+    draw_curves(
+        records,
+        out / "curve.png",
+        title=f"{outcome.task}: {outcome.examples[0]:,} examples",
+        metric=outcome.metric,
+        best=outcome.best.seed,
+        majority=outcome.majority[outcome.metric],
+    )
+    right, predicted = task.right_and_predicted(examples, predictions)
+    labels = task.head.labels
+    title = f"{outcome.task}: {outcome.metric} {percent(outcome.best.best[outcome.metric])}"
+    if predicted and isinstance(predicted[0], float):
+        draw_numbers(right, predicted, out / "numbers.png", title=title)
+    elif predicted and 1 < len(labels) <= MOST_LABELS:
+        draw_confusion(right, predicted, labels, out / "confusion.png", title=title)
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    with write_whole(path) as file:
+        figure.savefig(file, format="png", dpi=120)
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw_curves(
+    seeds: dict[int, list[Record]],
+    path: Path,
+    *,
+    title: str,
+    metric: str,
+    best: int,
+    majority: float,
+) -> None:
+    """Training loss and the deciding metric on dev against steps; the best seed stands out."""
+    figure = blank_figure(10, 4)
+    losses, scores = figure.subplots(1, 2)
+    for seed, records in sorted(seeds.items(), key=lambda each: each[0] == best):
+        label = f"seed {seed}" if seed == best else None
+        if label and len(seeds) > 1:
+            label += ", the best"
+        look = {"alpha": 1.0 if seed == best else 0.3, "label": label}
+        draw_line(losses, records, "train_loss", "-", color=TRAINING, **look)
+        draw_line(scores, records, f"dev_{metric}", ".-", color=HELD_OUT, **look)
+    if len(seeds) > 1:
+        scores.plot([], [], ".-", color=HELD_OUT, alpha=0.3, label="the other seeds")
+    scores.axhline(
+        majority, color=REFERENCE, linestyle=":", linewidth=1.2, label=f"majority: {majority:.3f}"
+    )
+    losses.set(xlabel="step", ylabel="training: loss")
+    losses.set_ylim(bottom=0)
+    scores.set(xlabel="step", ylabel=f"dev: {metric}")
+    scores.legend(frameon=False)
+    for axes in (losses, scores):
+        axes.set_xlim(left=0)
+    figure.suptitle(title)
+    save_picture(figure, path)
+
+
+def draw_line(axes: Axes, records: list[Record], key: str, style: str, **look) -> None:
+    points = [(record["step"], record[key]) for record in records if key in record]
+    if points:
+        axes.plot(*zip(*points, strict=True), style, **look)
+
+
+def draw_confusion(
+    right: Sequence[str], predicted: Sequence[str], labels: Sequence[str], path: Path, *, title: str
+) -> None:
+    """Rows are what is right, columns what was predicted; the colour is the share of the row."""
+    number = {label: place for place, label in enumerate(labels)}
+    counts = confusion_matrix(
+        np.array([number[label] for label in right]),
+        np.array([number[label] for label in predicted]),
+        num_labels=len(labels),
+    )
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    size = 2.6 + 0.62 * len(labels)
+    figure = blank_figure(size + 0.8, size)
+    axes = figure.subplots()
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for (row, column), count in np.ndenumerate(counts):
+        ink = "white" if shares[row, column] > 0.6 else "black"
+        if count:
+            axes.text(column, row, f"{count:,}", ha="center", va="center", color=ink, fontsize=9)
+    turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 3 else {}
+    axes.set_xticks(range(len(labels)), labels, **turn)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set(xlabel="said", ylabel="right")
+    axes.set_title(title, fontsize=10)
+    save_picture(figure, path)
+
+
+def draw_numbers(
+    right: Sequence[float], predicted: Sequence[float], path: Path, *, title: str
+) -> None:
+    """Predicted against right, a point an example; on the line nothing is wrong."""
+    figure = blank_figure(5, 4.6)
+    axes = figure.subplots()
+    ends = [min(*right, *predicted), max(*right, *predicted)]
+    axes.plot(ends, ends, ":", color=REFERENCE, label="all right")
+    axes.plot(right, predicted, ".", color=HELD_OUT, alpha=0.4, markersize=5)
+    axes.set(xlabel="right", ylabel="said")
+    axes.set_title(title, fontsize=10)
+    axes.legend(frameon=False)
+    save_picture(figure, path)

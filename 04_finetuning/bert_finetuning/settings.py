@@ -1,13 +1,14 @@
 """The settings of `bert-finetune`: every field is an option."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from bert_finetuning.head_config import Pooling
-from bert_finetuning.kinds.spans import Spans
+from bert_finetuning.heads import Pooling
+from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_run.config import PRESETS, Dropout, Positions
 from bert_run.errors import UserError
 from bert_run.ranges import Count, Real, Seed, Share, check_numbers, option
@@ -97,11 +98,11 @@ class FinetuneSettings:
     classifier_dropout: Dropout | None = None
 
     # --- Questions ---
-    stride: Positions = Spans.stride
+    stride: Positions = QuestionAnswering.stride
     """tokens from one window of a long text to the next"""
-    max_question: Positions = Spans.max_question
+    max_question: Positions = QuestionAnswering.max_question
     """tokens of a question that are read"""
-    max_answer: Positions = Spans.max_answer
+    max_answer: Positions = QuestionAnswering.max_answer
     """tokens of the longest answer"""
     null: bool | None = None
     """some questions have no answer (SQuAD 2.0); without it the examples decide"""
@@ -146,6 +147,11 @@ class FinetuneSettings:
     def rate(self, hidden_size: int) -> float:
         """The peak of the learning rate for a model of this width."""
         return self.learning_rate or 5e-5 * wider(hidden_size)
+
+
+def fields_of(settings: FinetuneSettings) -> dict[str, Any]:
+    """Settings as JSON holds them."""
+    return json.loads(json.dumps(asdict(settings), default=str))
 
 
 def wider(hidden_size: int) -> float:

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from autograder import checks
-from bert_finetuning import features
+from bert_finetuning import frozen_features
 
-NAMES = list(features.features_of(12))
+NAMES = list(frozen_features.features_of(12))
 WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
 
 
@@ -35,7 +35,7 @@ def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
     if not feature.startswith("weighted"):
         return None
     generator = torch.Generator().manual_seed(seed)
-    count = len(features.features_of(layers)[feature].layers)
+    count = len(frozen_features.features_of(layers)[feature].layers)
     weights = torch.randn(count, generator=generator, dtype=torch.float64)
     return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
 
@@ -51,9 +51,9 @@ def pieces(states, starts):
 
 
 def right_features(states, starts, name, mix=None):
-    known = features.features_of(len(states) - 1)[name]
+    known = frozen_features.features_of(len(states) - 1)[name]
     vectors = torch.stack([pieces(states[i], starts) for i in known.layers], dim=2)
-    module = features.LayerMix(known)
+    module = frozen_features.LayerMix(known)
     return torch.func.functional_call(module, mix or {}, (vectors,))
 
 
@@ -76,7 +76,7 @@ def test_each_feature_reads_its_layers(student):
         for name in NAMES:
             key = f"{name}, {layers} layers"
             outs[key] = student.layers_of(name, layers)
-            right = rights[key] = list(features.features_of(layers)[name].layers)
+            right = rights[key] = list(frozen_features.features_of(layers)[name].layers)
             is_four, is_all = name.endswith("-4"), name.endswith("-all")
             shift[key] = right if name == "embeddings" else [i - 1 for i in right]
             everything[key] = [0, *right] if is_all else right
@@ -169,7 +169,7 @@ def mixed(states, starts, layers, how="sum", shares=None):
 
 
 def feature_mistakes(states, starts, name, mix):
-    layers = list(features.features_of(len(states) - 1)[name].layers)
+    layers = list(frozen_features.features_of(len(states) - 1)[name].layers)
     given, top = (states, starts), len(states) - 1
     if name.startswith("concat"):
         return {
@@ -234,7 +234,7 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         states, starts = case(6, 2, 7, 3)
-        for layer in {*range(7)} - {*features.features_of(6)[name].layers}:
+        for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:
             states[layer].fill_(torch.inf)
         mix = mix_for(name, 6)
         out = student.word_features(states, starts, feature=name, mix=mix)

@@ -1,30 +1,22 @@
-"""`errors.md`: what is wrong of each kind of answer, and where."""
+"""`errors.md`: what is wrong of each task of answer, and where."""
 
-from bert_finetuning.answers import Candidate, SpanPrediction
-from bert_finetuning.errors import errors_page
-from bert_finetuning.examples import (
-    Answer,
-    Choice,
-    Extract,
-    Question,
-    TaggedSentence,
-    TextExample,
-)
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.choices import ChoicePrediction, Choices
-from bert_finetuning.kinds.extracts import EXTRACT_LABELS, ExtractPrediction, Extracts
-from bert_finetuning.kinds.numbers import Numbers
-from bert_finetuning.kinds.spans import Spans
-from bert_finetuning.kinds.tags import Tags, TagsPrediction
-from bert_finetuning.kinds.texts import LabelPrediction, Texts
+from bert_finetuning.heads import HeadConfig
+from bert_finetuning.report import errors_page
+from bert_finetuning.tasks.classification import Classification, LabelPrediction, TextExample
+from bert_finetuning.tasks.extraction import EXTRACT_LABELS, Extract, Extraction, ExtractPrediction
+from bert_finetuning.tasks.multiple_choice import Choice, ChoicePrediction, MultipleChoice
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.spans import Answer, Candidate, SpanPrediction
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
 
 
 def test_labels_that_are_wrong_are_listed_the_surest_first():
-    kind = Texts(HeadConfig(("no", "yes")), ("accuracy",))
+    task = Classification(HeadConfig(("no", "yes")), ("accuracy",))
     examples = [TextExample(f"text {n}", "a | b", "no") for n in range(3)]
     chances = [(0.9, 0.1), (0.4, 0.6), (0.2, 0.8)]
     said = [LabelPrediction("no" if no > yes else "yes", (no, yes)) for no, yes in chances]
-    page = errors_page(kind, examples, said, title="t")
+    page = errors_page(task, examples, said, title="t")
     assert "2 of 3 examples are answered wrongly." in page
     assert "| no | 3 | 1 | 100.0 | 33.3 | 50.0 |" in page
     assert "| yes | 0 | 2 | 0.0 | – | 0.0 |" in page
@@ -34,19 +26,19 @@ def test_labels_that_are_wrong_are_listed_the_surest_first():
 
 
 def test_numbers_are_listed_the_furthest_off_first():
-    kind = Numbers(HeadConfig(("score",)), ("pearson",))
+    task = Regression(HeadConfig(("score",)), ("pearson",))
     examples = [TextExample(f"text {n}", label=float(n)) for n in range(3)]
-    page = errors_page(kind, examples, [0.5, 1.0, 4.0], title="t")
+    page = errors_page(task, examples, [0.5, 1.0, 4.0], title="t")
     assert "Of 3 numbers half are off by more than 0.50." in page
     assert page.index("text 2") < page.index("text 0") < page.index("text 1")
     assert "| 4.00 | 2.00 | 2.00 |" in page
 
 
 def test_wrong_tags_are_marked_in_their_sentence_and_types_are_counted():
-    kind = Tags(HeadConfig(("O", "B-PER", "B-LOC")), ("entity_f1",))
+    task = Tagging(HeadConfig(("O", "B-PER", "B-LOC")), ("entity_f1",))
     examples = [TaggedSentence(("Ann", "saw", "Rome"), ("B-PER", "O", "B-LOC"))]
     said = [TagsPrediction(("B-PER", "O", "O"), (0.9, 0.9, 0.7))]
-    page = errors_page(kind, examples, said, title="t")
+    page = errors_page(task, examples, said, title="t")
     assert "| Ann saw **Rome** | Rome: O for B-LOC | 0.700 |" in page
     assert "| LOC | 1 | 0.0 | 0.0 | 0.0 |" in page and "| PER | 1 | 100.0 | 100.0 | 100.0 |" in page
 
@@ -56,18 +48,18 @@ def test_wrong_answers_are_listed_with_their_f1_by_the_length_of_the_right_one()
                  Question("2", "when?", "Ann Lee came"))  # fmt: skip
     said = [SpanPrediction("Lee", 0.0, 0.1, (Candidate("Lee", 4, 0.8),)),
             SpanPrediction("", 1.0, 0.6, ())]  # fmt: skip
-    page = errors_page(Spans(has_null=True), [one, none], said, title="t")
+    page = errors_page(QuestionAnswering(has_null=True), [one, none], said, title="t")
     assert "1 of 2 examples" in page and "| 1 | who? | Lee | 0.800 | 66.7 | Ann Lee |" in page
     assert "| 2 | 1 | 0.0 | 66.7 |" in page and "| none | 1 | 100.0 | 100.0 |" in page
 
 
 def test_choices_and_extracts_have_their_tables():
-    choices = Choices(HeadConfig(), ("accuracy",))
+    choices = MultipleChoice(HeadConfig(), ("accuracy",))
     page = errors_page(
         choices, [Choice("it is", ("red", "blue"), 0)], [ChoicePrediction(1, (0.3, 0.7))], title="t"
     )
     assert "| 1 | it is | blue | 0.700 | red |" in page
-    extracts = Extracts(HeadConfig(EXTRACT_LABELS), ("f1",))
+    extracts = Extraction(HeadConfig(EXTRACT_LABELS), ("f1",))
     page = errors_page(
         extracts, [Extract(("one", "two"), (0,))], [ExtractPrediction((1,), (0.2, 0.9))], title="t"
     )

@@ -17,15 +17,14 @@ import torch
 import transformers
 from safetensors.numpy import load_file
 
-import bert_finetuning.training
+import bert_finetuning.train
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_finetuning.checkpoint import load_finetuned
+from bert_finetuning.data.load import few_of
+from bert_finetuning.data.named import GLUE, KNOWN
+from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
-from bert_finetuning.folders import open_finetuned
-from bert_finetuning.known_tasks import KNOWN
-from bert_finetuning.opening import few_of
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.tasks import GLUE
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.metrics import read_metrics
@@ -116,7 +115,7 @@ def same_weights(one: Path, other: Path, *, within: float = 0.0) -> bool:
 def test_the_folder_opens_in_transformers_class_and_answers_alike(settings):
     outcome = finetune(settings)
     theirs = transformers.BertForSequenceClassification.from_pretrained(settings.out).eval()
-    ours = open_finetuned(settings.out).model
+    ours = load_finetuned(settings.out).model
     ids = torch.tensor([[2, 7, 8, 9, 5, 3]])
     zeros, ones = torch.zeros_like(ids), torch.ones_like(ids)
     with torch.no_grad():
@@ -182,7 +181,8 @@ def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monk
 
     monkeypatch.setattr("bert_finetuning.finetune.few_of", few)
     outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
-    assert [len(each) for each in drawn] == [8, 8] and drawn[0] != drawn[1]
+    assert [len(each) for each in drawn[:2]] == [8, 8] and drawn[0] != drawn[1]
+    assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learnt"
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
 
@@ -285,12 +285,12 @@ def assert_all_is_finite(out: Path) -> None:
 
 def rate_goes_wrong(monkeypatch, at: int) -> None:
     """One update that is far too large: the weights become infinite, the next loss NaN."""
-    schedule = bert_finetuning.training.learning_rate
+    schedule = bert_finetuning.train.learning_rate
 
     def broken(step: int, **more) -> float:
         return 3e38 if step == at else schedule(step, **more)
 
-    monkeypatch.setattr(bert_finetuning.training, "learning_rate", broken)
+    monkeypatch.setattr(bert_finetuning.train, "learning_rate", broken)
 
 
 def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint_and_best_model(
@@ -325,7 +325,7 @@ def test_two_ranks_stop_together_where_a_run_diverges(settings, tmp_path):
     """As a user would see it: one line, and no process that waits for another."""
     broken = tmp_path / "broken.py"
     broken.write_text(
-        "import bert_finetuning.training as training\n"
+        "import bert_finetuning.train as training\n"
         "schedule = training.learning_rate\n"
         "training.learning_rate = lambda at, **more: 3e38 if at == 2 else schedule(at, **more)\n"
         "from bert_finetuning.finetune import main\n"

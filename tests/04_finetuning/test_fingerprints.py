@@ -8,14 +8,18 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.feature_based.__main__ import FeatureSettings, fine_tuned_row
-from bert_experiments.paper_tables import columns, trials
-from bert_finetuning.examples import Answer, Question, TaggedSentence, TextExample
+from bert_experiments.paper_tables import data as tables_data
+from bert_experiments.paper_tables import trials
+from bert_finetuning.data.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
+from bert_finetuning.data.load import load_files
 from bert_finetuning.finetune import finetune
-from bert_finetuning.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
-from bert_finetuning.opening import open_files
 from bert_finetuning.predict import Predictor
-from bert_finetuning.seed_run import RESULT
+from bert_finetuning.run import RESULT
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.question_answering import Question
+from bert_finetuning.tasks.spans import Answer
+from bert_finetuning.tasks.tagging import TaggedSentence
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.parameters import initial_weights
@@ -123,7 +127,7 @@ def make_old(settings: FinetuneSettings) -> None:
 
 def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(settings, capsys):
     first = finetune(settings)
-    said = Predictor.open(settings.out).predict([TextExample("good soup")])
+    said = Predictor.load(settings.out).predict([TextExample("good soup")])
     make_old(settings)
     capsys.readouterr()
     again = finetune(settings)
@@ -133,13 +137,13 @@ def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(se
     assert again.best.best == first.best.best
     assert "inputs" not in json.loads((settings.out / "metrics.json").read_text("utf-8"))
     assert finetune(replace(settings, seeds=2)).results[1].inputs is None, "nor of a new seed"
-    assert Predictor.open(settings.out).predict([TextExample("good soup")]) == said
+    assert Predictor.load(settings.out).predict([TextExample("good soup")]) == said
 
 
 def test_metrics_tell_which_examples_they_were_measured_on(settings):
     finetune(settings)
     inputs = json.loads((settings.out / "metrics.json").read_text("utf-8"))["inputs"]
-    data = open_files(settings.train, settings.dev)
+    data = load_files(settings.train, settings.dev)
     assert inputs["dev"]["sha256"] == fingerprint(data.dev)
     assert inputs == json.loads((settings.out / INPUTS_FILE).read_text("utf-8"))
 
@@ -217,7 +221,7 @@ def test_weights_are_fingerprinted_without_what_python_3_10_lacks(tmp_path, monk
 def test_features_are_not_compared_with_a_run_on_other_sentences(tmp_path, capsys):
     for name, word in (("train", "Anna"), ("dev", "Ben")):
         (tmp_path / f"{name}.conll").write_text(f"{word} B-PER\nsat O\n")
-    data = open_files(tmp_path / "train.conll", tmp_path / "dev.conll")
+    data = load_files(tmp_path / "train.conll", tmp_path / "dev.conll")
     content = {
         "seeds": [{"best": {"entity_f1": 0.5}}], "task": "train", "train_examples": 1,
         "dev_examples": 1,
@@ -239,7 +243,7 @@ def test_features_are_not_compared_with_a_run_on_other_sentences(tmp_path, capsy
 
 def test_features_are_not_compared_with_a_run_of_another_checkpoint_or_with_no_scores(tmp_path):
     (tmp_path / "train.conll").write_text("Anna B-PER\nsat O\n")
-    data = open_files(tmp_path / "train.conll", tmp_path / "train.conll")
+    data = load_files(tmp_path / "train.conll", tmp_path / "train.conll")
     start = tmp_path / "start"
     start.mkdir()
     (start / "config.json").write_text("{}")

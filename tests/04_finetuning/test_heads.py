@@ -7,13 +7,13 @@ import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 
-from bert_finetuning.head_config import HeadConfig
 from bert_finetuning.heads import (
     IGNORED,
     BertForMultipleChoice,
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
+    HeadConfig,
     SpanLogits,
     cross_entropy,
     mean_of_tokens,

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bert_finetuning.examples import label_set
-from bert_finetuning.guessing import guess_format
-from bert_finetuning.labels import are_numbers
-from bert_finetuning.opening import open_files, parse_columns
-from bert_finetuning.reading import USUAL, Columns, read_texts
-from bert_finetuning.tagged import read_tagged
+from bert_finetuning.data.labels import are_numbers, label_set
+from bert_finetuning.data.load import infer_task, load_files
+from bert_finetuning.data.rows import Columns, parse_columns
+from bert_finetuning.tasks.classification import Classification
+from bert_finetuning.tasks.tagging import Tagging
 from bert_run.errors import UserError
 
 
@@ -35,7 +34,7 @@ def error_of(call, *args, **kwargs) -> str:
 
 
 def labels_in(path: Path) -> set:
-    return {example.label for example in open_files(path, path).train}
+    return {example.label for example in load_files(path, path).train}
 
 
 # Empty cells and cells that stand for nothing.
@@ -43,41 +42,41 @@ def labels_in(path: Path) -> set:
 
 def test_an_empty_label_is_an_error_with_its_line_and_no_class(table):
     path = table([*["pos", "neg"] * 20, "", "pos"])
-    message = error_of(open_files, path, path)
+    message = error_of(load_files, path, path)
     assert message.endswith(
         "train.csv: line 42: 'label' is empty: write a label, or remove the line"
     )
-    assert "line 4: 'label' is empty" in error_of(open_files, *[table(["a", "b", " \t"])] * 2)
+    assert "line 4: 'label' is empty" in error_of(load_files, *[table(["a", "b", " \t"])] * 2)
 
 
 def test_an_empty_label_does_not_turn_numbers_into_classes(table):
     path = table([*(f"0.{n:03}" for n in range(40)), ""])
-    assert guess_format(path, USUAL) == "numbers"
-    assert "line 42: 'label' is empty" in error_of(open_files, path, path)
+    assert infer_task(path).format == "numbers"
+    assert "line 42: 'label' is empty" in error_of(load_files, path, path)
 
 
 @pytest.mark.parametrize("cell", ["n/a", "x", "inf", "1.5 points"])
 def test_one_cell_that_is_no_number_does_not_turn_numbers_into_classes(cell, table):
     path = table(["0.5", "1.5", "3", cell, "2"])
-    message = error_of(open_files, path, path)
+    message = error_of(load_files, path, path)
     assert f"line 5: 'label' is {cell!r}: it must be a number" in message
     assert "--format texts" in message
-    assert len(open_files(path, path, format="texts").kind.head.labels) == 5
+    assert len(load_files(path, path, format="texts").task.head.labels) == 5
 
 
 @pytest.mark.parametrize("cell", ["nan", "NaN"])
 def test_nan_is_a_missing_value_among_names_and_among_numbers(cell, table):
-    assert "line 4" in error_of(open_files, *[table(["pos", "neg", cell])] * 2)
-    assert "stands for a missing value" in error_of(open_files, *[table(["0", "1", cell])] * 2)
-    assert "line 4: 'label'" in error_of(open_files, *[table(["0.5", "1.5", cell])] * 2)
+    assert "line 4" in error_of(load_files, *[table(["pos", "neg", cell])] * 2)
+    assert "stands for a missing value" in error_of(load_files, *[table(["0", "1", cell])] * 2)
+    assert "line 4: 'label'" in error_of(load_files, *[table(["0.5", "1.5", cell])] * 2)
 
 
 def test_a_row_of_json_without_its_label_is_an_error_and_null_is_left_out(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b"}\n')
-    assert "line 2 has no 'label'" in error_of(lambda: list(read_texts(path)))
+    assert "line 2 has no 'label'" in error_of(lambda: list(Classification.read(path)))
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": null}\n')
-    assert len(list(read_texts(path))) == 1
+    assert len(list(Classification.read(path))) == 1
 
 
 # Spelling.
@@ -90,19 +89,19 @@ def test_blanks_around_a_label_and_a_column_do_not_count(table):
 
 @pytest.mark.parametrize("other", ["Pos", "POS"])
 def test_labels_that_differ_only_in_case_are_an_error_with_both_lines(other, table):
-    message = error_of(open_files, *[table(["pos", "neg", other])] * 2)
+    message = error_of(load_files, *[table(["pos", "neg", other])] * 2)
     assert f"line 4: the label {other!r} differs only in its case or blanks from 'pos'" in message
     assert "line 2" in message and "rename one" in message
 
 
 def test_blanks_inside_a_label_are_seen_too(table):
-    assert "differs only" in error_of(open_files, *[table(["very good", "bad", "very  good"])] * 2)
+    assert "differs only" in error_of(load_files, *[table(["very good", "bad", "very  good"])] * 2)
 
 
 def test_tags_that_differ_only_in_case_are_an_error_with_both_lines(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text("Anna B-PER\nsat O\n\nBen b-per\n")
-    message = error_of(lambda: list(read_tagged(path)))
+    message = error_of(lambda: list(Tagging.read(path)))
     assert "line 4: the label 'b-per'" in message and "line 1" in message
 
 
@@ -111,37 +110,37 @@ def test_tags_that_differ_only_in_case_are_an_error_with_both_lines(tmp_path):
 
 def test_decimal_commas_are_an_error_that_shows_the_point(table):
     path = table(["0,5", "1,25", "3"])
-    assert guess_format(path, USUAL) == "numbers"
-    message = error_of(open_files, path, path)
+    assert infer_task(path).format == "numbers"
+    message = error_of(load_files, path, path)
     assert "line 2: 'label' is '0,5': write numbers with a point" in message
 
 
 def test_huge_numbers_are_an_error(table):
     for big in ("1e300", "-1e300", "1e16"):
-        message = error_of(open_files, *[table([big, "2.5", "1"])] * 2)
+        message = error_of(load_files, *[table([big, "2.5", "1"])] * 2)
         assert f"line 2: 'label' is {big!r}, too large to learn from" in message
 
 
 def test_whole_scores_that_make_a_class_of_each_example_are_an_error_that_names_the_format(table):
     path = table([str(n) for n in range(60)])
-    message = error_of(open_files, path, path)
+    message = error_of(load_files, path, path)
     assert "60 examples have 60 different labels" in message and "--format numbers" in message
-    assert open_files(path, path, format="numbers").format == "numbers"
-    assert len(open_files(path, path, format="texts").kind.head.labels) == 60
+    assert load_files(path, path, format="numbers").task.format == "numbers"
+    assert len(load_files(path, path, format="texts").task.head.labels) == 60
 
 
 def test_many_whole_scores_are_noted(table, capsys):
     path = table([str(n % 25) for n in range(200)])
-    assert open_files(path, path).format == "texts"
+    assert load_files(path, path).task.format == "texts"
     note = capsys.readouterr().err
     assert "the 25 labels are whole numbers" in note and "--format numbers" in note
-    open_files(path, path, format="texts")
+    load_files(path, path, format="texts")
     assert capsys.readouterr().err == "", "who gave --format has decided"
 
 
 def test_a_fraction_that_comes_late_is_seen(table):
     path = table([*["1", "2", "3"] * 50, "3.5"])
-    message = error_of(open_files, path, path)
+    message = error_of(load_files, path, path)
     assert "some with a fraction ('3.5')" in message and "--format numbers" in message
 
 
@@ -168,46 +167,46 @@ def test_whole_numbers_are_sorted_by_size_however_long():
 def test_a_list_of_labels_is_an_error_with_its_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": ["x", "y"]}\n')
-    message = error_of(open_files, path, path)
+    message = error_of(load_files, path, path)
     assert 'line 2: \'label\' is ["x", "y"]: several labels for one text' in message
 
 
 @pytest.mark.parametrize("header", ["text,label", "Sentence,Score"])
 def test_numbered_columns_do_not_learn_usual_names_as_an_example(header, table):
     path = table(["pos", "neg"], header=header)
-    message = error_of(open_files, path, path, columns=Columns("1", None, "2"))
+    message = error_of(load_files, path, path, columns=Columns("1", None, "2"))
     assert f"line 1 looks like the names of columns ({header})" in message
     assert f"--columns {header}" in message
 
 
 def test_numbered_columns_do_not_learn_any_names_as_an_example(table):
     path = table(["pos", "neg"] * 6, header="comment,sentiment")
-    message = error_of(open_files, path, path, columns=Columns("1", None, "2"))
+    message = error_of(load_files, path, path, columns=Columns("1", None, "2"))
     assert "line 1 looks like the names of columns (comment,sentiment)" in message
     path = table(["pos", "neg"] * 6, header="")
-    assert len(open_files(path, path, columns=Columns("1", None, "2")).train) == 12
+    assert len(load_files(path, path, columns=Columns("1", None, "2")).train) == 12
 
 
 def test_an_unknown_column_tells_how_to_name_ones_own(table):
     path = table(["pos", "neg"], header="comment,sentiment")
-    assert "name yours, --columns TEXT,LABEL" in error_of(open_files, path, path)
-    assert len(open_files(path, path, columns=parse_columns(" comment, sentiment")).train) == 2
+    assert "name yours, --columns TEXT,LABEL" in error_of(load_files, path, path)
+    assert len(load_files(path, path, columns=parse_columns(" comment, sentiment")).train) == 2
     path.write_text("text;label\ngood;pos\n")
-    assert "look separated by semicolons: a .csv needs commas" in error_of(open_files, path, path)
+    assert "look separated by semicolons: a .csv needs commas" in error_of(load_files, path, path)
     path.write_text("text;label\ngood;1,5\n")
-    assert "line 2 has 2 columns" in error_of(open_files, path, path)
-    assert "look separated by semicolons" in error_of(open_files, path, path)
+    assert "line 2 has 2 columns" in error_of(load_files, path, path)
+    assert "look separated by semicolons" in error_of(load_files, path, path)
 
 
 def test_a_file_that_is_no_table_is_told_what_to_save_it_as(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_bytes(b"PK")
-    assert "save a table as .csv, .tsv or .jsonl" in error_of(open_files, path, path)
-    assert "a folder: name a file in it" in error_of(open_files, tmp_path, tmp_path)
+    assert "save a table as .csv, .tsv or .jsonl" in error_of(load_files, path, path)
+    assert "a folder: name a file in it" in error_of(load_files, tmp_path, tmp_path)
 
 
 def test_questions_may_stand_one_on_a_line_of_a_json_file(tmp_path):
     path = tmp_path / "a.json"
     row = '{"question": "who", "context": "b", "answers": {"text": ["b"], "answer_start": [0]}}'
     path.write_text(row + "\n" + row + "\n")
-    assert len(open_files(path, path).train) == 2
+    assert len(load_files(path, path).train) == 2

@@ -5,21 +5,18 @@ import json
 
 import pytest
 
-from bert_experiments.page import check_report
-from bert_finetuning.answer_files import as_csv
-from bert_finetuning.examples import Question, TaggedSentence, TextExample
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.spans import Spans
-from bert_finetuning.kinds.tags import Tags, TagsPrediction
-from bert_finetuning.new_rows import from_lines, from_source
-from bert_finetuning.new_text import Asked
-from bert_finetuning.opening import open_files, parse_columns
-from bert_finetuning.questions import read_questions
-from bert_finetuning.reading import Columns, read_texts
-from bert_finetuning.seed_run import RESULT, SeedResult
+from bert_finetuning.data.load import describe, load_files
+from bert_finetuning.data.new_rows import from_lines, from_source
+from bert_finetuning.data.rows import Columns, parse_columns
+from bert_finetuning.heads import HeadConfig
+from bert_finetuning.predict import csv_lines
+from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tagged import read_tagged
-from bert_finetuning.understood import understood
+from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.base import Query
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
 from bert_run.errors import UserError
 
 
@@ -56,13 +53,13 @@ def error_of(call, *arguments, **named) -> str:
     ],
 )
 def test_two_spellings_of_one_label_are_refused_however_they_differ(tmp_path, two, told):
-    message = error_of(read_texts, table(tmp_path / "a.csv", *two))
+    message = error_of(Classification.read, table(tmp_path / "a.csv", *two))
     assert "line 3" in message and told in message
 
 
 def test_labels_that_differ_in_letters_or_in_value_are_not_refused(tmp_path):
     labels = ("1", "10", "-1", "0", "pos", "pose", "naïve", "naive")
-    found = [each.label for each in read_texts(table(tmp_path / "a.csv", *labels))]
+    found = [each.label for each in Classification.read(table(tmp_path / "a.csv", *labels))]
     assert found == list(labels)
 
 
@@ -75,27 +72,27 @@ def test_labels_that_differ_in_letters_or_in_value_are_not_refused(tmp_path):
     ],
 )  # fmt: skip
 def test_a_label_that_only_a_mistake_writes_is_refused_with_its_line(tmp_path, label, told):
-    message = error_of(read_texts, table(tmp_path / "a.csv", "neg", label))
+    message = error_of(Classification.read, table(tmp_path / "a.csv", "neg", label))
     assert "line 3" in message and told in message
 
 
 def test_numbers_in_dev_do_not_stand_for_names_that_train_has(tmp_path):
     train = table(tmp_path / "a.csv", "joy", "anger")
     dev = table(tmp_path / "b.csv", "0", "1")
-    assert "line 2: the label is '0', not one of" in error_of(open_files, train, dev)
-    known = open_files(train, dev, labels=("joy", "anger"))  # these have an order
+    assert "line 2: the label is '0', not one of" in error_of(load_files, train, dev)
+    known = load_files(train, dev, labels=("joy", "anger"))  # these have an order
     assert [example.label for example in known.dev] == ["joy", "anger"]
 
 
 def test_tables_joined_with_cat_are_refused_at_the_second_line_of_names(tmp_path):
     path = write(tmp_path / "a.csv", "text,label", "a,x", "text,label", "b,y")
-    assert "line 3 repeats the names of the columns" in error_of(read_texts, path)
-    assert "line 3 repeats" in error_of(from_source, str(path), "texts")
+    assert "line 3 repeats the names of the columns" in error_of(Classification.read, path)
+    assert "line 3 repeats" in error_of(from_source, str(path), TASKS["texts"])
 
 
 def test_a_json_object_with_a_name_twice_is_refused(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "a", "label": "x", "label": "y"}')
-    assert "line 1 names two fields 'label'" in error_of(read_texts, path)
+    assert "line 1 names two fields 'label'" in error_of(Classification.read, path)
 
 
 def test_one_column_cannot_be_both_text_and_label():
@@ -105,14 +102,14 @@ def test_one_column_cannot_be_both_text_and_label():
 def test_an_empty_answer_to_a_question_is_refused(tmp_path):
     row = {"question": "Who?", "context": "Anna", "answers": {"text": [""], "answer_start": [0]}}
     path = write(tmp_path / "a.jsonl", json.dumps(row))
-    assert "an answer is empty" in error_of(read_questions, path)
+    assert "an answer is empty" in error_of(QuestionAnswering.read, path)
 
 
 def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):
     train = table(tmp_path / "a.csv", "x", "y")
     dev = write(tmp_path / "b.csv", "text,label", "text 1,x", "new,y")
     settings = FinetuneSettings(train=str(train), dev=str(dev), checkpoint="none")
-    said = "\n".join(understood(open_files(train, dev), settings))
+    said = "\n".join(describe(load_files(train, dev), settings))
     assert "b.csv: 2 examples; of them also in train: 1" in said
 
 
@@ -122,27 +119,29 @@ def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):
 @pytest.mark.parametrize("name", ["a.CSV", "a", "a.data"])
 def test_a_table_is_read_as_one_whatever_its_name_ends_in(tmp_path, name):
     path = write(tmp_path / name, "text,label", "good,pos")
-    assert [each.example for each in from_source(str(path), "texts")] == [TextExample("good")]
+    assert [each.example for each in from_source(str(path), TASKS["texts"])] == [
+        TextExample("good")
+    ]
 
 
 @pytest.mark.parametrize("first", ["text,label", '{"text": "good"}'])
 def test_a_txt_that_holds_a_table_or_json_is_refused(tmp_path, first):
     path = write(tmp_path / "a.txt", first, "good,pos")
-    assert "rename the file" in error_of(from_source, str(path), "texts")
+    assert "rename the file" in error_of(from_source, str(path), TASKS["texts"])
 
 
 def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
     path = write(tmp_path / "a.txt", "id\tcomment", "1\tgood")
-    (asked,) = from_source(str(path), "texts", Columns("comment"))
+    (asked,) = from_source(str(path), TASKS["texts"], Columns("comment"))
     assert asked.example == TextExample("good") and asked.line == 2
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.CONLL"])
 def test_words_in_columns_are_the_same_to_train_and_to_predict(tmp_path, name):
     path = write(tmp_path / name, "-DOCSTART-\tO", "", "New York\tB-LOC", "10\u00a0000\tO")
-    learnt = [sentence.words for sentence in read_tagged(path)]
+    learnt = [sentence.words for sentence in Tagging.read(path)]
     assert learnt == [("New York", "10\u00a0000")]
-    assert [each.example.words for each in from_source(str(path), "tags")] == learnt
+    assert [each.example.words for each in from_source(str(path), TASKS["tags"])] == learnt
 
 
 def lines_of(*lines: str):
@@ -158,57 +157,59 @@ def lines_of(*lines: str):
     ],
 )
 def test_standard_input_in_a_format_that_lines_of_text_are_not_is_refused(format, lines, told):
-    assert told in error_of(from_lines, "standard input", lines_of(*lines), format, Columns())
+    assert told in error_of(
+        from_lines, "standard input", lines_of(*lines), TASKS[format], Columns()
+    )
 
 
 @pytest.mark.parametrize(
     "lines", [("", " ", '{"text": "good"}'), ("", "", "text,label", "good,pos")]
 )
 def test_empty_lines_before_a_table_do_not_turn_it_into_text(lines):
-    found = list(from_lines("standard input", lines_of(*lines), "texts", Columns()))
+    found = list(from_lines("standard input", lines_of(*lines), TASKS["texts"], Columns()))
     assert [each.example for each in found] == [TextExample("good")]
     assert found[0].line == len(lines)
 
 
 def test_empty_lines_before_text_keep_their_places():
-    found = list(from_lines("standard input", lines_of("", "good"), "texts", Columns()))
+    found = list(from_lines("standard input", lines_of("", "good"), TASKS["texts"], Columns()))
     assert [(each.line, each.example.text) for each in found] == [(1, ""), (2, "good")]
 
 
 def test_quotes_of_a_spreadsheet_are_read_from_standard_input_as_from_a_file(tmp_path):
     lines = ("text\tlabel", '"He said ""hi"""\tpos')
     path = write(tmp_path / "a.tsv", *lines)
-    piped = from_lines("standard input", lines_of(*lines), "texts", Columns())
-    assert [e.example for e in piped] == [e.example for e in from_source(str(path), "texts")]
+    piped = from_lines("standard input", lines_of(*lines), TASKS["texts"], Columns())
+    assert [e.example for e in piped] == [e.example for e in from_source(str(path), TASKS["texts"])]
 
 
 def test_half_a_character_in_any_field_is_replaced(tmp_path):
     path = write(tmp_path / "a.jsonl", r'{"text": "a", "x\udfff": ["\ud800", {"y": "\ud800"}]}')
-    (asked,) = from_source(str(path), "texts")
+    (asked,) = from_source(str(path), TASKS["texts"])
     assert asked.row == {"text": "a", "x?": ["?", {"y": "?"}]}
 
 
 def test_answers_in_a_file_of_questions_to_be_answered_are_not_read(tmp_path):
     rows = write(tmp_path / "a.csv", "id,question,context,answers", "7,Who?,Anna came,nobody")
-    (asked,) = from_source(str(rows), "questions")
+    (asked,) = from_source(str(rows), TASKS["questions"])
     assert asked.example == Question("7", "Who?", "Anna came")
     wrong = {"id": "7", "question": "Who?", "answers": [{"text": "Eve", "answer_start": 0}]}
     squad = {"data": [{"paragraphs": [{"context": "Anna came", "qas": [wrong]}]}]}
     path = write(tmp_path / "a.json", json.dumps(squad))
-    assert next(from_source(str(path), "questions")).example == asked.example
+    assert next(from_source(str(path), TASKS["questions"])).example == asked.example
 
 
 def test_an_unanswered_question_without_a_line_keeps_its_id():
-    asked = Asked(Question("7", " ", "Anna came"))
-    (row,) = csv.DictReader(as_csv(Spans(HeadConfig()), "questions", [(asked, None)]))
+    asked = Query(Question("7", " ", "Anna came"))
+    (row,) = csv.DictReader(csv_lines(QuestionAnswering(HeadConfig()), [(asked, None)]))
     assert row["id"] == "7" and row["predicted_answer"] == ""
 
 
 def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
-    asked = Asked(TaggedSentence(("New York", "is")), line=3)
-    kind = Tags(HeadConfig(("O", "B-LOC")), ("entity_f1",))
+    asked = Query(TaggedSentence(("New York", "is")), line=3)
+    task = Tagging(HeadConfig(("O", "B-LOC")), ("entity_f1",))
     answered = [(asked, TagsPrediction(("B-LOC", "O"), (0.9, 0.9)))]
-    assert "line 3: the word 'New York'" in error_of(as_csv, kind, "tags", answered)
+    assert "line 3: the word 'New York'" in error_of(csv_lines, task, answered)
 
 
 # --- Files that a run has written ----------------------------------------------------------------

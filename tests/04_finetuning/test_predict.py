@@ -7,20 +7,19 @@ import sys
 import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning import predict, showing
-from bert_finetuning.examples import Choice, Extract, Question, TaggedSentence, TextExample
-from bert_finetuning.folders import save_finetuned, start_from_nothing
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.choices import Choices
-from bert_finetuning.kinds.extracts import EXTRACT_LABELS, EXTRACT_METRICS, Extracts
-from bert_finetuning.kinds.numbers import Numbers
-from bert_finetuning.kinds.spans import Spans
-from bert_finetuning.kinds.tags import Tags, TagsPrediction
-from bert_finetuning.kinds.texts import Texts
-from bert_finetuning.new_rows import from_source
-from bert_finetuning.new_text import Asked, from_arguments, split_words
-from bert_finetuning.opening import TaskData, write_task
-from bert_finetuning.showing import Style, mark, sentence_around, shown_as_json, shown_as_text
+from bert_finetuning import predict
+from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
+from bert_finetuning.data.new_rows import from_source
+from bert_finetuning.heads import HeadConfig
+from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.base import Arguments, Query, Style, has_colours
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, sentence_around
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction, words_query
+from bert_finetuning.tasks.words import split_words
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -30,17 +29,17 @@ CONFIG = BertConfig(
     vocab_size=5 + len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
     intermediate_size=24, max_position_embeddings=40,
 )  # fmt: skip
-NAMES = Tags(HeadConfig(("O", "B-PER", "I-PER", "B-LOC")), ("entity_f1",))
+NAMES = Tagging(HeadConfig(("O", "B-PER", "I-PER", "B-LOC")), ("entity_f1",))
 KINDS = {
-    "texts": (Texts(HeadConfig(("bad", "good")), ("accuracy",)), TextExample("a")),
-    "pairs": (Texts(HeadConfig(("no", "yes")), ("accuracy",)), TextExample("a", "b")),
-    "numbers": (Numbers(HeadConfig(("stars",)), ("pearson",)), TextExample("a")),
+    "texts": (Classification(HeadConfig(("bad", "good")), ("accuracy",)), TextExample("a")),
+    "pairs": (Classification(HeadConfig(("no", "yes")), ("accuracy",)), TextExample("a", "b")),
+    "numbers": (Regression(HeadConfig(("stars",)), ("pearson",)), TextExample("a")),
     "tags": (NAMES, TaggedSentence(("a",))),
-    "pos": (Tags(HeadConfig(("NOUN", "VERB")), ("accuracy",)), TaggedSentence(("a",))),
-    "questions": (Spans(HeadConfig(), has_null=False), Question("1", "a", "b")),
-    "choices": (Choices(HeadConfig(), ("accuracy",)), Choice("a", ("b", "c"))),
+    "pos": (Tagging(HeadConfig(("NOUN", "VERB")), ("accuracy",)), TaggedSentence(("a",))),
+    "questions": (QuestionAnswering(HeadConfig(), has_null=False), Question("1", "a", "b")),
+    "choices": (MultipleChoice(HeadConfig(), ("accuracy",)), Choice("a", ("b", "c"))),
     "extracts": (
-        Extracts(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS, usual=2),
+        Extraction(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS, usual=2),
         Extract(("a",)),
     ),
 }
@@ -50,10 +49,10 @@ KINDS = {
 def folders(tmp_path_factory):
     """A fine-tuned folder of each kind."""
     base = tmp_path_factory.mktemp("finetuned")
-    for name, (kind, example) in KINDS.items():
-        start = start_from_nothing(CONFIG, TOKENIZER, kind.model, head=kind.head, seed=1)
-        save_finetuned(start.model, TOKENIZER, base / name)
-        write_task(base / name, TaskData(name, kind, [example], []), max_length=32)
+    for name, (task, example) in KINDS.items():
+        start = init_from_nothing(CONFIG, TOKENIZER, task.model, head=task.head, seed=1)
+        memory = SavedTask.of(task, name, max_length=32, pairs=bool(example.is_pair))
+        save_finetuned(start.model, TOKENIZER, base / name, memory)
     return base
 
 
@@ -183,7 +182,7 @@ def test_answers_come_in_the_order_of_the_questions_whatever_their_length(call, 
     assert [json.loads(line)["text"] for line in together.splitlines()] == [
         text.strip() for text in texts
     ]
-    monkeypatch.setattr(predict, "AT_ONCE", 4)
+    monkeypatch.setattr(predict, "QUERIES_AT_ONCE", 4)
     each = [json.loads(line)["probabilities"]["good"] for line in together.splitlines()]
     again = call("texts", "--json", stdin=given).splitlines()
     assert [json.loads(line)["probabilities"]["good"] for line in again] == pytest.approx(each)
@@ -228,7 +227,7 @@ def test_lines_with_too_many_or_too_few_parts_are_told_with_their_place(tmp_path
         ("choices", "a\tb", "write a beginning and its endings"),
     ):
         path.write_text(f"\n{line}\n")
-        message = error_of(from_source, str(path), format)
+        message = error_of(from_source, str(path), TASKS[format])
         assert "a.txt: line 2" in message and expected in message
 
 
@@ -247,37 +246,36 @@ def test_lines_with_too_many_or_too_few_parts_are_told_with_their_place(tmp_path
     ],
 )  # fmt: skip
 def test_a_text_is_split_into_words_and_punctuation_each_with_its_place(text, words):
-    asked = split_words(text)
-    assert "|".join(asked.example.words) == words
-    assert [text[start:end] for start, end in asked.places] == list(asked.example.words)
+    found, places = split_words(text)
+    assert "|".join(found) == words
+    assert [text[start:end] for start, end in places] == list(found)
 
 
 TAGGED = TagsPrediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 1.0))
 
 
 def test_entities_are_marked_in_the_sentence_as_it_was_given():
-    asked = split_words("Anna  Hill likes Paris.")
-    told = shown_as_text(NAMES, "tags", asked, TAGGED, Style())
+    asked = words_query("Anna  Hill likes Paris.")
+    told = NAMES.render(asked, TAGGED, Style())
     assert told == "[Anna  Hill PER] likes [Paris LOC]."
-    first, second = shown_as_json(NAMES, asked, TAGGED)["entities"]
+    first, second = NAMES.query_to_json(asked, TAGGED)["entities"]
     assert (first["text"], first["start"], first["end"]) == ("Anna  Hill", 0, 10)
     assert (second["type"], second["start"], second["end"]) == ("LOC", 17, 22)
-    words = Asked(TaggedSentence(asked.example.words))
-    told = shown_as_text(NAMES, "tags", words, TAGGED, Style())
+    words = Query(TaggedSentence(asked.example.words))
+    told = NAMES.render(words, TAGGED, Style())
     assert told == "[Anna Hill PER] likes [Paris LOC] ."
 
 
 def test_on_a_terminal_names_are_in_colour_and_brackets_are_gone(monkeypatch):
-    told = shown_as_text(NAMES, "tags", split_words("Anna Hill likes Paris."), TAGGED,
-                         Style(colour=True))  # fmt: skip
+    told = NAMES.render(words_query("Anna Hill likes Paris."), TAGGED, Style(colour=True))
     assert (
         "\033[1;33mAnna Hill\033[0m" in told and "\033[1;36mParis" in told and "[Anna" not in told
     )
-    monkeypatch.setattr(showing.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert showing.has_colours()
+    assert has_colours()
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not showing.has_colours()
+    assert not has_colours()
 
 
 def test_the_sentence_around_an_answer_is_found():
@@ -286,9 +284,9 @@ def test_the_sentence_around_an_answer_is_found():
     begin, sentence = sentence_around(text, start, start + 4)
     assert sentence == "The cat sat in Rome." and text[begin:].startswith(sentence)
     assert sentence_around(text, 5, 30) == (0, text)  # no sentence holds it all
-    assert mark("a b c", [(2, 3, "X")], Style()) == "a [b X] c"
+    assert Style().mark("a b c", [(2, 3, "X")]) == "a [b X] c"
 
 
 def test_arguments_that_are_no_text_at_all_do_not_stop_the_model():
-    (asked,) = from_arguments("texts", ["caf\udce9"])
+    (asked,) = Classification.queries(Arguments(("caf\udce9",)))
     assert asked.example.text == "caf\ufffd"

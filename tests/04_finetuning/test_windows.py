@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from transformers import BertTokenizerFast
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.examples import Answer, Question
-from bert_finetuning.kinds.spans import Spans
-from bert_finetuning.storyworld_sets import storyworld
-from bert_finetuning.windows import (
+from bert_finetuning.data.storyworld import storyworld
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.spans import (
+    Answer,
     TokenSpan,
     best_windows,
     characters_of,
@@ -76,8 +76,8 @@ def test_windows_are_those_of_transformers(max_length, stride, lowercase):
         vocab={token: i for i, token in enumerate(VOCABULARY)}, do_lower_case=lowercase
     )
     questions = [question_to(*hard) for hard in HARD[:-1]] + storyworld("questions", "train", 20)
-    kind = Spans(stride=stride, max_question=4)
-    ours = kind.read(questions, BOTH[not lowercase], max_length=max_length)
+    task = QuestionAnswering(stride=stride, max_question=4)
+    ours = task.encode(questions, BOTH[not lowercase], max_length=max_length)
     for number, example in enumerate(questions):
         asked = theirs.tokenize(example.question)[:4]
         room = max_length - 3 - len(asked)
@@ -190,21 +190,23 @@ def test_only_a_window_with_all_of_the_answer_points_at_it():
     assert span == TokenSpan(3, 5)
     assert [in_window(span, window) for window in windows] == [None, TokenSpan(1, 3), None, None]
 
-    kind = Spans(stride=2, max_question=1)
-    readings = kind.read([question_to(context, "d e f", question="?")], BOTH[0], max_length=8)
-    places = [tuple(reading.answers.values()) for reading in readings]
+    task = QuestionAnswering(stride=2, max_question=1)
+    features = task.encode([question_to(context, "d e f", question="?")], BOTH[0], max_length=8)
+    places = [tuple(reading.targets.values()) for reading in features]
     assert places == [(0, 0), (4, 6), (0, 0), (0, 0)]
-    ids = readings[1].input_ids
+    ids = features[1].input_ids
     assert [VOCABULARY[i] for i in ids[4:7]] == ["d", "e", "f"]
 
 
 def test_what_is_cut_or_lost_is_counted_in_one_line(capsys):
     long = question_to("a b c d", "c", question="what is this all about?")
     wide = question_to("a b c d e f g h", "b c d e f g", question="?")
-    Spans(max_question=3).read([long, wide], BOTH[0], max_length=9)
+    QuestionAnswering(max_question=3).encode([long, wide], BOTH[0], max_length=9)
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert "1 of 2 questions are longer than 3 tokens" in told
     assert "1 of 2 answers lie whole in no window of 9 tokens" in told
-    Spans(max_question=3).read([question_to("a b c", "c", question="?")], BOTH[0], max_length=9)
+    QuestionAnswering(max_question=3).encode(
+        [question_to("a b c", "c", question="?")], BOTH[0], max_length=9
+    )
     assert capsys.readouterr().err == ""

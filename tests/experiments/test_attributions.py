@@ -11,27 +11,23 @@ import transformers
 from torch import nn
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_experiments.attributions.__main__ import AttributionSettings, attribute, chosen_cases
-from bert_experiments.attributions.attribution import (
-    Attribution,
-    Attributor,
-    gradient_times_input,
-    margin,
-    masking_test,
-    summed,
-)
-from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
-from bert_experiments.attributions.render import WHITE, colours_of, html_page, terminal_lines
-from bert_finetuning.answering import forward, logits_of
-from bert_finetuning.examples import Answer, Choice, Question, TaggedSentence, TextExample
-from bert_finetuning.folders import save_finetuned, start_from_nothing
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.base import Reading
-from bert_finetuning.kinds.choices import Choices
-from bert_finetuning.kinds.numbers import Numbers
-from bert_finetuning.kinds.spans import Spans
-from bert_finetuning.kinds.tags import Tags
-from bert_finetuning.kinds.texts import Texts
+from bert_experiments.attributions.__main__ import LookingSettings, chosen_cases, look
+from bert_experiments.attributions.cases import Case, cases_of, window_with
+from bert_experiments.attributions.colours import WHITE, colours_of
+from bert_experiments.attributions.looks import Look, LookInside, hiding_test
+from bert_experiments.attributions.mattered import gradient_times_input, standing_out
+from bert_experiments.attributions.page import page
+from bert_experiments.attributions.terminal import look_as_text
+from bert_experiments.attributions.words import Word, summed, words_of
+from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
+from bert_finetuning.features import Features
+from bert_finetuning.heads import HeadConfig, forward, logits_of
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.spans import Answer
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -42,18 +38,18 @@ CONFIG = BertConfig(
     vocab_size=len(SPECIAL + WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
     intermediate_size=24, max_position_embeddings=32, initializer_range=0.3,
 )  # fmt: skip
-TEXTS = Texts(HeadConfig(("no", "maybe", "yes")), ("accuracy",))
+TEXTS = Classification(HeadConfig(("no", "maybe", "yes")), ("accuracy",))
 
 
-def model_of(kind, *, pooling="cls"):
-    head = replace(kind.head, pooling=pooling)
-    return start_from_nothing(CONFIG, TOKENIZER, kind.model, head=head, seed=0).model.eval()
+def model_of(task, *, pooling="cls"):
+    head = replace(task.head, pooling=pooling)
+    return init_from_nothing(CONFIG, TOKENIZER, task.model, head=head, seed=0).model.eval()
 
 
-def answers(kind, model, examples, *, max_length=32) -> list[Case]:
-    readings = kind.read(examples, TOKENIZER, max_length=max_length)
-    predictions = kind.predict(examples, readings, logits_of(model, kind, readings))
-    return cases_of(kind, examples, readings, predictions, TOKENIZER)
+def answers(task, model, examples, *, max_length=32) -> list[Case]:
+    features = task.encode(examples, TOKENIZER, max_length=max_length)
+    predictions = task.predict(examples, features, logits_of(model, task, features))
+    return cases_of(task, examples, features, predictions, TOKENIZER)
 
 
 def batch_of(ids: list[int]) -> dict[str, torch.Tensor]:
@@ -146,10 +142,10 @@ def test_pieces_become_words_and_their_values_are_added():
 
 
 def test_a_tagged_sentence_keeps_its_words_as_they_were_written():
-    kind = Tags(HeadConfig(("O", "B-PER")), ("entity_f1",))
+    task = Tagging(HeadConfig(("O", "B-PER")), ("entity_f1",))
     sentence = TaggedSentence(("The", "cats", "Anna", "\u0301"), ("O", "O", "B-PER", "O"))
-    cases = answers(kind, model_of(kind), [sentence])
-    assert [case.question for case in cases] == [f"tag of {word}" for word in sentence.words]
+    cases = answers(task, model_of(task), [sentence])
+    assert [case.asked for case in cases] == [f"tag of {word}" for word in sentence.words]
     assert [word.text for word in cases[0].words] == ["[CLS]", *sentence.words, "[SEP]"]
     assert [case.read_from for case in cases] == [(1,), (2,), (4,), (5,)]
     assert cases[1].words[2] == Word("cats", 2, 4)
@@ -159,40 +155,43 @@ def test_a_tagged_sentence_keeps_its_words_as_they_were_written():
 
 EXAMPLES = {
     "texts": (TEXTS, [TextExample("the cat sat", None, "yes"), TextExample("a mat", "who", "no")]),
-    "numbers": (Numbers(HeadConfig(("stars",)), ("pearson",)), [TextExample("the mat", None, 3.0)]),
-    "tags": (Tags(HeadConfig(("O", "B-X")), ("entity_f1",)),
+    "numbers": (Regression(HeadConfig(("stars",)), ("pearson",)),
+                [TextExample("the mat", None, 3.0)]),
+    "tags": (Tagging(HeadConfig(("O", "B-X")), ("entity_f1",)),
              [TaggedSentence(("the", "cats"), ("O", "B-X"))]),
-    "questions": (Spans(), [Question("1", "who sat ?", "the cat sat . anna sat on a mat .",
+    "questions": (QuestionAnswering(), [Question("1", "who sat ?",
+                                                 "the cat sat . anna sat on a mat .",
                                      (Answer("anna", 14),))]),
-    "choices": (Choices(HeadConfig(), ("accuracy",)), [Choice("the cat", ("sat", "a mat ."), 0)]),
+    "choices": (MultipleChoice(HeadConfig(), ("accuracy",)),
+                [Choice("the cat", ("sat", "a mat ."), 0)]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("format", EXAMPLES)
 def test_the_logits_that_decided_are_those_of_the_answer(format):
-    kind, examples = EXAMPLES[format]
-    model = model_of(kind)
-    attributor = Attributor(model, kind)
-    for case in answers(kind, model, examples):
-        decisions = case.decisions(forward(model, attributor.batch(case)))
+    task, examples = EXAMPLES[format]
+    model = model_of(task)
+    look_inside = LookInside(model, task)
+    for case in answers(task, model, examples):
+        decisions = case.decisions(forward(model, look_inside.batch(case)))
         if format != "questions":  # a span must end after its start, so others may have more
             assert attributor.highest(case, attributor.batch(case)) == list(case.chosen)
         if format in ("texts", "tags"):
-            assert case.answer == kind.head.labels[decisions[0].chosen]
-        seen = attributor(case)
-        assert len(seen.gradient) == len(seen.attention) == len(case.words)
-        assert np.isfinite(seen.gradient).all() and np.abs(seen.gradient).max() > 0
-        np.testing.assert_allclose(seen.attention.sum(), 1, atol=1e-5)
-        assert (seen.highest_head >= seen.attention - 1e-6).all()
+            assert case.said == task.head.labels[decisions[0].chosen]
+        seen = look_inside(case)
+        assert len(seen.mattered) == len(seen.attended) == len(case.words)
+        assert np.isfinite(seen.mattered).all() and np.abs(seen.mattered).max() > 0
+        np.testing.assert_allclose(seen.attended.sum(), 1, atol=1e-5)
+        assert (seen.attended_most >= seen.attended - 1e-6).all()
 
 
 def test_the_answer_to_a_question_is_found_in_the_window_that_sees_most_of_it():
     text = "the cat sat . the mats . anna sat on a mat . the cat sat on the mat ."
-    kind = Spans(stride=4)
+    task = QuestionAnswering(stride=4)
     question = Question("1", "who", text, (Answer("anna sat", 25),))
-    readings = kind.read([question], TOKENIZER, max_length=16)
-    assert len(readings) > 2
-    reading, (first, last) = window_with(question.answers[0], readings)
+    features = task.encode([question], TOKENIZER, max_length=16)
+    assert len(features) > 2
+    reading, (first, last) = window_with(question.answers[0], features)
     tokens = [TOKENIZER.id_to_token(token) for token in reading.input_ids[first : last + 1]]
     assert tokens == ["anna", "sat"]
     assert reading.place.best[first - (len(reading.input_ids) - 1 - len(reading.place.offsets))]
@@ -206,7 +205,7 @@ def test_a_pooler_that_takes_the_mean_has_read_every_token():
 
 
 def case(number: int, *, wrong: bool, sure: float, right: str | None = "no") -> Case:
-    reading = Reading(number, [2, 5, 3], [0, 0, 0], {})
+    reading = Features(number, [2, 5, 3], [0, 0, 0], {})
     words = words_of(reading.input_ids, TOKENIZER)
     return Case(reading, words, "label", "yes" if wrong else "no", right, wrong, sure, (2,))
 
@@ -247,7 +246,7 @@ class OneWordDecides(Attributor):
     """A model that says 1 if "cat" is there; gradients find it, attention weighs "the"."""
 
     def __init__(self) -> None:
-        self.model, self.kind, self.device = model_of(TEXTS), TEXTS, torch.device("cpu")
+        self.model, self.task, self.device = model_of(TEXTS), TEXTS, torch.device("cpu")
 
     def __call__(self, case: Case) -> Attribution:
         texts = [word.text for word in case.words]
@@ -279,7 +278,7 @@ EVIL = '<script>alert("1")</script>&\x1b[31m'
 
 def look_at(text: str) -> Attribution:
     words = [Word("[CLS]", 0, 1), Word(text, 1, 2), Word("fine", 2, 3), Word("[SEP]", 3, 4)]
-    reading = Reading(6, [2, 5, 6, 3], [0] * 4, {})
+    reading = Features(6, [2, 5, 6, 3], [0] * 4, {})
     case = Case(reading, words, text, text, text, True, 0.9, (0,))
     values = np.array([0.1, -2.0, 1.0, 9.0])
     return Attribution(case, values, np.abs(values) / 12.1, np.abs(values) / 12.1)

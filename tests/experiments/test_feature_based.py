@@ -21,10 +21,11 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
-from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
-from bert_finetuning import features as features_module
-from bert_finetuning.examples import TextExample
-from bert_finetuning.features import (
+from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_finetuning import frozen_features as features_module
+from bert_finetuning.checkpoint import init_from
+from bert_finetuning.data.load import TaskData
+from bert_finetuning.frozen_features import (
     Feature,
     LayerMix,
     WordVectors,
@@ -32,16 +33,14 @@ from bert_finetuning.features import (
     features_of,
     word_vectors,
 )
-from bert_finetuning.folders import start_from
-from bert_finetuning.head_config import HeadConfig
 from bert_finetuning.heads import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
+    HeadConfig,
 )
-from bert_finetuning.kinds.texts import Texts
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.task_file import TaskData
+from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
@@ -356,7 +355,7 @@ def start_logits(model, ids: list[int]) -> torch.Tensor:
 
 
 def test_a_bilstm_shows_the_left_to_right_model_what_stands_on_the_right(left_to_right):
-    plain = start_from(left_to_right, BertForQuestionAnswering, HeadConfig(), seed=0).model
+    plain = init_from(left_to_right, BertForQuestionAnswering, HeadConfig(), seed=0).model
     mended = start_with_bilstm(
         str(left_to_right), BertForQuestionAnswering, HeadConfig(), seed=0
     ).model
@@ -390,7 +389,7 @@ def test_a_tagger_needs_no_bilstm_head(left_to_right):
 def test_texts_are_learnt_on_the_left_to_right_model_with_and_without_it(
     left_to_right, with_bilstm
 ):
-    kind = Texts(HeadConfig(("no", "yes")), ("accuracy",))
+    kind = Classification(HeadConfig(("no", "yes")), ("accuracy",))
     examples = [TextExample("the cat sat", None, "yes"), TextExample("anna sat on", None, "no")] * 8
     settings = FinetuneSettings(
         task="sentiment", checkpoint="x", epochs=6, batch_size=4, learning_rate=3e-3, device="cpu"

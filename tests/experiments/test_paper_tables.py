@@ -50,9 +50,9 @@ from bert_experiments.paper_tables.one_checkpoint import (
 )
 from bert_experiments.paper_tables.settings import TableSettings
 from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collected
+from bert_finetuning.data.named import GLUE
+from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.tasks import GLUE
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError
 from bert_run.parameters import initial_weights

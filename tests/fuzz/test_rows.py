@@ -15,14 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.examples import is_empty
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.extracts import EXTRACT_LABELS
-from bert_finetuning.new_rows import from_source
-from bert_finetuning.opening import open_files
+from bert_finetuning.data.load import describe, load_files
+from bert_finetuning.data.new_rows import from_source
+from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.task_file import KINDS, usual_metrics
-from bert_finetuning.understood import understood
+from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.extraction import EXTRACT_LABELS
 from bert_run.errors import UserError
 
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "good"])
@@ -111,10 +109,10 @@ def squad(draw: st.DrawFn) -> bytes:
     return json.dumps({"data": draw(st.just([article]) | VALUES)}).encode()
 
 
-def kind_of(format: str):
+def task_of(format: str):
     labels = {"texts": ("x", "y"), "numbers": ("score",), "tags": ("O", "B-PER"),
               "extracts": EXTRACT_LABELS}.get(format, ())  # fmt: skip
-    return KINDS[format](HeadConfig(labels), usual_metrics(format, labels))
+    return TASKS[format](HeadConfig(labels), TASKS[format].usual_metrics(labels))
 
 
 def check_refusal(error: UserError, name: str) -> None:
@@ -126,7 +124,7 @@ def check_refusal(error: UserError, name: str) -> None:
 def check_training(path: Path, format: str | None) -> None:
     """Guess the format, read, and make features of what was read."""
     try:
-        data = open_files(path, path, format=format)
+        data = load_files(path, path, format=format)
     except UserError as error:
         check_refusal(error, path.name)
         return
@@ -134,27 +132,27 @@ def check_training(path: Path, format: str | None) -> None:
         names = [*getattr(example, "tags", ()), getattr(example, "label", None)]
         assert all(name.strip() for name in names if isinstance(name, str)), "an empty label"
     asked = FinetuneSettings(train=str(path), dev=str(path), checkpoint="none")
-    assert all("\n" not in line for line in understood(data, asked))
-    readings = data.kind.read(data.train, TOKENIZER, max_length=16)
-    assert {each.example for each in readings} <= set(range(len(data.train)))
-    data.kind.batch(readings[:4], pad_id=0)
+    assert all("\n" not in line for line in describe(data, asked))
+    features = data.task.encode(data.train, TOKENIZER, max_length=16)
+    assert {each.example for each in features} <= set(range(len(data.train)))
+    data.task.collate(features[:4], pad_id=0)
 
 
 def check_prediction(path: Path, raw: bytes, source: str, format: str) -> None:
     """Read without labels, from a file or from standard input; every line of text is there."""
     name = path.name if source != "-" else "standard input"
     try:
-        asked = list(from_source(source, format))
+        asked = list(from_source(source, TASKS[format]))
     except UserError as error:
         check_refusal(error, name)
         return
     if path.suffix == ".txt" and source != "-":
         assert len(asked) == raw.count(b"\n") + (not raw.endswith(b"\n"))
-    full = [each.example for each in asked if not is_empty(each.example)]
+    full = [each.example for each in asked if not each.example.is_empty]
     same = [each for each in full if len(getattr(each, "endings", ())) == len(
         getattr(full[0], "endings", ()))]  # fmt: skip
     if same:
-        kind_of(format).read(same[:50], TOKENIZER, max_length=16)
+        task_of(format).encode(same[:50], TOKENIZER, max_length=16)
 
 
 def check(raw: bytes, suffix: str, format: str, folder: Path) -> None:
@@ -173,7 +171,7 @@ def check(raw: bytes, suffix: str, format: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("suffix", SEEDS)
 def test_a_damaged_file_gives_examples_or_one_line(suffix, tmp_path):
-    @given(damaged(suffix), st.sampled_from(list(KINDS)))
+    @given(damaged(suffix), st.sampled_from(list(TASKS)))
     def run(raw, format):
         check(raw, suffix, format, tmp_path)
 
@@ -181,7 +179,7 @@ def test_a_damaged_file_gives_examples_or_one_line(suffix, tmp_path):
 
 
 def test_json_rows_of_any_type_give_examples_or_one_line(tmp_path):
-    @given(json_rows(), st.sampled_from(list(KINDS)))
+    @given(json_rows(), st.sampled_from(list(TASKS)))
     def run(raw, format):
         check(raw, ".jsonl", format, tmp_path)
 

@@ -18,9 +18,10 @@ import tyro
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_finetuning.head_config import HeadConfig
-from bert_finetuning.kinds.spans import Spans
+from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.question_answering import QuestionAnswering
+from bert_paper.optimizer import learning_rate
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.ranges import Range, number_fields
@@ -46,7 +47,9 @@ NEEDED = {
     "Diff": ["file"],
     "Repeat": ["10_mlm_masking"],
 }
-BUILT_FROM_THEM = (BertConfig, MaskingRecipe, PairRecipe, AdamSettings, HeadConfig, Spans)
+BUILT_FROM_THEM = (
+    BertConfig, MaskingRecipe, PairRecipe, AdamSettings, HeadConfig, QuestionAnswering,
+)  # fmt: skip
 
 
 def names_in(node: ast.expr) -> list[str]:

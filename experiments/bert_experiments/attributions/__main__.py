@@ -14,19 +14,18 @@ from tyro.conf import Positional, arg
 
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
-from bert_experiments.page import wrapped
-from bert_finetuning.answering import logits_of
-from bert_finetuning.examples import is_empty
-from bert_finetuning.kinds.base import Kind
-from bert_finetuning.kinds.numbers import Numbers
-from bert_finetuning.new_rows import from_source
-from bert_finetuning.new_text import from_arguments
-from bert_finetuning.opening import READERS, open_named, parse_columns, read_labelled
+from bert_experiments.attributions.looks import Hidden, LookInside, hiding_test
+from bert_experiments.attributions.page import page
+from bert_experiments.attributions.picture import draw_looks
+from bert_experiments.attributions.terminal import look_as_text
+from bert_finetuning.data.load import load_named
+from bert_finetuning.data.new_rows import from_source
+from bert_finetuning.data.rows import parse_columns
+from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.heads import logits_of
 from bert_finetuning.predict import Predictor, check_pairs
-from bert_finetuning.reading import USUAL, Columns
-from bert_finetuning.showing import has_colours
-from bert_finetuning.storyworld_sets import STORYWORLD
+from bert_finetuning.tasks.base import Arguments, Task, has_colours
+from bert_finetuning.tasks.regression import Regression
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.progress import progress_bar
@@ -80,42 +79,39 @@ class AttributionSettings:
 
 def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any]:
     """What the model is to answer, with what is right where that is known."""
-    own, labels = predictor.task, predictor.kind.head.labels
+    saved, task = predictor.saved, predictor.task
     if settings.text:
-        asked = from_arguments(own.format, settings.text, pairs=own.pairs)
-        return [each.example for each in asked]
-    if settings.input is None:
-        name = settings.task or (own.name if own.name in STORYWORLD else None)
-        if name is None:
-            raise UserError("nothing to look into: give a text, --task NAME or --input FILE")
-        data = open_named(name, settings.data)
-        if data.format != own.format:
-            raise UserError(f"--task {name} has {data.format}, and the model answers {own.format}")
-        return data.dev[: settings.examples]
+        queries = task.queries(Arguments(settings.text, pairs=saved.pairs))
+        return [each.example for each in queries]
+    if settings.input is not None:
+        return read_input(settings, task)[: settings.examples]
+    name = settings.task or (saved.task if saved.task in STORYWORLD else None)
+    if name is None:
+        raise UserError("nothing to look into: give a text, --task NAME or --input FILE")
+    data = load_named(name, settings.data)
+    if data.task.format != task.format:
+        raise UserError(
+            f"--task {name} has {data.task.format}, and the model answers {task.format}"
+        )
+    return data.dev[: settings.examples]
+
+
+def read_input(settings: LookingSettings, task: Task) -> list[Any]:
     columns = parse_columns(settings.columns, labelled=settings.labels)
-    return read_input(settings, own.format, labels, columns)[: settings.examples]
-
-
-def read_input(
-    settings: AttributionSettings, format: str, labels: tuple[str, ...], columns: Columns
-) -> list[Any]:
     if not settings.labels:
-        asked = from_source(settings.input, format, columns)
-        return [each.example for each in asked if not is_empty(each.example)]
-    if format in ("texts", "tags"):
-        return read_labelled(settings.input, format, labels, columns)[0]
-    options = {"columns": columns} if format == "numbers" and columns != USUAL else {}
-    return list(READERS[format](settings.input, **options))
+        queries = from_source(settings.input, type(task), columns)
+        return [each.example for each in queries if not each.example.is_empty]
+    return list(task.read(settings.input, columns=columns, labels=task.head.labels, stream=False))
 
 
 def answers_of(predictor: Predictor, examples: list[Any]) -> list[Case]:
     """Every answer of the model, right or wrong."""
-    opened, kind = predictor.opened, predictor.kind
-    readings = kind.read(examples, opened.tokenizer, max_length=predictor.max_length)
-    named = "answering" if len(readings) >= MANY else None
-    logits = logits_of(opened.model, kind, readings, progress=named)
-    predictions = kind.predict(examples, readings, logits)
-    return cases_of(kind, examples, readings, predictions, opened.tokenizer)
+    finetuned, task = predictor.finetuned, predictor.task
+    features = task.encode(examples, finetuned.tokenizer, max_length=predictor.max_length)
+    named = "answering" if len(features) >= MANY else None
+    logits = logits_of(finetuned.model, task, features, progress=named)
+    predictions = task.predict(examples, features, logits)
+    return cases_of(task, examples, features, predictions, finetuned.tokenizer)
 
 
 class Chosen(NamedTuple):
@@ -125,7 +121,7 @@ class Chosen(NamedTuple):
     what: str
 
 
-def chosen_cases(cases: list[Case], settings: AttributionSettings, kind: Kind) -> Chosen:
+def chosen_cases(cases: list[Case], settings: LookingSettings, task: Task) -> Chosen:
     """The errors, the surest first; where there is none, or nobody knows, answers as they come."""
     known = [case for case in cases if case.expected is not None]
     wrong = sorted((case for case in known if case.is_wrong), key=lambda case: -case.confidence)
@@ -134,7 +130,7 @@ def chosen_cases(cases: list[Case], settings: AttributionSettings, kind: Kind) -
         return Chosen(shown, f"What is right is not known; answers shown: {len(shown):,}.")
     if not wrong:
         return Chosen(shown, f"All {len(known):,} answers are right; shown: {len(shown):,}.")
-    if isinstance(kind, Numbers):
+    if isinstance(task, Regression):
         return Chosen(shown, f"Of {len(known):,} answers those are shown that are furthest off.")
     wrong_of = f"{len(wrong):,} of {len(known):,} answers are wrong"
     return Chosen(shown, f"{wrong_of}; those that the model is surest of come first.")
@@ -160,24 +156,24 @@ READ_AS = (
 )
 
 
-def attribute(settings: AttributionSettings) -> None:
-    predictor = Predictor.open(settings.checkpoint, device=settings.device)
+def look(settings: LookingSettings) -> None:
+    predictor = Predictor.load(settings.checkpoint, device=settings.device)
     examples = examples_of(settings, predictor)
-    check_pairs(examples, predictor.task)
+    check_pairs(examples, predictor.saved)
     cases = answers_of(predictor, examples)
     if not cases:
         raise UserError("there is no word to look at")
-    shown, what = chosen_cases(cases, settings, predictor.kind)
-    attributor = Attributor(predictor.opened.model, predictor.kind)
-    found = []
-    with progress_bar(len(shown), "attributing", unit="answer", disable=len(shown) < 20) as bar:
+    shown, what = chosen_cases(cases, settings, predictor.task)
+    look_inside = LookInside(predictor.finetuned.model, predictor.task)
+    looks = []
+    with progress_bar(len(shown), "looking", unit="answer", disable=len(shown) < 20) as bar:
         for case in shown:
             found.append(attributor(case))
             bar.update()
-    sample = cases[:: max(1, len(cases) // TESTED)][:TESTED]
-    mask_id = predictor.opened.tokenizer.token_to_id("[MASK]")
-    has_choice = not isinstance(predictor.kind, Numbers)
-    test = None
+    sample = cases[:: max(1, len(cases) // HIDDEN)][:HIDDEN]
+    mask_id = predictor.finetuned.tokenizer.token_to_id("[MASK]")
+    has_choice = not isinstance(predictor.task, Regression)
+    hidden = None
     if len(examples) > 1 and has_choice and mask_id is not None:
         test = masking_test(attributor, sample, mask_id=mask_id)
     notes = [note for note in (what, READ_AS, note_of(test)) if note]

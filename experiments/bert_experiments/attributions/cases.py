@@ -16,11 +16,17 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bert_finetuning.examples import Answer, Choice, Extract, Question, TaggedSentence, TextExample
+from bert_experiments.attributions.words import Word, words_of, words_of_sentence
+from bert_finetuning.features import Features
 from bert_finetuning.heads import SpanLogits
-from bert_finetuning.kinds.base import Kind, Reading
 from bert_finetuning.metrics import answer_exact
-from bert_finetuning.windows import tokens_of
+from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.extraction import Extract
+from bert_finetuning.tasks.multiple_choice import Choice
+from bert_finetuning.tasks.question_answering import Question
+from bert_finetuning.tasks.spans import Answer, tokens_of
+from bert_finetuning.tasks.tagging import TaggedSentence
 
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]")
 CLS = (0,)  # the first token, from which most heads read
@@ -76,7 +82,7 @@ def words_of_sentence(reading: Reading, sentence: TaggedSentence) -> list[Word]:
 class Case:
     """One answer, and the expected one if it is known."""
 
-    reading: Reading
+    features: Features
     words: list[Word]
     question: str
     answer: str
@@ -88,10 +94,10 @@ class Case:
 
     @property
     def example(self) -> int:
-        return self.reading.example
+        return self.features.example
 
     def decisions(self, logits: Tensor | SpanLogits) -> list[Decision]:
-        """What decided, in the logits of a batch that holds this reading alone."""
+        """What decided, in the logits of a batch that holds these features alone."""
         if isinstance(logits, SpanLogits):
             both = (logits.start[0], logits.end[0])
             return [Decision(*each) for each in zip(both, self.chosen, strict=True)]
@@ -110,112 +116,136 @@ class Answered(NamedTuple):
 
 
 def cases_of(
-    kind: Kind,
+    task: Task,
     examples: Sequence,
-    readings: Sequence[Reading],
+    features: Sequence[Features],
     predictions: Sequence,
     tokenizer: Tokenizer,
 ) -> list[Case]:
     """Every answer to every example, in their order: of a sentence one a word, of a document one
     for each sentence that was selected or should have been."""
-    own: list[list[Reading]] = [[] for _ in examples]
-    for reading in readings:
-        own[reading.example].append(reading)
-    found: list[Case] = []
-    for example, read, prediction in zip(examples, own, predictions, strict=True):
-        if read:
-            found += CASES[type(example)](Answered(example, read, prediction, kind, tokenizer))
+    own: list[list[Features]] = [[] for _ in examples]
+    for each in features:
+        own[each.example].append(each)
+    return [
+        case
+        for example, read, prediction in zip(examples, own, predictions, strict=True)
+        if read
+        for case in cases(example, read, prediction, task, tokenizer)
+    ]
+
+
+@singledispatch
+def cases(
+    example: Any, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
+) -> list[Case]:
+    """The answers to one example."""
+    raise TypeError(f"nothing is known of {type(example).__name__}")
+
+
+@cases.register
+def _(
+    example: TextExample, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
+) -> list[Case]:
+    (part,) = parts
+    words, said, right = (
+        words_of(part.input_ids, tokenizer),
+        task.answer(prediction),
+        example.label,
+    )
+    known = right is not None
+    if isinstance(said, float):
+        off = abs(said - right) if known else 0.0
+        shown = f"{right:.2f}" if known else None
+        name = task.head.labels[0]
+        return [Case(part, words, name, f"{said:.2f}", shown, off > 0, off, (0,))]
+    wrong, sure = known and said != right, max(prediction.probabilities)
+    return [Case(part, words, "label", said, right, wrong, sure, (task.head.labels.index(said),))]
+
+
+@cases.register
+def _(
+    example: TaggedSentence,
+    parts: list[Features],
+    prediction: Any,
+    task: Task,
+    tokenizer: Tokenizer,
+) -> list[Case]:
+    found = []
+    for part in parts:
+        words = words_of_sentence(part, example)
+        for number, token in enumerate(part.place.tokens.tolist(), part.place.first_word):
+            said, sure = prediction.tags[number], prediction.probabilities[number]
+            right = example.tags[number] if example.tags else None
+            wrong = right is not None and said != right
+            asked, chosen = f"tag of {example.words[number]}", (task.head.labels.index(said),)
+            found.append(Case(part, words, asked, said, right, wrong, sure, chosen, (token,)))
     return found
 
 
-def text_cases(of: Answered) -> Iterator[Case]:
-    (reading,), labels = of.readings, of.kind.head.labels
-    words, answer = words_of(reading.input_ids, of.tokenizer), of.kind.said(of.prediction)
-    right = of.example.label
-    known = right is not None
-    if isinstance(answer, float):
-        off = abs(answer - right) if known else 0.0
-        expected = f"{right:.2f}" if known else None
-        yield Case(reading, words, labels[0], f"{answer:.2f}", expected, off > 0, off, (0,))
-        return
-    is_wrong, confidence = known and answer != right, max(of.prediction.probabilities)
-    chosen = (labels.index(answer),)
-    yield Case(reading, words, "label", answer, right, is_wrong, confidence, chosen)
+@cases.register
+def _(
+    example: Question, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
+) -> list[Case]:
+    said = task.answer(prediction)
+    accepted = list(dict.fromkeys(answer.text for answer in example.answers))
+    wrong = bool(accepted) and not answer_exact(said, accepted)
+    part, span = parts[0], (0, 0)  # "no answer" is the span of [CLS]
+    if said:
+        best = prediction.candidates[0]
+        part, span = window_with(Answer(best.text, best.start), parts)
+    words, right = words_of(part.input_ids, tokenizer), " / ".join(accepted) or None
+    sure, read_from = prediction.probability, tuple(sorted(set(span)))
+    return [
+        Case(part, words, example.question, said or NO_ANSWER, right, wrong, sure, span,
+             read_from)
+    ]  # fmt: skip
 
 
-def tag_cases(of: Answered) -> Iterator[Case]:
-    sentence, prediction, labels = of.example, of.prediction, of.kind.head.labels
-    for reading in of.readings:
-        words = words_of_sentence(reading, sentence)
-        for number, token in enumerate(reading.place.tokens.tolist(), reading.place.first_word):
-            tag = prediction.tags[number]
-            right = sentence.tags[number] if sentence.tags else None
-            is_wrong = right is not None and tag != right
-            asked, confidence = f"tag of {sentence.words[number]}", prediction.probabilities[number]
-            chosen = (labels.index(tag),)
-            yield Case(reading, words, asked, tag, right, is_wrong, confidence, chosen, (token,))
-
-
-def question_cases(of: Answered) -> Iterator[Case]:
-    answer = of.kind.said(of.prediction)
-    accepted = list(dict.fromkeys(answer.text for answer in of.example.answers))
-    is_wrong = bool(accepted) and not answer_exact(answer, accepted)
-    reading, span = of.readings[0], (0, 0)  # "no answer" is the span of [CLS]
-    if answer:
-        best = of.prediction.candidates[0]
-        reading, span = window_with(Answer(best.text, best.start), of.readings)
-    words = words_of(reading.input_ids, of.tokenizer)
-    yield Case(reading, words, of.example.question, answer or NO_ANSWER,
-               " / ".join(accepted) or None, is_wrong, of.prediction.probability, span,
-               tuple(sorted(set(span))))  # fmt: skip
-
-
-def window_with(answer: Answer, readings: list[Reading]) -> tuple[Reading, tuple[int, int]]:
+def window_with(answer: Answer, parts: list[Features]) -> tuple[Features, tuple[int, int]]:
     """The window that holds the answer and sees most around it, and its first and last token in
     what is read there."""
     found = []
-    for reading in readings:
-        window = reading.place
+    for part in parts:
+        window = part.place
         span = tokens_of(answer, window.offsets)
         if span is None:
             continue
         begin, end = window.offsets[span.first, 0], window.offsets[span.last, 1]
         if begin <= answer.start and answer.start + len(answer.text.rstrip()) <= end:
-            shift = len(reading.input_ids) - 1 - len(window.offsets)  # the last token is [SEP]
-            found.append((bool(window.best[span.first]), reading,
+            shift = len(part.input_ids) - 1 - len(window.offsets)  # the last token is [SEP]
+            found.append((bool(window.best[span.first]), part,
                           (span.first + shift, span.last + shift)))  # fmt: skip
-    _, reading, span = max(found, key=lambda each: each[0])
-    return reading, span
+    _, part, span = max(found, key=lambda each: each[0])
+    return part, span
 
 
-def choice_cases(of: Answered) -> Iterator[Case]:
+@cases.register
+def _(
+    example: Choice, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
+) -> list[Case]:
     """The ending that was chosen is shown, read with the beginning."""
-    (reading,), example = of.readings, of.example
-    chosen, known = of.kind.said(of.prediction), example.label is not None
+    (part,) = parts
+    said, sure = task.answer(prediction), max(prediction.probabilities)
+    known = example.label is not None
     right = example.endings[example.label] if known else None
-    words = words_of(reading.input_ids[chosen], of.tokenizer)
-    yield Case(reading, words, example.context, example.endings[chosen], right,
-               known and chosen != example.label, max(of.prediction.probabilities),
-               (chosen,))  # fmt: skip
+    words, wrong = words_of(part.input_ids[said], tokenizer), known and said != example.label
+    return [Case(part, words, example.context, example.endings[said], right, wrong, sure, (said,))]
 
 
-def extract_cases(of: Answered) -> Iterator[Case]:
-    example, names = of.example, ("left out", "selected")
-    for reading in of.readings:
-        place, known = reading.place, bool(example.selected)
-        taken, right = place in of.prediction.chosen, place in example.selected
+@cases.register
+def _(
+    example: Extract, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
+) -> list[Case]:
+    found, names = [], ("left out", "selected")
+    for part in parts:
+        taken, right = part.place in prediction.chosen, part.place in example.selected
         if not (taken or right):
             continue
-        chance = of.prediction.probabilities[place]
-        yield Case(reading, words_of(reading.input_ids, of.tokenizer), example.sentences[place],
-                   names[taken], names[right] if known else None, known and taken != right,
-                   chance if taken else 1 - chance, (int(taken),))  # fmt: skip
-
-
-CASES: dict[type, Callable[[Answered], Iterator[Case]]] = {
-    TextExample: text_cases,
-    TaggedSentence: tag_cases,
-    Question: question_cases,
-    Choice: choice_cases,
-    Extract: extract_cases,
-}
+        chance, known = prediction.probabilities[part.place], bool(example.selected)
+        found.append(
+            Case(part, words_of(part.input_ids, tokenizer), example.sentences[part.place],
+                 names[taken], names[right] if known else None, known and taken != right,
+                 chance if taken else 1 - chance, (int(taken),))
+        )  # fmt: skip
+    return found

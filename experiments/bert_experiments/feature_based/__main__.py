@@ -12,21 +12,11 @@ from pathlib import Path
 import tyro
 
 from bert_experiments.feature_based.bilstm import TaggerRecipe
-from bert_experiments.feature_based.table_7 import (
-    BEST,
-    FINE_TUNED,
-    MEASURE,
-    beside,
-    shallow_note,
-    verdicts_of,
-)
-from bert_experiments.feature_based.taggers import Bench, measure
-from bert_experiments.figures import UNTRAINED, Figures
-from bert_experiments.page import Page, check_report, command_of
-from bert_finetuning.features import Feature, chosen_features
-from bert_finetuning.fingerprints import fingerprint, fingerprint_of_start
-from bert_finetuning.opening import few_of, open_files, open_named
-from bert_finetuning.task_file import TaskData
+from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_start
+from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
+from bert_finetuning.frozen_features import Feature, chosen_features
+from bert_paper.device import choose_device
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
@@ -99,11 +89,13 @@ class FeatureSettings:
 def open_tags(settings: FeatureSettings) -> TaskData:
     """The task, which must be one of tags."""
     if settings.train is not None:
-        data = open_files(settings.train, settings.dev, format="tags")
+        data = load_files(settings.train, settings.dev, format="tags")
     else:
-        data = open_named(settings.task or "names", settings.data)
-    if data.format != "tags":
-        raise UserError(f"--task {data.name} has {data.format}: a tagger needs a tag for each word")
+        data = load_named(settings.task or "names", settings.data)
+    if data.task.format != "tags":
+        raise UserError(
+            f"--task {data.name} has {data.task.format}: a tagger needs a tag for each word"
+        )
     return data
 
 
@@ -128,7 +120,7 @@ def fine_tuned_row(settings: FeatureSettings, data: TaskData) -> list[Figures] |
         return None
     path = settings.fine_tuned
     path = path / "metrics.json" if path.is_dir() else path
-    metric = data.kind.metrics[0]
+    metric = data.task.metrics[0]
     try:
         content = json.loads(path.read_text("utf-8"))
         found = [float(seed["best"][metric]) for seed in content["seeds"]]
@@ -174,7 +166,7 @@ def how_measured(settings: FeatureSettings, bench: Bench, model: str) -> str:
     """What the figures stand for, in a paragraph."""
     data, recipe = bench.data, bench.recipe
     learnt = settings.few_shot or len(data.train)
-    metric = "F1 of names" if data.kind.metrics[0] == "entity_f1" else "words tagged right"
+    metric = "F1 of names" if data.task.metrics[0] == "entity_f1" else "words tagged right"
     drawn = ", the sentences that are drawn" if settings.few_shot else ""
     return (
         f"Task {data.name}: {learnt:,} sentences to learn from, {len(data.dev):,} to measure on "
@@ -205,23 +197,14 @@ def page_of(settings: FeatureSettings) -> Page:
     device = next(pretrained.model.parameters()).device
     bench = Bench(data, drawn_by(data, settings), settings.recipe(config.hidden_size), device)
     results = measure(bench, pretrained, features, compared=compared)
-    if fine_tuned is not None:
-        results[FINE_TUNED] = fine_tuned
-    has_names = data.kind.metrics[0] == "entity_f1"  # as the paper's table, and its claims
-    notes = [how_measured(settings, bench, described(config, compared))]
-    if config.num_hidden_layers <= 4 and any("last-4" in name for name in results):
-        notes.insert(0, shallow_note(config.num_hidden_layers))
-    return Page(
-        title="Table 7: the feature-based approach",
-        results=results,
-        columns=(MEASURE,),
-        verdicts=verdicts_of(results) if has_names else [],
-        notes="\n\n".join(notes),
-        corner="features",
-        headings={MEASURE: "ours, per cent"},
-        theirs=beside(results) if has_names else None,
-        their_title="the paper",
-    )
+    has_names = data.task.metrics[0] == "entity_f1"  # as the paper's table, and its claims
+    parts = [
+        table_text(results, fine_tuned, layers=config.num_hidden_layers, with_paper=has_names),
+        wrapped(how_measured(settings, bench, described(config, compared))),
+    ]
+    if has_names and (verdicts := verdicts_of(results, fine_tuned)):
+        parts += [verdicts_text(verdicts), wrapped(RULE)]
+    return "\n\n".join(parts)
 
 
 @command

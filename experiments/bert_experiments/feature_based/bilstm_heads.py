@@ -19,22 +19,21 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bert_experiments.feature_based.bilstm import BiLstm
-from bert_finetuning.answering import logits_of
-from bert_finetuning.folders import Start, start_from
-from bert_finetuning.head_config import HeadConfig
+from bert_finetuning.batches import TrainingData
+from bert_finetuning.checkpoint import InitialModel, init_from
+from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.heads import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertWithHead,
+    HeadConfig,
     SpanLogits,
+    logits_of,
 )
-from bert_finetuning.kinds.base import Kind
-from bert_finetuning.opening import few_of
-from bert_finetuning.recipe import make_optimizer
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.starting import reading_length
-from bert_finetuning.task_file import TaskData
-from bert_finetuning.training import Lesson, train
+from bert_finetuning.tasks.base import Task
+from bert_finetuning.train import make_optimizer, train
+from bert_paper.device import choose_device, choose_precision
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
@@ -84,30 +83,30 @@ WITH_LSTM: dict[type[BertWithHead], type[BertWithHead]] = {
 
 
 def start_with_bilstm(
-    checkpoint: str, kind: type[BertWithHead], head: HeadConfig, *, seed: int
-) -> Start:
-    """What `start_from` gives, and a BiLSTM at its first values between encoder and head.
+    checkpoint: str, model_type: type[BertWithHead], head: HeadConfig, *, seed: int
+) -> InitialModel:
+    """What `init_from` gives, and a BiLSTM at its first values between encoder and head.
 
     These are torch's own for an LSTM: BERT's narrow normal would hold its gates half open.
     """
-    if kind not in WITH_LSTM:
+    if model_type not in WITH_LSTM:
         names = " and ".join(each.__name__ for each in WITH_LSTM)
-        raise UserError(f"a BiLSTM goes on {names}, not on {kind.__name__}")
-    plain = start_from(checkpoint, kind, replace(head, pooling="mean"), seed=seed)
+        raise UserError(f"a BiLSTM goes on {names}, not on {model_type.__name__}")
+    plain = init_from(checkpoint, model_type, replace(head, pooling="mean"), seed=seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = WITH_LSTM[kind](plain.model.config, head)
+        model = WITH_LSTM[model_type](plain.model.config, head)
     model.load_state_dict(plain.model.state_dict(), strict=False)  # all but the BiLSTM's
-    return Start(model, plain.tokenizer, f"{plain.note}, lstm")
+    return InitialModel(model, plain.tokenizer, f"{plain.note}, lstm")
 
 
-def kind_for(kind: Kind, checkpoint: str) -> Kind:
-    """The same kind; texts are read by the mean of their tokens if the checkpoint reads from the
+def task_for(task: Task, checkpoint: str) -> Task:
+    """The same task; texts are read by the mean of their tokens if the checkpoint reads from the
     left."""
     config = BertConfig.load(locate(checkpoint).folder, decoders=True)
-    if config.is_decoder and kind.model is BertForSequenceClassification:
-        return replace(kind, head=replace(kind.head, pooling="mean"))
-    return kind
+    if config.is_decoder and task.model is BertForSequenceClassification:
+        return replace(task, head=replace(task.head, pooling="mean"))
+    return task
 
 
 class OneRun(NamedTuple):
@@ -130,28 +129,28 @@ def finetune_one(
     Where `settings` name a task, files or a checkpoint, these do not count: `data` and `checkpoint`
     do.
     """
-    kind, device = kind_for(data.kind, checkpoint), choose_device(settings.device)
-    begin = start_with_bilstm if with_bilstm else start_from
-    start = begin(checkpoint, kind.model, kind.head, seed=seed)
+    task, device = task_for(data.task, checkpoint), choose_device(settings.device)
+    begin = start_with_bilstm if with_bilstm else init_from
+    start = begin(checkpoint, task.model, task.head, seed=seed)
     model, precision = start.model.to(device), choose_precision(settings.precision, device)
-    longest = reading_length(settings, kind, model.config)
+    longest = task.reading_length(settings.max_length, model.config)
     few = settings.few_shot
     learnt = data.train if few is None else few_of(data.train, few, seed=seed)
-    readings = kind.read(learnt, start.tokenizer, max_length=longest)
-    measured = kind.read(data.dev, start.tokenizer, max_length=longest)
-    lesson = Lesson(kind, readings, settings, seed, model.config.pad_token_id)
+    features = task.encode(learnt, start.tokenizer, max_length=longest)
+    measured = task.encode(data.dev, start.tokenizer, max_length=longest)
+    training = TrainingData(task, features, settings, seed, model.config.pad_token_id)
     scores: list[dict[str, float]] = []
 
     def measure(step: int) -> str:
-        logits = logits_of(model, kind, measured, precision=precision)
-        scores.append(kind.score(data.dev, kind.predict(data.dev, measured, logits)))
-        return f"{kind.metrics[0]} {100 * scores[-1][kind.metrics[0]]:.1f}"
+        logits = logits_of(model, task, measured, precision=precision)
+        scores.append(task.score(data.dev, task.predict(data.dev, measured, logits)))
+        return f"{task.metrics[0]} {100 * scores[-1][task.metrics[0]]:.1f}"
 
     train(
         model,
         model,
         make_optimizer(model, settings),
-        lesson,
+        training,
         precision=precision,
         start=0,
         record=lambda entry: None,
@@ -159,5 +158,5 @@ def finetune_one(
         save=lambda step: None,
         title=f"{data.name}, seed {seed}",
     )
-    course = [each[kind.metrics[0]] for each in scores]
+    course = [each[task.metrics[0]] for each in scores]
     return OneRun(scores[course.index(max(course))], course)

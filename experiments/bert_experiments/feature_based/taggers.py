@@ -19,12 +19,11 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.table_7 import MEASURE
-from bert_experiments.figures import UNTRAINED, Figures, Results
-from bert_experiments.models import untrained
-from bert_finetuning.examples import TaggedSentence
-from bert_finetuning.features import Feature, WordVectors, word_vectors
+from bert_finetuning.data.load import TaskData
+from bert_finetuning.frozen_features import Feature, WordVectors, word_vectors
 from bert_finetuning.metrics import entity_scores
-from bert_finetuning.task_file import TaskData
+from bert_finetuning.tasks.tagging import TaggedSentence
+from bert_paper.model import load_arrays
 from bert_paper.pretrained import Pretrained
 from bert_run.progress import progress_bar
 
@@ -50,7 +49,7 @@ class Bench:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return self.data.kind.head.labels
+        return self.data.task.head.labels
 
     def numbers(self, sentences: list[TaggedSentence]) -> list[list[int]]:
         number = {tag: place for place, tag in enumerate(self.labels)}
@@ -83,9 +82,9 @@ class Bench:
 
     def judge(self, tagger: BiLstmTagger, *, dev: TaggingSet, feature: Feature) -> float:
         """F1 of names, or the share of words tagged right."""
-        predicted = tags_of(tagger, dev, feature)
-        if self.data.kind.metrics[0] == "entity_f1":
-            named = [[self.labels[number] for number in sentence] for sentence in predicted]
+        said = tags_of(tagger, dev, feature)
+        if self.data.task.metrics[0] == "entity_f1":
+            named = [[self.labels[number] for number in sentence] for sentence in said]
             return entity_scores([sentence.tags for sentence in self.data.dev], named)[0].f1
         return float(np.mean(np.concatenate(dev.tags) == np.concatenate(predicted)))
 

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
-from bert_finetuning.fingerprints import fingerprint, fingerprint_of_files
-from bert_finetuning.known_tasks import KNOWN
-from bert_finetuning.opening import open_named
-from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_finetuning.tasks import GLUE, find_task, task_files
+from bert_experiments.paper_tables.trials import How
+from bert_finetuning.data.named import GLUE
+from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.tasks.classification import TextTask
 from bert_run.errors import UserError
 
 How = Literal["fine-tuned", "with-bilstm", "features", "all-features"]
@@ -41,7 +40,7 @@ class Column:
     @property
     def is_text(self) -> bool:
         """Whether a whole text is read, from [CLS] or from the mean of its tokens."""
-        return self.task in GLUE or STORYWORLD[self.task].format in ("texts", "numbers")
+        return self.task in GLUE or issubclass(STORYWORLD[self.task].task_type, TextTask)
 
 
 def check_examples(columns: Iterable[Column], examples: int | None) -> None:

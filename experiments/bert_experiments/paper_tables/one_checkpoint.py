@@ -30,8 +30,8 @@ from bert_experiments.paper_tables.columns import (
 )
 from bert_experiments.paper_tables.settings import EXAMPLES, TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
-from bert_experiments.verdicts import RULE, Claim, Side, Verdict, judge
-from bert_finetuning.opening import open_named
+from bert_finetuning.data.load import load_named
+from bert_finetuning.run import say
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
@@ -104,7 +104,7 @@ def few(settings: TableSettings, column: Column, folder: Path | None) -> int | N
     count = settings.examples or column.examples
     if count is None or settings.data is None:
         return count
-    return count if count < len(open_named(column.task, folder).train) else None
+    return count if count < len(load_named(column.task, folder).train) else None
 
 
 def trials_of(

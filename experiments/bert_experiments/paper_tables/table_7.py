@@ -29,7 +29,7 @@ from bert_experiments.paper_tables.one_checkpoint import (
 )
 from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
-from bert_finetuning.features import features_of
+from bert_finetuning.frozen_features import features_of
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 

@@ -21,23 +21,14 @@ from bert_experiments.feature_based.__main__ import (
     open_tags,
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one
-from bert_experiments.feature_based.table_7 import MEASURE
-from bert_experiments.feature_based.taggers import Bench, measure, read
-from bert_experiments.figures import Results, one_by_one, say, title_of
-from bert_experiments.models import untrained
-from bert_experiments.page import write_json
-from bert_experiments.paper_tables.columns import How, content_of
-from bert_finetuning.answering import logits_of
-from bert_finetuning.features import chosen_features, features_of
+from bert_experiments.paper_tables.data import content_of
+from bert_experiments.paper_tables.features import score_of_features, scores_of_all_features
+from bert_experiments.paper_tables.mismatched import mismatched_accuracy
+from bert_finetuning.data.fingerprints import fingerprint_of_files, reading_files
+from bert_finetuning.data.load import load_task
+from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import drop_models, finetune, identity
-from bert_finetuning.fingerprints import fingerprint_of_files, reading_files
-from bert_finetuning.folders import open_finetuned
-from bert_finetuning.opening import open_named, open_task
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.starting import reading_length
-from bert_finetuning.storyworld_sets import STORYWORLD
-from bert_paper.pretrained import Pretrained, open_pretrained
-from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
 from bert_run.hub import locate
@@ -155,10 +146,10 @@ def fine_tuned(settings: FinetuneSettings) -> Scores:
 
 
 def with_bilstm(settings: FinetuneSettings) -> Scores:
-    data = open_task(settings)
+    data = load_task(settings)
     run = finetune_one(data, settings.checkpoint, settings, seed=settings.seed, with_bilstm=True)
-    most_common = data.kind.most_common(data.train, data.dev)
-    return {"scores": run.best, "majority": data.kind.score(data.dev, most_common)}
+    majority = data.task.majority(data.train, data.dev)
+    return {"scores": run.best, "majority": data.task.score(data.dev, majority)}
 
 
 def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:

@@ -1,0 +1,325 @@
+"""A fine-tuned model as a folder: begun from a checkpoint or from nothing, saved, loaded.
+
+The folder holds `config.json`, `model.safetensors` and the tokenizer's files, and `transformers`
+opens it in the class of the same name. One that `transformers` saved opens here. What the task was
+stands in `config.json` under a name of its own, which `transformers` passes over; without it, the
+architecture and the labels tell the type of task.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from safetensors import safe_open
+from tokenizers import Tokenizer
+
+from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
+from bert_finetuning.heads import (
+    HEADS,
+    BertWithHead,
+    HeadConfig,
+    values_before_learning,
+)
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.base import Example, Task
+from bert_paper.convert import Form, in_words, left_out
+from bert_paper.model import load_arrays, to_arrays
+from bert_paper.pretrained import read_model, read_tokenizer
+from bert_run.config import PRESETS, BertConfig
+from bert_run.errors import UserError
+from bert_run.hub import locate
+from bert_run.parameters import Weights, initial_weights
+from bert_run.weights import WEIGHTS_FILE, save_weights, weight_files
+
+FIELD = "bert_finetuning"  # of config.json
+VOCABULARY = 8192  # at most, where one is trained on the task's own text
+
+
+# --- The model before its first step -------------------------------------------------------------
+
+
+class InitialModel(NamedTuple):
+    """A model to be fine-tuned, its tokenizer, and in one line what of it has been learnt."""
+
+    model: BertWithHead
+    tokenizer: Tokenizer
+    note: str
+
+
+def init_from(
+    checkpoint: str | Path, model_type: type[BertWithHead], head: HeadConfig, *, seed: int
+) -> InitialModel:
+    """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub.
+
+    A head that the checkpoint has is never taken over, also if it is of the same type. Raises
+    `UserError` if this is no BERT folder, is damaged, or reads in a way that the head cannot use.
+    """
+    folder = locate(checkpoint).folder
+    config, learnt = read_model(folder, decoders=True)
+    tokenizer = read_tokenizer(folder, config)
+    model = model_type(config, head)
+    has_pooler = model.bert.pooler is not None
+    if config.is_decoder and has_pooler:
+        raise UserError(
+            f"{folder} reads from the left alone, so its [CLS] sees no word of the text: classify "
+            "with the mean of all tokens (pooling mean), or take another checkpoint"
+        )
+    new = fill(model, learnt, seed)
+    left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
+    unused = f"; left unused: {in_words(left)}" if left else ""
+    return InitialModel(model, tokenizer, f"from {checkpoint}{unused}; new, to be learnt: {new}")
+
+
+def init_from_nothing(
+    config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
+    head: HeadConfig, seed: int,
+) -> InitialModel:  # fmt: skip
+    """The same model with nothing learnt, by which the worth of pretraining is measured.
+
+    The vocabulary is the tokenizer's; all other sizes are those of `config`.
+    """
+    config = config.with_changes(
+        vocab_size=tokenizer.get_vocab_size(), pad_token_id=tokenizer.token_to_id("[PAD]")
+    )
+    model = model_type(config, head)
+    fill(model, initial_weights(config, seed), seed)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    note = f"from nothing: all {count:,} parameters are to be learnt"
+    return InitialModel(model, tokenizer, note)
+
+
+def fill(model: BertWithHead, learnt: Weights, seed: int) -> str:
+    """Give each parameter its learnt values, or new ones; returns the parts that are new."""
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    new = {name: shape for name, shape in shapes.items() if name not in learnt}
+    load_arrays(model, learnt | values_before_learning(new, model.config, seed))
+    return ", ".join(dict.fromkeys(name.removeprefix("bert.").split(".")[0] for name in new))
+
+
+class ModelInit:
+    """The same start for every seed; what is new in the model differs from seed to seed."""
+
+    def __init__(self, settings: FinetuneSettings, task: Task, examples: Sequence[Example]) -> None:
+        """A model that starts from nothing may need `examples` to train its tokenizer on."""
+        self.settings, self.task = settings, task
+        self.tokenizer = self.own_tokenizer(examples) if settings.from_nothing else None
+
+    def own_tokenizer(self, examples: Sequence[Example]) -> Tokenizer:
+        """That of a model which has learnt nothing: the given one, or one trained on the task."""
+        settings = self.settings
+        if settings.tokenizer is not None:
+            return load_tokenizer(settings.tokenizer)
+        if settings.model not in PRESETS:
+            return load_tokenizer(settings.model)
+        texts = [text for example in examples for text in example.texts if text]
+        return train_wordpiece(texts, VOCABULARY, progress=False)
+
+    def build(self, seed: int) -> InitialModel:
+        """The model before its first step, with the dropout that is asked for."""
+        settings, task = self.settings, self.task
+        if self.tokenizer is None:
+            initial = init_from(settings.checkpoint, task.model, task.head, seed=seed)
+        else:
+            config = PRESETS.get(settings.model) or BertConfig.load(Path(settings.model))
+            initial = init_from_nothing(
+                config, self.tokenizer, task.model, head=task.head, seed=seed
+            )
+        return initial._replace(model=with_dropout(initial.model, settings))
+
+
+def with_dropout(model: BertWithHead, settings: FinetuneSettings) -> BertWithHead:
+    """The same model with other shares of dropout, where the settings give them."""
+    asked = {
+        "hidden_dropout_prob": settings.hidden_dropout,
+        "attention_probs_dropout_prob": settings.attention_dropout,
+    }
+    changes = {name: share for name, share in asked.items() if share is not None}
+    if not changes:
+        return model
+    changed = type(model)(model.config.with_changes(**changes), model.head)
+    changed.load_state_dict(model.state_dict())
+    return changed
+
+
+# --- Saving --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SavedTask:
+    """What a folder says of its task. `options` are the fields of the task's type, by name."""
+
+    format: str
+    task: str = ""
+    max_length: int | None = None
+    pairs: bool | None = None  # None: not known
+    metrics: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, task: Task, name: str, *, max_length: int, pairs: bool) -> "SavedTask":
+        own = [each.name for each in fields(task) if each.name not in ("head", "metrics")]
+        options = {name: getattr(task, name) for name in own}
+        return cls(task.format, name, max_length, pairs, task.metrics, options)
+
+
+def save_finetuned(
+    model: BertWithHead, tokenizer: Tokenizer, folder: Path, task: SavedTask | None = None
+) -> None:
+    """Put the model's files into a folder, a checkpoint's for example, with what its task was."""
+    content = model.head.fields()
+    content |= {"architectures": [type(model).__name__], "dtype": "float32"}
+    if model.has_pooling:
+        content["problem_type"] = model.head.problem_type
+    if task is not None:
+        names = ("task", "format", "max_length", "pairs", "metrics", "options")
+        content[FIELD] = {name: getattr(task, name) for name in names}
+    folder.mkdir(parents=True, exist_ok=True)
+    model.config.save(folder, **content)
+    save_weights(to_arrays(model), folder / WEIGHTS_FILE)
+    save_tokenizer(tokenizer, folder, model_max_length=model.config.max_position_embeddings)
+
+
+# --- Loading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """A model in evaluation mode and its tokenizer; the labels are in `model.head`."""
+
+    folder: Path
+    model: BertWithHead
+    tokenizer: Tokenizer
+
+
+def load_finetuned(
+    checkpoint: str | Path,
+    model_type: type[BertWithHead] | None = None,
+    *,
+    device: torch.device | str = "cpu",
+) -> FineTuned:
+    """Load a fine-tuned folder or a fine-tuned model of the Hub, ours or one of `transformers`.
+
+    Raises `UserError` if it is none, is of another type than the wanted one, is damaged, or if
+    its labels do not fit its head.
+    """
+    folder = locate(checkpoint).folder
+    content = read_fields(folder)
+    model_type = model_type_of(folder, content, wanted=model_type)
+    config, learnt = read_model(folder, decoders=True)
+    learnt |= read_head(folder)
+    model = model_type(config, head_of(folder, content, model_type, learnt))
+    for name, parameter in model.named_parameters():
+        shape = learnt[name].shape if name in learnt else None
+        if shape != tuple(parameter.shape):
+            what = "is missing" if shape is None else f"has shape {shape}"
+            raise UserError(
+                f"{folder}: {name} {what}, a {model_type.__name__} of its config.json has "
+                f"{tuple(parameter.shape)}: copy the checkpoint again"
+            )
+    load_arrays(model, learnt)
+    return FineTuned(folder, model.to(device).eval(), read_tokenizer(folder, config))
+
+
+def read_fields(folder: Path) -> dict[str, Any]:
+    """All that `config.json` says, once BERT's part of it has been found good."""
+    BertConfig.load(folder, decoders=True)
+    return json.loads((folder / "config.json").read_text("utf-8"))
+
+
+def model_type_of(
+    folder: Path, content: dict[str, Any], *, wanted: type[BertWithHead] | None
+) -> type[BertWithHead]:
+    """The class that `config.json` names, if it is one of ours and the wanted one."""
+    named = content.get("architectures")
+    name = str(named[0]) if isinstance(named, list) and named else ""
+    held = f"{folder} holds a {name}" if name else f"{folder} names no architecture in config.json"
+    if wanted is not None and name != wanted.__name__:
+        raise UserError(f"{held}, and a {wanted.__name__} is needed: take another checkpoint")
+    if name not in HEADS:
+        raise UserError(f"{held}, which has no head for a task: fine-tune it first")
+    return HEADS[name]
+
+
+def read_head(folder: Path) -> Weights:
+    """The arrays of the head alone, as float32."""
+    parts = tuple({f"{model.part}." for model in HEADS.values()})
+    found: Weights = {}
+    for path in weight_files(folder):
+        with safe_open(path, framework="pt") as file:
+            for name in file.keys():  # noqa: SIM118 - it is no dict
+                if name.startswith(parts):
+                    found[name] = file.get_tensor(name).float().numpy()
+    return found
+
+
+def head_of(
+    folder: Path, content: dict[str, Any], model_type: type[BertWithHead], learnt: Weights
+) -> HeadConfig:
+    """The head that `config.json` describes, checked against the file's arrays."""
+    if f"{model_type.part}.bias" not in learnt:
+        raise UserError(
+            f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint again"
+        )
+    try:
+        if not model_type.has_labels:
+            return HeadConfig(classifier_dropout=content.get("classifier_dropout"))
+        head = HeadConfig.from_fields(content, num_labels=learnt["classifier.bias"].size)
+    except UserError as error:
+        raise UserError(f"{folder}: {error}") from None
+    problem = content.get("problem_type")
+    if model_type.has_pooling and problem not in (None, head.problem_type):
+        raise UserError(
+            f"{folder} answers a problem of type {problem!r} with {head.num_labels} labels: here "
+            "a text has one label of several, or one number"
+        )
+    return head
+
+
+# --- The task of a folder ------------------------------------------------------------------------
+
+
+def read_saved_task(folder: Path) -> SavedTask | None:
+    """What `save_finetuned` wrote of the task, or None. Raises `UserError` if it is damaged."""
+    saved = read_fields(folder).get(FIELD)
+    if saved is None:
+        return None
+    wanted = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
+              "options": dict}  # fmt: skip
+    for name, type_ in wanted.items():
+        if not isinstance(saved, dict) or not isinstance(saved.get(name), type_):
+            raise UserError(
+                f"{folder}: config.json is damaged: {FIELD}.{name} is missing, or is no "
+                f"{type_.__name__}: remove {FIELD} from it, and the usual values count"
+            )
+    if saved["format"] not in TASKS:
+        raise UserError(
+            f"{folder}: config.json is damaged: {FIELD}.format is {saved['format']!r}: choose "
+            f"{', '.join(TASKS)}"
+        )
+    return SavedTask(**{name: saved[name] for name in wanted} | {"metrics": (*saved["metrics"],)})
+
+
+def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
+    """The task that a fine-tuned folder does, ours or one of `transformers`."""
+    model, head = type(finetuned.model), finetuned.model.head
+    saved = read_saved_task(finetuned.folder)
+    if saved is None:
+        fitting = [each for each in TASKS.values() if each.matches_model(model, head)]
+        saved = SavedTask(fitting[0].format)
+    task_type = TASKS[saved.format]
+    if task_type.model is not model:
+        raise UserError(
+            f"{finetuned.folder}: config.json says {saved.format}, and the model is a "
+            f"{model.__name__}: copy the checkpoint again"
+        )
+    metrics = saved.metrics or task_type.usual_metrics(head.labels)
+    try:
+        return task_type(head, metrics, **saved.options), saved
+    except TypeError as error:
+        raise UserError(
+            f"{finetuned.folder}: config.json is damaged: {FIELD}.options do not fit ({error})"
+        ) from None

@@ -1,0 +1,1 @@
+"""Where examples come from: files, the Hub, tasks by name, StoryWorld, new text."""

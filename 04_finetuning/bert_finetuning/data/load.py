@@ -1,0 +1,311 @@
+"""A task by its name, or by its files: the task type, what to learn from, what to measure on.
+
+load_task(settings)      what `bert-finetune` was called with
+load_named("rte", data)  StoryWorld's sets, GLUE, and the other tasks of `named`
+load_files(train, dev)   anything else, in the format of one of the task types
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from bert_corpus.text_files import kind_of
+from bert_finetuning.data.named import GLUE, KNOWN, find_glue, read_glue
+from bert_finetuning.data.rows import (
+    TEXTS,
+    USUAL,
+    Columns,
+    Tally,
+    bare_suffix,
+    is_file,
+    open_rows,
+    parse_columns,
+    unknown_column,
+)
+from bert_finetuning.data.storyworld import STORYWORLD, storyworld
+from bert_finetuning.heads import HeadConfig
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.base import Example, Task
+from bert_run.errors import UserError
+
+AnyExample = TypeVar("AnyExample", bound=Example)
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """A task ready to be learnt: its type, the examples to learn from, those to measure on."""
+
+    name: str
+    task: Task
+    train: list[Any]
+    dev: list[Any]
+    # How the rows of both were understood.
+    tallies: tuple[Tally, Tally] = field(default=(Tally(), Tally()), compare=False)
+
+    @property
+    def is_pairs(self) -> bool:
+        return bool(self.train[0].is_pair)
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What is decided beside the examples: how the head reads, and the options of the task type."""
+
+    head: HeadConfig = HeadConfig()  # noqa: RUF009 - it is frozen
+    options: Mapping[str, Any] = field(default_factory=dict)  # of questions: stride, …
+
+    def build(
+        self, task_type: type[Task], labels: Sequence[str], metrics: Sequence[str] = ()
+    ) -> Task:
+        """A task of this type, with these labels and metrics."""
+        own = {name: value for name, value in self.options.items() if name in task_type.options}
+        head = replace(self.head, labels=tuple(labels))
+        return task_type(head, tuple(metrics) or task_type.usual_metrics(labels), **own)
+
+
+DEFAULTS = TaskOptions()
+
+
+def load_task(settings: FinetuneSettings) -> TaskData:
+    """The task that a command was called with. Raises `UserError` for whatever is wrong with it."""
+    head = HeadConfig(pooling=settings.pooling, classifier_dropout=settings.classifier_dropout)
+    names = {name for task_type in TASKS.values() for name in task_type.options}
+    options = {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+    if settings.null is not None:
+        options["has_null"] = settings.null
+    own = TaskOptions(head, options)
+    if settings.task is not None:
+        return load_named(settings.task, settings.data, options=own)
+    columns = parse_columns(settings.columns)
+    return load_files(
+        settings.train, settings.dev, format=settings.format, columns=columns, options=own
+    )
+
+
+# --- By name -------------------------------------------------------------------------------------
+
+
+def load_named(
+    name: str, data: str | Path | None = None, *, options: TaskOptions = DEFAULTS
+) -> TaskData:
+    """A task by its name. `data` is a folder with its files; without it they come from the Hub.
+
+    Those of StoryWorld are made as they are asked for, and need neither.
+    """
+    folder = None if data is None else Path(data).expanduser()
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"--data {data}: there is no such folder")
+    if name in STORYWORLD:
+        if folder is not None:
+            raise UserError(f"{name} is a task of StoryWorld and has no files: leave out --data")
+        return load_storyworld(name, options=options)
+    if name in KNOWN:
+        known = KNOWN[name]
+        sources = known.source("train", folder), known.source("dev", folder)
+        found = load_files(*sources, format=known.task_type.format, options=options)
+        return replace(found, name=name)
+    return load_glue(name, folder, options=options)
+
+
+def load_storyworld(
+    name: str,
+    *,
+    train: int | None = None,
+    heldout: int | None = None,
+    options: TaskOptions = DEFAULTS,
+) -> TaskData:
+    """A set of StoryWorld; as many examples as are usual, unless other numbers are given."""
+    own = STORYWORLD[name]
+    learnt = storyworld(name, "train", train or own.train)
+    measured = storyworld(name, "heldout", heldout or own.heldout)
+    task = options.build(own.task_type, own.labels, own.metrics)
+    return TaskData(name, task.adapted(learnt, options.options), learnt, measured)
+
+
+def load_glue(name: str, folder: Path | None, *, options: TaskOptions = DEFAULTS) -> TaskData:
+    try:
+        glue = find_glue(name)
+    except UserError:
+        names = ", ".join((*STORYWORLD, *GLUE, *KNOWN))
+        raise UserError(f"there is no task {name!r}: choose {names}") from None
+
+    def read(split: str) -> list[Example]:
+        if folder is not None:
+            return list(read_glue(glue, folder, split))
+        return list(glue.task_type.read(glue.hub_name(split), labels=glue.labels, stream=False))
+
+    task = options.build(glue.task_type, glue.labels, glue.metrics)
+    return TaskData(glue.name, task, read("train"), read("dev"))
+
+
+# --- By files ------------------------------------------------------------------------------------
+
+
+def load_files(
+    train: str | Path,
+    dev: str | Path,
+    *,
+    format: str | None = None,
+    labels: Sequence[str] | None = None,
+    columns: Columns = USUAL,
+    options: TaskOptions = DEFAULTS,
+) -> TaskData:
+    """Two files, or two datasets of the Hub, in the format of a task type.
+
+    Without `format` the names and the first rows decide. Labels that nobody names are those of
+    train; they have no order that a number in dev could mean, and one that only dev has is an error
+    with its row.
+    """
+    if format is not None and format not in TASKS:
+        raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
+    task_type = infer_task(train, columns) if format is None else TASKS[format]
+    if columns != USUAL and not task_type.takes_columns:
+        raise UserError(
+            f"--columns are for texts and numbers; {task_type.format} have names of their own"
+        )
+    tallies = Tally(), Tally()
+    how = {"columns": columns, "stream": False}
+    learnt = list(task_type.read(train, labels=labels, tally=tallies[0], **how))
+    found = labels or task_type.labels_of(learnt)
+    if labels is None:
+        task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
+    measured = list(task_type.read(
+        dev, labels=found, by_place=labels is not None, tally=tallies[1], **how
+    ))  # fmt: skip
+    if learnt[0].shape != measured[0].shape:
+        raise UserError(f"{train} has {learnt[0].shape}, and {dev} has {measured[0].shape}")
+    task_type.check_examples(train, learnt)
+    task_type.check_examples(dev, measured)
+    task = options.build(task_type, found).adapted(learnt, options.options)
+    return TaskData(Path(train).name.split(".")[0], task, learnt, measured, tallies)
+
+
+SAMPLE = 100  # rows whose labels are looked at
+
+
+def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
+    """The type of task that a file or a dataset of the Hub is for: its name tells, or its columns
+    and first labels do. Raises `UserError` where nothing tells it."""
+    path = Path(source).expanduser()
+    if is_file(source):
+        for task_type in TASKS.values():
+            if task_type.matches_file(path):
+                return task_type
+        if bare_suffix(path) not in (".tsv", ".csv") and kind_of(path) != "json":
+            if path.is_dir():
+                raise UserError(f"{path}: a folder: name a file in it")
+            raise UserError(
+                f"{path}: its name does not tell what it holds: save a table as .csv, .tsv or "
+                ".jsonl; for text in columns give --format"
+            )
+    sample = list(islice(open_rows(source, numbered=columns.numbered), SAMPLE))
+    if not sample:
+        raise UserError(f"{source}: there is no example in it")
+    matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
+    if not matching:
+        raise unknown_column(sample[0], TEXTS[0])
+    return min(matching, key=lambda task_type: task_type.takes_columns)  # texts tell least
+
+
+# --- Few -----------------------------------------------------------------------------------------
+
+
+def few_of(examples: Sequence[AnyExample], count: int, *, seed: int) -> list[AnyExample]:
+    """`count` of the examples, as even over the labels as can be; the seed draws them.
+
+    Examples without a label of their own, tagged sentences say, are drawn evenly.
+    """
+    if count > len(examples):
+        raise UserError(f"--few-shot {count:,}: there are {len(examples):,} examples to draw from")
+    groups = defaultdict(list)
+    for place in np.random.default_rng([seed, count]).permutation(len(examples)).tolist():
+        groups[examples[place].stratum].append(place)
+    turns = chain.from_iterable(zip_longest(*(groups[label] for label in sorted(groups))))
+    drawn = [place for place in turns if place is not None][:count]
+    return [examples[place] for place in sorted(drawn)]
+
+
+# --- In words ------------------------------------------------------------------------------------
+
+MOST = 8  # labels that are listed; of more than that the commonest
+WIDEST = 32  # characters of a label
+
+
+def describe(data: TaskData, settings: FinetuneSettings) -> list[str]:
+    """What was understood of the task's files, in aligned lines, printed before training starts.
+
+    task        one of 2 labels for each text (format texts)
+    columns     text from 'text', label from 'label'
+    train       reviews.csv: 300 examples
+    dev         more.csv: 80 examples; rows without a label, left out: 2
+    labels                 train      dev
+                negative     154       41
+                positive     146       39
+    """
+    task, tallies = data.task, data.tallies
+    what = task.describe("pair of texts" if data.is_pairs else "text")
+    lines = [titled("task", f"{data.name}: {what} (format {task.format})")]
+    if (columns := tallies[0].columns) is not None:
+        pair = f", second text from {columns.pair!r}" if columns.pair else ""
+        number = " (by their numbers)" if columns.numbered else ""
+        named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
+        lines.append(titled("columns", named))
+    train = count_in_words(task, data.train, tallies[0], settings.train, few=settings.few_shot)
+    dev = count_in_words(task, data.dev, tallies[1], settings.dev)
+    known = {example.texts for example in data.train}
+    both = sum(example.texts in known for example in data.dev)
+    dev += f"; of them also in train: {both:,}" if both else ""
+    lines += [titled("train", train), titled("dev", dev)]
+    title, found = task.summary(data.train, data.dev)
+    if isinstance(found, str):
+        return [*lines, titled(title, found)]
+    return [*lines, *label_table(title, task.head.labels, *map(Counter, found))]
+
+
+def titled(name: str, content: str) -> str:
+    return f"{name:<12}{content}"
+
+
+def count_in_words(
+    task: Task,
+    examples: Sequence[Example],
+    tally: Tally,
+    source: str | None,
+    *,
+    few: int | None = None,
+) -> str:
+    """How many examples there are, and what is special about some."""
+    count = f"{len(examples):,} examples"
+    if few is not None:
+        count = f"{few:,} of {len(examples):,} examples, drawn anew by each seed"
+    parts = [count if source is None else f"{source}: {count}"]
+    if tally.left_out:
+        parts.append(f"rows without a label, left out: {tally.left_out:,}")
+    if empty := sum(example.is_empty for example in examples):
+        parts.append(f"examples with an empty text: {empty:,}")
+    return "; ".join([*parts, *task.count_notes(examples)])
+
+
+def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
+    """How often each label occurs in train and in dev; nothing for tasks without labels."""
+    if not train:
+        return []
+    listed = list(labels)
+    if len(labels) > MOST:
+        listed = [label for label, _ in train.most_common(MOST)]
+    names = [label if len(label) <= WIDEST else label[: WIDEST - 1] + "…" for label in listed]
+    more = [f"… and {len(labels) - MOST} more"] if len(labels) > MOST else []
+    width = max(map(len, [*names, *more]))
+    lines = [titled(title, f"{'':<{width}}  {'train':>9}{'dev':>9}")]
+    for name, label in zip(names, listed, strict=True):
+        lines.append(titled("", f"{name:<{width}}  {train[label]:>9,}{dev[label]:>9,}"))
+    if more:
+        rest = [sum(c.values()) - sum(c[label] for label in listed) for c in (train, dev)]
+        lines.append(titled("", f"{more[0]:<{width}}  {rest[0]:>9,}{rest[1]:>9,}"))
+    return lines

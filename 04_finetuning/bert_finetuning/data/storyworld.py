@@ -1,0 +1,256 @@
+"""The labelled sets of StoryWorld: a small task of each type that needs no download.
+
+Four are drawn by `bert_corpus.storyworld`, three here. The facts of its town are known, so every
+label is certain. An example is a pure function of (index, seed, split), and what it is about is
+reserved for one split: no held-out text is ever in train.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bert_corpus import storyworld as town
+from bert_corpus.storyworld import Sentence, Story, story
+from bert_corpus.storyworld.table import BAD_FOOD, BAD_SERVICE, DISHES, GOOD_FOOD, GOOD_SERVICE
+from bert_corpus.storyworld.telling import Dice, draw
+from bert_corpus.storyworld.world import COLOURS, DAYS, PEOPLE
+from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.spans import Answer
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
+from bert_run.errors import UserError
+
+THINGS = ("suitcase", "bicycle", "coat", "scarf", "lantern", "boat", "trumpet", "telescope")
+PLACES = ("market", "harbour", "station", "library", "museum", "park", "school", "castle")
+STORIES = 1 << 31  # far more than anybody reads
+
+
+# --- Four sets of the town, as examples ----------------------------------------------------------
+
+
+def sentiment(index: int, seed: int, split: str) -> TextExample:
+    example = town.sentiment(index, seed=seed, split=split)
+    return TextExample(example.text, label=example.label)
+
+
+def pair(index: int, seed: int, split: str) -> TextExample:
+    example = town.entailment(index, seed=seed, split=split)
+    return TextExample(example.text_a, example.text_b, example.label)
+
+
+def names(index: int, seed: int, split: str) -> TaggedSentence:
+    example = town.names(index, seed=seed, split=split)
+    return TaggedSentence(example.words, example.tags)
+
+
+def question(index: int, seed: int, split: str) -> Question:
+    example = town.question(index, seed=seed, split=split)
+    answer = Answer(example.answer, example.answer_start)
+    return Question(f"{split}-{index}", example.question, example.context, (answer,))
+
+
+# --- Three more ----------------------------------------------------------------------------------
+
+# How many stars? A guest judges five things; each that is praised gives one.
+
+_GOOD = ("good", "great", "splendid", "superb", "wonderful", "excellent")
+_BAD = ("bad", "poor", "dreadful", "awful", "terrible", "horrible")
+_JUDGED = (
+    ("food", tuple(GOOD_FOOD), tuple(BAD_FOOD)),
+    ("service", tuple(GOOD_SERVICE), tuple(BAD_SERVICE)),
+    ("bed", _GOOD, _BAD),
+    ("music", _GOOD, _BAD),
+    ("garden", _GOOD, _BAD),
+)
+
+
+def stars(index: int, seed: int, split: str) -> TextExample:
+    """The review of an inn, from 0.0 to 5.0 stars. "Not bad" is praise, and "not good" is none."""
+    say = Dice("stars", seed, split, index)
+    (guest, dish, day), _ = draw(say, (PEOPLE, DISHES, DAYS), "stars", split)
+    opening = say(
+        f"On {day} {guest} {guest.family} came to the inn and ordered {dish}.",
+        f"A page of the guest book, written by {guest} on {day} over a plate of {dish}.",
+        f"{guest} came on {day}, slept at the inn and had {dish} for breakfast.",
+    )
+    things = say.shuffled(*_JUDGED)
+    count = say(*range(len(_JUDGED) + 1))
+    praised = say.shuffled(*(place < count for place in range(len(_JUDGED))))
+    one, two, three, four, five = (
+        _judgement(say, thing, good) for thing, good in zip(things, praised, strict=True)
+    )
+    first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
+    told = (f"{one}, {first} {two}.", f"{three}, {second} {four}.", f"{five}.")
+    return TextExample(" ".join((opening, *map(_capital, told))), label=float(count))
+
+
+def _judgement(say: Dice, judged: tuple, good: bool) -> str:
+    thing, praise, blame = judged
+    if say.chance(0.25):
+        return f"the {thing} was not {say.pick(blame if good else praise)}"
+    return f"the {thing} was {say.pick(praise if good else blame)}"
+
+
+# How does the story go on? The right sentence takes up words that were told; the others speak of
+# people and things that nobody has mentioned.
+
+STORY_ENDINGS = 4
+BEFORE = 3  # sentences of the story that are told, at most
+
+
+def ending(index: int, seed: int, split: str) -> Choice:
+    """A piece of a story, its next sentence, and one sentence of each of three other stories, the
+    first of which is a story of the same kind."""
+    say = Dice("endings", seed, split, index)
+    while True:
+        told = _any_story(say, seed, split)
+        place = say(*range(2, len(told.sentences)))
+        before = told.sentences[max(0, place - BEFORE) : place]
+        context = " ".join(sentence.text for sentence in before)
+        if _takes_up(told.sentences[place], context) == "all":
+            break
+    wrong = [_stranger(say, context, seed, split, kind=told.kind)]
+    while len(wrong) < STORY_ENDINGS - 1:
+        other = _stranger(say, context, seed, split)
+        wrong += [other] * (other not in wrong)
+    right = told.sentences[place].text
+    endings = say.shuffled(right, *wrong)
+    return Choice(context, tuple(endings), endings.index(right))
+
+
+def _any_story(say: Dice, seed: int, split: str, kind: str | None = None) -> Story:
+    return story(int(say.random() * STORIES), seed=seed, split=split, kind=kind)
+
+
+def _stranger(say: Dice, context: str, seed: int, split: str, kind: str | None = None) -> str:
+    """A sentence from the middle of a story, of which the context has told nothing."""
+    while True:
+        sentence = say.pick(_any_story(say, seed, split, kind).sentences[2:])
+        if _takes_up(sentence, context) == "nothing":
+            return sentence.text
+
+
+def _takes_up(sentence: Sentence, context: str) -> str:
+    """How much of what an earlier sentence settles is told in the context: all, some, nothing?"""
+    told = set(_words(context))
+    settled = [
+        set(_words(sentence.text[mark.start : mark.end])) <= told
+        for mark in sentence.marks
+        if mark.settled_by == "other"
+    ]
+    if not settled:
+        return "unknown"
+    return "all" if all(settled) else "some" if any(settled) else "nothing"
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+# What matters? A report tells of three people, and says whose story everybody talks about.
+
+_TOPICS = (
+    "All the town talks about {person} and the {colour} {thing}.",
+    "This report is about {person} and the {colour} {thing}.",
+    "What everybody wants to know is the story of {person} and the {colour} {thing}.",
+)
+_EVENTS = (
+    "On {day} {person} lost a {thing} at the {place}.",
+    "At the {place} {person} bought a {thing} on {day}.",
+    "{person} forgot a {thing} at the {place} on {day}.",
+)
+_OUTCOMES = (
+    "In the end the {thing} was found in the {place}.",
+    "The {thing} is now on show in the {place}.",
+    "Nobody knows how the {thing} came to the {place}.",
+)
+_REMARKS = (
+    "It was a fine {day} for {dish}.",
+    "The {place} was full of people on {day}.",
+    "There was {dish} for all who came on {day}.",
+    "On {day} the {place} was closed.",
+)
+
+
+def summary(index: int, seed: int, split: str) -> Extract:
+    """A report of eight sentences. Three sum it up: the one that says what it is about, first or
+    last of all, what happened there, and how it ended."""
+    say = Dice("summary", seed, split, index)
+    (person, other, third, colour), _ = draw(
+        say, (PEOPLE, PEOPLE, PEOPLE, COLOURS), "summary", split
+    )
+    things = say.several(THINGS, 3)
+    stories = [_story_of(say, who, thing) for who, thing in zip((person, other, third), things,
+                                                                 strict=True)]  # fmt: skip
+    topic = say.pick(_TOPICS).format(person=person, colour=colour, thing=things[0])
+    remark = say.pick(_REMARKS).format(
+        day=say.pick(DAYS), place=say.pick(PLACES), dish=say.pick(DISHES)
+    )
+    sentences = _woven(say, [*stories, [remark]])
+    sentences.insert(say(0, len(sentences)), topic)
+    wanted = {topic, *stories[0]}
+    places = (place for place, sentence in enumerate(sentences) if sentence in wanted)
+    return Extract(tuple(sentences), tuple(places))
+
+
+def _story_of(say: Dice, person: object, thing: str) -> list[str]:
+    """What happened to somebody's thing, and how it ended."""
+    first, last = say.several(PLACES, 2)
+    event = say.pick(_EVENTS).format(person=person, thing=thing, place=first, day=say.pick(DAYS))
+    return [_capital(event), say.pick(_OUTCOMES).format(thing=thing, place=last)]
+
+
+def _woven(say: Dice, stories: list[list[str]]) -> list[str]:
+    """All sentences in one row, those of each story in their order."""
+    turns = say.shuffled(*(number for number, told in enumerate(stories) for _ in told))
+    rest = [iter(told) for told in stories]
+    return [next(rest[turn]) for turn in turns]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+# --- All sets ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StoryworldSet:
+    """How example `index` is made, its labels, and how it is measured.
+
+    A span of text has no labels, an ending neither; tags are measured by their entities, answers as
+    SQuAD's are.
+    """
+
+    make: Callable[[int, int, str], Example]
+    labels: tuple[str, ...]
+    metrics: tuple[str, ...]
+    task_type: type[Task] = Classification
+    train: int = 2_000
+    heldout: int = 500
+
+
+NAME_TAGS = ("O", "B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER")
+
+STORYWORLD = {
+    "sentiment": StoryworldSet(sentiment, ("negative", "positive"), ("accuracy",)),
+    "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
+    "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), Tagging),
+    "questions": StoryworldSet(question, (), ("f1", "exact"), QuestionAnswering),
+    "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), Regression),
+    "endings": StoryworldSet(ending, (), ("accuracy",), MultipleChoice, 1_000, 300),
+    "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, Extraction, 500, 150),
+}
+
+
+def storyworld(name: str, split: str, count: int, *, seed: int = 0) -> list[Example]:
+    """The first `count` examples of a set: sentiment, pairs, names, questions, …"""
+    if name not in STORYWORLD:
+        raise UserError(f"StoryWorld has no set {name!r}: choose {', '.join(STORYWORLD)}")
+    if split not in ("train", "heldout"):
+        raise UserError(f"split {split!r} of StoryWorld: choose train or heldout")
+    return [STORYWORLD[name].make(index, seed, split) for index in range(count)]

@@ -1,0 +1,185 @@
+"""Features: what a BERT that stands still says of every word, for another model to learn from
+(section 5.3).
+
+    word        Sørensen         left
+    pieces      so ##ren ##sen   left
+    layer 2     ●   ·     ·      ●      ┐ kept of each word: its first piece, in every layer that
+    layer 1     ●   ·     ·      ●      │ some feature asks for
+    layer 0     ●   ·     ·      ●      ┘ (the embeddings)
+
+The encoder learns nothing, so it reads each sentence once, however long what stands on it trains:
+this is the second advantage that the paper names, a dear computation done once and many cheap
+models upon it.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int64
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from bert_finetuning.data.rows import one_of
+from bert_finetuning.features import Features, collate_inputs, framed
+from bert_finetuning.tasks.words import pieces_of_words, stretches
+from bert_paper.data import to_device
+from bert_paper.model import BertModel
+from bert_run.errors import UserError
+from bert_run.progress import progress_bar
+
+BATCH = 64  # sentences
+IN_MEMORY = 2**30  # bytes; what is larger lies in a file that is mapped into memory
+
+
+# --- Which layers, and how they become one vector ------------------------------------------------
+
+
+class Feature(NamedTuple):
+    """The layers that are read, 0 for the embeddings, and what is done with them."""
+
+    layers: tuple[int, ...]
+    how: Literal["sum", "weighted sum", "side by side"]
+
+    def width(self, hidden_size: int) -> int:
+        return hidden_size * (len(self.layers) if self.how == "side by side" else 1)
+
+
+def features_of(layers: int) -> dict[str, Feature]:
+    """All features of a model with so many layers, by name; the paper's six, and two plain sums.
+
+    "All" are the layers without the embeddings (the paper: "all 12 layers"). A model of fewer than
+    four layers has no last four: it gives those it has.
+    """
+    one = {"embeddings": 0, "second-to-last": layers - 1, "last": layers}
+    last_four = tuple(range(max(1, layers - 3), layers + 1))
+    every = tuple(range(1, layers + 1))
+    return {
+        **{name: Feature((layer,), "sum") for name, layer in one.items()},
+        "sum-last-4": Feature(last_four, "sum"),
+        "weighted-sum-last-4": Feature(last_four, "weighted sum"),
+        "concat-last-4": Feature(last_four, "side by side"),
+        "sum-all": Feature(every, "sum"),
+        "weighted-sum-all": Feature(every, "weighted sum"),
+    }
+
+
+def chosen_features(names: Sequence[str], layers: int) -> dict[str, Feature]:
+    """Those with the given names, in the order of the table; `all` stands for all."""
+    known = features_of(layers)
+    for name in names:
+        if name != "all" and name not in known:
+            raise UserError(f"there is no feature {name!r}: choose {one_of((*known, 'all'))}")
+    return {name: f for name, f in known.items() if name in names or "all" in names}
+
+
+class LayerMix(nn.Module):
+    """The layers of a word as one vector: summed, weighted and summed, or side by side.
+
+    The weights are learnt: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1).
+    They begin as a plain mean.
+    """
+
+    def __init__(self, feature: Feature) -> None:
+        super().__init__()
+        self.how = feature.how
+        if self.how == "weighted sum":
+            self.weights = nn.Parameter(torch.zeros(len(feature.layers)))
+            self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(
+        self, x: Float[Tensor, "batch seq layers hidden"]
+    ) -> Float[Tensor, "batch seq features"]:
+        if self.how == "side by side":
+            return x.flatten(2)
+        if self.how == "sum":
+            return x.sum(dim=2)
+        shares = self.scale * self.weights.softmax(dim=0)  # (layers,)
+        return torch.einsum("bslh,l->bsh", x, shares)
+
+
+# --- The vectors of all words --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The vectors of all words, sentence after sentence, in each of the `layers` that are kept."""
+
+    vectors: Float[np.ndarray, "words layers hidden"]
+    starts: Int64[np.ndarray, "sentences_and_end"]  # the first word of each sentence; then the end
+    layers: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def of(self, sentence: int, feature: Feature) -> Float[np.ndarray, "words layers hidden"]:
+        """One sentence, in the layers that a feature reads."""
+        columns = [self.layers.index(layer) for layer in feature.layers]
+        words = self.vectors[self.starts[sentence] : self.starts[sentence + 1]]
+        return words[:, columns]
+
+
+@torch.no_grad()
+def word_vectors(
+    bert: BertModel,
+    tokenizer: Tokenizer,
+    sentences: Sequence[Sequence[str]],
+    *,
+    layers: Sequence[int],
+    max_length: int | None = None,
+    progress: str | None = None,
+) -> WordVectors:
+    """Read every sentence once, and keep each word's first piece in the given layers.
+
+    A sentence that is longer than the model reads is read in parts, cut between words. `progress`
+    names the bar to be shown. The model must be in evaluation: dropout would blur the features.
+    """
+    room = (max_length or bert.config.max_position_embeddings) - 2
+    encoded = [
+        Features(sentence, *framed(tokenizer, part.pieces), {}, part)
+        for sentence, words in enumerate(pieces_of_words(sentences, tokenizer))
+        for part in stretches(words, room=room)
+    ]
+    starts = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+    kept = tuple(sorted(set(layers)))
+    vectors = empty_array((int(starts[-1]), len(kept), bert.config.hidden_size))
+    device = next(bert.parameters()).device
+    by_length = sorted(range(len(encoded)), key=lambda i: len(encoded[i].input_ids))
+    with progress_bar(len(encoded), progress or "", unit="text", disable=progress is None) as bar:
+        for first in range(0, len(encoded), BATCH):
+            part = [encoded[i] for i in by_length[first : first + BATCH]]
+            batch = to_device(collate_inputs(part, pad_id=bert.config.pad_token_id), device)
+            every = bert(**batch).hidden_states
+            states = torch.stack([every[layer] for layer in kept], dim=2).float().cpu().numpy()
+            for states_of_part, each in zip(states, part, strict=True):
+                tokens = np.array(each.place.starts) + 1  # after [CLS]
+                begin = starts[each.example] + each.place.first
+                vectors[begin : begin + len(tokens)] = states_of_part[tokens]
+            bar.update(len(part))
+    return WordVectors(vectors, starts, kept)
+
+
+def empty_array(shape: tuple[int, int, int]) -> Float[np.ndarray, "words layers hidden"]:
+    """Room for so many numbers: in memory, or in a file that is gone when nobody reads it.
+
+    CoNLL-2003 in 5 layers of BERT-base has 204,000 · 5 · 768 numbers, 3.1 GB. The names of
+    StoryWorld in all layers of the demo's model, 2,500 sentences of 16 words, have 61 MB.
+    """
+    size = 4 * int(np.prod(shape))
+    if size <= IN_MEMORY:
+        return np.zeros(shape, np.float32)
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise UserError(
+            f"the features need {size / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} free: "
+            "take fewer sentences or fewer features, or set TMPDIR to a larger folder"
+        )
+    print(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}", file=sys.stderr)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, np.float32, "w+", shape=shape)

@@ -1,1 +1,0 @@
-"""The kinds of task: what the model reads, what it should answer, how it is judged."""

@@ -1,0 +1,21 @@
+"""The task types, one a file. A new one is one more line here."""
+
+from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.classification import Classification
+from bert_finetuning.tasks.extraction import Extraction
+from bert_finetuning.tasks.multiple_choice import MultipleChoice
+from bert_finetuning.tasks.question_answering import QuestionAnswering
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.tagging import Tagging
+
+TASKS: dict[str, type[Task]] = {
+    task.format: task
+    for task in (
+        Classification,
+        Regression,
+        Tagging,
+        QuestionAnswering,
+        MultipleChoice,
+        Extraction,
+    )
+}  # by the names that saved folders and --format have for them

@@ -1,0 +1,453 @@
+"""What every task type knows, so that one training loop and two commands serve them all.
+
+    rows ── parse ──► examples ── encode ──► features ── collate ──► batch ── model ──► logits
+                                                                                         │
+    report ◄── score, render, error_row ── predictions ◄── predict ──────────────────────┘
+
+A new task type is one subclass of `Task` in one file, and one line in `tasks/__init__.py`. Where a
+method below has a body, that is what most types do.
+"""
+
+import os
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_finetuning.data.rows import (
+    LABELS,
+    USUAL,
+    Columns,
+    Expected,
+    Row,
+    Table,
+    at_least_one,
+    bare_suffix,
+    first_named,
+    open_rows,
+)
+from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
+from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+
+
+class Example:
+    """What the examples of all tasks answer. Each is a frozen dataclass of its task's file."""
+
+    __slots__ = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that is read, without labels."""
+        raise NotImplementedError
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it lacks text: there is nothing to read, and nothing to answer."""
+        return any(not text.strip() for text in self.texts)
+
+    @property
+    def is_pair(self) -> bool | None:
+        """Whether it has a second text; None for examples that are neither texts nor pairs."""
+        return None
+
+    @property
+    def shape(self) -> str:
+        """What all examples of one batch must have in common, in words."""
+        return ""
+
+    @property
+    def stratum(self) -> str:
+        """A few examples are drawn evenly from all strata: from all labels, where it has one."""
+        return ""
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Its texts by the names that an answer in JSON has for them."""
+        return {}
+
+
+ExampleType = TypeVar("ExampleType", bound=Example)
+Prediction = TypeVar("Prediction")
+Examples = Sequence[ExampleType]
+Predictions = Sequence[Prediction]
+Encoded = Sequence[Features]
+AllLogits = Sequence[Logits]  # one of each row of features
+Place = tuple[int, int]  # in a text: the first character, and one past the last
+
+
+@dataclass(frozen=True)
+class Query:
+    """A new example, without its answer, and where it comes from."""
+
+    example: Any
+    text: str = ""  # the text that its words were split from, and their places in it
+    places: tuple[Place, ...] = ()
+    line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
+    row: Mapping[str, Any] = field(default_factory=dict)  # all columns
+    used: tuple[str, ...] = ()  # those of them that the example was made of
+
+    @property
+    def given(self) -> dict[str, str]:
+        return self.example.given or {"text": self.text}
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The columns that were passed over."""
+        return {name: value for name, value in self.row.items() if name not in self.used}
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What a command line asks. `pairs`: whether the model has learnt from pairs, if known."""
+
+    texts: tuple[str, ...]
+    pair: str | None = None
+    question: str | None = None
+    context: str | None = None
+    pairs: bool | None = None
+
+    def checked(self) -> "Arguments":
+        """The same in characters that can be encoded. Raises `UserError` for an empty text."""
+        named = {"--pair": self.pair, "--question": self.question, "--context": self.context}
+        for name, values in {"a text": self.texts, **{n: (v,) for n, v in named.items()}}.items():
+            if any(value is not None and not value.strip() for value in values):
+                raise UserError(f"{name} is empty: write what is to be answered")
+        whole = {name.strip("-"): value and encodable(value) for name, value in named.items()}
+        return replace(self, texts=tuple(map(encodable, self.texts)), **whole)
+
+
+class Mistake(NamedTuple):
+    """A row of the list of errors; the surer the model was, the higher `sureness`."""
+
+    sureness: float
+    cells: tuple[str, ...]
+
+
+class ErrorCounts(NamedTuple):
+    """A table of how often each label is found, or each type of name. A float is a share; None
+    stands where there is nothing to divide by."""
+
+    names: tuple[str, ...]
+    rows: list[tuple]
+
+
+@dataclass(frozen=True)
+class Task(ABC, Generic[ExampleType, Prediction]):
+    """One task, with its labels and the metrics it is judged by, the deciding one first."""
+
+    format: ClassVar[str]  # its name in a saved folder and for --format
+    model: ClassVar[type[BertWithHead]]
+    usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
+
+    head: HeadConfig
+    metrics: tuple[str, ...]
+
+    # --- From rows to examples -------------------------------------------------------------------
+
+    suffixes: ClassVar[tuple[str, ...]] = ()  # of files that may hold nothing but such examples
+    row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # any of these groups tells such rows
+    takes_columns: ClassVar[bool] = False  # --columns may name them: then others do not tell more
+    accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
+    options: ClassVar[tuple[str, ...]] = ()  # settings that are fields of the task
+
+    @classmethod
+    def matches_file(cls, path: Path) -> bool:
+        """Whether the name of a file tells that it holds such examples."""
+        return bare_suffix(path) in cls.suffixes and cls.begins_as_usual(path)
+
+    @classmethod
+    def begins_as_usual(cls, path: Path) -> bool:
+        """Whether a file with one of the `suffixes` really is one."""
+        return True
+
+    @classmethod
+    def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
+        """Whether the first rows of a table look like such examples."""
+        first = rows[0]
+        named = cls.takes_columns and columns.text is not None
+        if not named and not any(set(group) <= first.fields.keys() for group in cls.row_columns):
+            return False
+        label = columns.label or first_named(first, LABELS)
+        return cls.accepts_labels([row.fields.get(label) for row in rows])
+
+    @classmethod
+    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
+        """Whether a model from elsewhere, which names no task, does this one."""
+        return cls.model is model
+
+    @classmethod
+    def read(
+        cls, source: str | Path, *, stream: bool = True, **expected: Any
+    ) -> Iterator[ExampleType]:
+        """The examples of a file or a dataset of the Hub, one by one.
+
+        `expected` are fields of `Expected`. Raises `UserError`, with its place, for what is wrong
+        with a row, and if there is no example.
+        """
+        examples = cls.parse_source(source, Expected(**expected), stream=stream)
+        return at_least_one(examples, source)
+
+    @classmethod
+    def parse_source(
+        cls, source: str | Path, expected: Expected, *, stream: bool
+    ) -> Iterator[ExampleType]:
+        rows = open_rows(source, numbered=expected.columns.numbered, stream=stream)
+        return cls.parse(rows, expected)
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[ExampleType]:
+        """The examples that rows hold."""
+
+    @classmethod
+    def labels_of(cls, examples: Examples) -> tuple[str, ...]:
+        """The labels of the head, where nobody names them: those that occur in train."""
+        return ()
+
+    @classmethod
+    def check_labels(
+        cls, source: str | Path, examples: Examples, *, inferred: bool, numbered: bool
+    ) -> None:
+        """Raise `UserError` where the labels of train are hardly what the user means to learn.
+
+        `inferred`: nobody named the format. `numbered`: the columns go by their numbers.
+        """
+
+    @classmethod
+    def check_examples(cls, source: str | Path, examples: Examples) -> None:
+        """Raise `UserError` where examples that are right one by one do not fit together."""
+
+    @classmethod
+    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
+        """How it is measured where the task does not say."""
+        return ("accuracy",)
+
+    def adapted(self, train: Examples, options: Mapping[str, Any]) -> "Task":
+        """The same task with what it takes from the examples; `options` are already decided."""
+        return self
+
+    # --- What a run says of its data -------------------------------------------------------------
+
+    @abstractmethod
+    def describe(self, what: str) -> str:
+        """What the model learns to say; `what` is "text" or "pair of texts"."""
+
+    def count_notes(self, examples: Examples) -> list[str]:
+        """What else is worth counting in a set of examples."""
+        return []
+
+    def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
+        """A title, and of both sets the labels that occur in them, or one line of text."""
+        return "labels", ([], [])
+
+    # --- From examples to predictions and scores --------------------------------------------------
+
+    @abstractmethod
+    def encode(
+        self, examples: Examples, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Features]:
+        """Every example as what the model reads, at most `max_length` tokens at once.
+
+        An example may give several features (the windows of a long text); `predict` puts them
+        together again. What is cut is counted, and reported in one line on standard error.
+        """
+
+    def reading_length(
+        self, asked: int | None, config: BertConfig, *, usual: int | None = None
+    ) -> int:
+        """How many tokens are read at once: as asked (--max-length), else the `usual` number."""
+        most = config.max_position_embeddings
+        if asked is not None and asked > most:
+            raise UserError(f"--max-length {asked}: the model reads {most} tokens at most")
+        return asked or min(most, usual or self.usual_length)
+
+    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+        """The arrays that the model and its loss take, padded to the longest of the features."""
+        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.int64)
+
+    def loss_count(self, batch: Batch) -> int:
+        """How many answers the loss of this batch is the mean of."""
+        return len(batch["labels"])
+
+    @abstractmethod
+    def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
+        """One prediction an example, from the logits of its features."""
+
+    def tuned(
+        self, dev: Examples, predictions: list[Prediction]
+    ) -> tuple["Task", list[Prediction]]:
+        """The task with what is chosen on dev, a threshold say, and the predictions that follow."""
+        return self, predictions
+
+    @abstractmethod
+    def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
+        """The baseline: what one would say of `examples` without reading them."""
+
+    @abstractmethod
+    def score(self, examples: Examples, predictions: Predictions) -> dict[str, float]:
+        """The metrics of this task by name, and whatever else is worth knowing."""
+
+    @abstractmethod
+    def answer(self, prediction: Prediction) -> Any:
+        """The bare answer: a label, a number, the tags, the text of a span."""
+
+    def is_collapsed(self, predictions: Predictions) -> bool:
+        """Whether every example got the same answer: such a run has learnt nothing."""
+        answers = {repr(self.answer(prediction)) for prediction in predictions}
+        return len(predictions) > 1 and len(answers) == 1
+
+    # --- New text --------------------------------------------------------------------------------
+
+    empty: ClassVar[Any]  # what a line without text asks
+    takes: ClassVar[frozenset[str]] = frozenset()  # of --pair, --question and --context
+
+    @classmethod
+    def queries(cls, arguments: Arguments) -> list[Query]:
+        """What a command line asks. Raises `UserError` for options that are for other tasks."""
+        arguments = arguments.checked()
+        if (arguments.question is not None or arguments.context is not None) and (
+            "question" not in cls.takes
+        ):
+            raise UserError(
+                f"--question and --context are for questions; this model does {cls.format}"
+            )
+        if arguments.pair is not None and "pair" not in cls.takes and "question" not in cls.takes:
+            raise UserError(f"--pair is for texts and numbers; this model does {cls.format}")
+        return cls.parse_arguments(arguments)
+
+    @classmethod
+    @abstractmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        """What the texts of a command line ask."""
+
+    @classmethod
+    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
+        """One line of plain text as the columns of a row; tabs separate what belongs together."""
+        return {"text": line}
+
+    @classmethod
+    @abstractmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        """What one row asks, labels or none."""
+
+    @classmethod
+    def file_queries(cls, path: Path) -> Iterator[Query] | None:
+        """What a file of `suffixes` asks; None if it holds rows or lines."""
+        return None
+
+    @classmethod
+    def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
+        """Raise `UserError` if the first two lines of plain text are in another format."""
+
+    @classmethod
+    @abstractmethod
+    def prediction_arguments(cls, example: ExampleType) -> list[str]:
+        """The words of a `bert-predict` command line that asks for an example."""
+
+    # --- A prediction shown ----------------------------------------------------------------------
+
+    answer_columns: ClassVar[tuple[str, ...]]  # of a table of answers
+
+    @abstractmethod
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+        """What stands in the `answer_columns`."""
+
+    @abstractmethod
+    def to_json(self, example: ExampleType, prediction: Prediction) -> dict[str, Any]:
+        """A prediction as JSON: the example, the answer, how probable it is, what is right."""
+
+    def query_to_json(self, query: Query, prediction: Prediction) -> dict[str, Any]:
+        """The same for new text."""
+        return self.to_json(query.example, prediction)
+
+    @abstractmethod
+    def render(self, query: Query, prediction: Prediction, style: "Style") -> str:
+        """A prediction in lines, for people."""
+
+    # --- The report ------------------------------------------------------------------------------
+
+    error_columns: ClassVar[tuple[str, ...]]
+    error_order: ClassVar[str] = "surest"
+    error_parts: ClassVar[str] = ""  # " in some part", where an example has several answers
+
+    @abstractmethod
+    def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
+        """The row of an example that was answered wrongly; None if the answer was right."""
+
+    def error_summary(self, examples: Examples, predictions: Predictions, wrong: int) -> str:
+        """How much is wrong, in a sentence."""
+        count = f"{wrong:,} of {len(examples):,} examples are answered wrongly"
+        return f"{count}{self.error_parts}."
+
+    def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
+        """Where it is wrong: by label, by type of name, by length of the answer."""
+        return None
+
+    def right_and_predicted(
+        self, examples: Examples, predictions: Predictions
+    ) -> tuple[list, list]:
+        """Labels or numbers side by side, for a picture; empty where answers are neither."""
+        return [], []
+
+
+# --- For people: bars, marked text, lines --------------------------------------------------------
+
+BAR, BAR_WIDTH = "█", 30
+BOLD, DIM, END = "\033[1m", "\033[2m", "\033[0m"
+COLOURS = (36, 33, 35, 32, 34, 31)  # of the terminal, one for each type of name
+
+
+@dataclass(frozen=True)
+class Style:
+    """`top`: how many labels or answers are shown. `brief`: one line each, cells between tabs."""
+
+    top: int = 5
+    colour: bool = False
+    brief: bool = False
+
+    def paint(self, text: str, code: str) -> str:
+        return f"{code}{text}{END}" if self.colour else text
+
+    def mark(self, text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+        """Spans of a text in colour, or between brackets."""
+        types = sorted({name for _, _, name in spans})
+        parts, last = [], 0
+        for start, end, name in spans:
+            parts.append(text[last:start])
+            if self.colour:
+                code = COLOURS[types.index(name) % len(COLOURS)]
+                parts.append(f"\033[1;{code}m{text[start:end]}{END}{DIM} {name}{END}".rstrip(" "))
+            else:
+                parts.append(f"[{text[start:end]}{' ' * bool(name)}{name}]")
+            last = end
+        return "".join([*parts, text[last:]])
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def bars(ranked: Sequence[tuple[str, float]]) -> list[str]:
+    """Names with their probabilities."""
+    width = min(max((len(name) for name, _ in ranked), default=0), 40)
+    return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
+            for name, p in ranked]  # fmt: skip
+
+
+def one_line(cells: Sequence[str]) -> str:
+    """Cells between tabs; whatever would break the line becomes a space."""
+    return "\t".join(" ".join(cell.split()) for cell in cells)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """exp(x) / sum exp(x) over the last axis, in float64."""
+    raised = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    return raised / raised.sum(axis=-1, keepdims=True)

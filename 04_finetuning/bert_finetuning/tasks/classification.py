@@ -1,0 +1,296 @@
+"""A label for a text or a pair of texts: sentiment, entailment, most of GLUE (section 4.1)."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_finetuning.data.labels import (
+    Names,
+    are_numbers,
+    check_several,
+    doubt_about,
+    hint_about,
+    is_header_label,
+    label_set,
+)
+from bert_finetuning.data.rows import (
+    ASKED_COLUMNS,
+    USUAL,
+    Columns,
+    Expected,
+    Row,
+    Table,
+    check_first_line,
+    header_error,
+    one_of,
+    text_field,
+)
+from bert_finetuning.features import Features, encode_pairs
+from bert_finetuning.heads import BertForSequenceClassification, BertWithHead, HeadConfig
+from bert_finetuning.metrics import METRICS, label_scores
+from bert_finetuning.tasks.base import (
+    AllLogits,
+    Arguments,
+    Encoded,
+    ErrorCounts,
+    Example,
+    Mistake,
+    Prediction,
+    Query,
+    Style,
+    Task,
+    bars,
+    one_line,
+    softmax,
+)
+from bert_run.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class TextExample(Example):
+    """A text or a pair of texts, and its answer: a label, a number, or nothing yet."""
+
+    text: str
+    pair: str | None = None
+    label: str | float | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,) if self.pair is None else (self.text, self.pair)
+
+    @property
+    def is_pair(self) -> bool:
+        return self.pair is not None
+
+    @property
+    def shape(self) -> str:
+        return "pairs" if self.is_pair else "single texts"
+
+    @property
+    def stratum(self) -> str:
+        return self.label if isinstance(self.label, str) else ""
+
+    @property
+    def given(self) -> dict[str, str]:
+        return dict(zip(("text", "pair"), self.texts, strict=False))
+
+
+TextExamples = Sequence[TextExample]
+
+
+class TextTask(Task[TextExample, Prediction]):
+    """What labels and numbers for texts have in common: all but the answer."""
+
+    model: ClassVar = BertForSequenceClassification
+    row_columns: ClassVar = tuple((name,) for name in sorted(ASKED_COLUMNS))
+    takes_columns: ClassVar = True
+    empty: ClassVar = TextExample("")
+    takes: ClassVar = frozenset({"pair"})
+
+    @classmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
+        """Texts or pairs with their labels. Rows that are known to have no label (-1 on the Hub,
+        "-" as `gold_label`) are passed over and counted."""
+        columns, label_of = None, None
+        for row in rows:
+            if columns is None:
+                columns = expected.columns.found_in(row, labelled=expected.labelled)
+                expected.tally.columns = columns
+                label_of = cls.label_parser(columns, expected) if expected.labelled else None
+                if expected.columns.numbered:
+                    check_first_line(row, columns)
+            label = label_of and label_of(row)
+            if expected.labelled and label is None:
+                expected.tally.left_out += 1
+                continue
+            pair = text_field(row, columns.pair) if columns.pair else None
+            yield TextExample(text_field(row, columns.text), pair, label)
+
+    @classmethod
+    def label_parser(cls, columns: Columns, expected: Expected):
+        """A function from a row to its label, None where it has none."""
+        raise NotImplementedError
+
+    def target(self, example: TextExample, place: int) -> Any:
+        """What the loss compares with; None where nothing is known."""
+        raise NotImplementedError
+
+    def encode(
+        self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Features]:
+        targets = [self.target(example, place) for place, example in enumerate(examples)]
+        texts = [(example.text, example.pair) for example in examples]
+        what = "pairs" if examples and examples[0].is_pair else "texts"
+        rows = encode_pairs(tokenizer, texts, max_length=max_length, what=what)
+        return [
+            Features(place, *row, {} if target is None else {"labels": target})
+            for place, (row, target) in enumerate(zip(rows, targets, strict=True))
+        ]
+
+    def right_and_predicted(
+        self, examples: TextExamples, predictions: Sequence[Prediction]
+    ) -> tuple[list, list]:
+        return [example.label for example in examples], list(map(self.answer, predictions))
+
+    @classmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        """One text or many. With --pair, or where pairs were learnt, two belong together."""
+        texts = arguments.texts
+        if arguments.pair is not None:
+            if len(texts) != 1:
+                raise UserError(f"--pair belongs to one text: {len(texts)} are given")
+            return [Query(TextExample(texts[0], arguments.pair))]
+        if arguments.pairs and len(texts) == 2:
+            return [Query(TextExample(*texts))]
+        return [Query(TextExample(text)) for text in texts]
+
+    @classmethod
+    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
+        parts = line.split("\t")
+        if len(parts) > 2:
+            raise UserError(f"{place} has {len(parts) - 1} tabs: a pair has one")
+        return dict(zip(("text", "pair"), parts, strict=False))
+
+    @classmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        """A text or a pair; a field `pair` beside `text`, as our predictions have, is one too."""
+        if columns == USUAL and row.fields.get("pair") is not None and "text" in row.fields:
+            columns = Columns("text", "pair")
+        columns = columns.found_in(row, labelled=False)
+        (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
+        return Query(example, used=tuple(name for name in (columns.text, columns.pair) if name))
+
+    @classmethod
+    def prediction_arguments(cls, example: TextExample) -> list[str]:
+        return list(example.texts)
+
+
+@dataclass(frozen=True)
+class LabelPrediction:
+    """The likeliest label, and the probability of each in the order of the head."""
+
+    label: str
+    probabilities: tuple[float, ...]
+
+
+LabelPredictions = Sequence[LabelPrediction]
+
+
+@dataclass(frozen=True)
+class Classification(TextTask[LabelPrediction]):
+    """One label of several; the head's `labels` are all there are."""
+
+    format: ClassVar = "texts"
+    accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
+    answer_columns: ClassVar = ("predicted_label", "probability")
+    error_columns: ClassVar = ("text", "said", "probability", "right")
+
+    @classmethod
+    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
+        return cls.model is model and not head.is_regression
+
+    @classmethod
+    def label_parser(cls, columns: Columns, expected: Expected):
+        return Names(columns.label or "", expected.labels, expected.by_place).of
+
+    @classmethod
+    def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
+        return label_set(example.label for example in examples)
+
+    @classmethod
+    def check_labels(
+        cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
+    ) -> None:
+        labels = [example.label for example in examples]
+        check_several(source, labels)
+        if numbered and is_header_label(labels):
+            raise header_error(source, [examples[0].text, labels[0]])
+        if inferred and (doubt := doubt_about(labels)):
+            raise UserError(f"{source}: {doubt}")
+        if inferred and (hint := hint_about(labels)):
+            print(f"note: {source}: {hint}", file=sys.stderr)
+
+    @classmethod
+    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
+        return ("accuracy", "macro_f1")
+
+    def describe(self, what: str) -> str:
+        return f"one of {len(self.head.labels)} labels for each {what}"
+
+    def summary(
+        self, train: TextExamples, dev: TextExamples
+    ) -> tuple[str, tuple[list[str], list[str]]]:
+        return "labels", ([each.label for each in train], [each.label for each in dev])
+
+    def target(self, example: TextExample, place: int) -> int | None:
+        if example.label is None:
+            return None
+        if example.label not in self.head.labels:
+            raise UserError(
+                f"example {place + 1:,}: the label is {example.label!r}, not "
+                f"{one_of(self.head.labels)}"
+            )
+        return self.head.labels.index(example.label)
+
+    def predict(
+        self, examples: TextExamples, features: Encoded, logits: AllLogits
+    ) -> list[LabelPrediction]:
+        return [self._prediction(softmax(each)) for each in logits]
+
+    def _prediction(self, probabilities: np.ndarray) -> LabelPrediction:
+        best = self.head.labels[int(probabilities.argmax())]
+        return LabelPrediction(best, tuple(probabilities.tolist()))
+
+    def majority(self, train: TextExamples, examples: TextExamples) -> list[LabelPrediction]:
+        """The most common label, as probable as it is common."""
+        counts = Counter(example.label for example in train)
+        shares = np.array([counts[label] for label in self.head.labels]) / len(train)
+        return [self._prediction(shares)] * len(examples)
+
+    def score(self, examples: TextExamples, predictions: LabelPredictions) -> dict[str, float]:
+        number = self.head.labels.index
+        right = np.array([number(example.label) for example in examples])
+        predicted = np.array([number(prediction.label) for prediction in predictions])
+        return {name: METRICS[name](right, predicted) for name in self.metrics}
+
+    def answer(self, prediction: LabelPrediction) -> str:
+        return prediction.label
+
+    def ranked(self, prediction: LabelPrediction) -> list[tuple[str, float]]:
+        """All labels with their probabilities, the likeliest first."""
+        each = zip(self.head.labels, prediction.probabilities, strict=True)
+        return sorted(each, key=lambda both: -both[1])
+
+    def answer_cells(self, query: Query, prediction: LabelPrediction) -> tuple[Any, ...]:
+        return prediction.label, round(max(prediction.probabilities), 6)
+
+    def to_json(self, example: TextExample, prediction: LabelPrediction) -> dict[str, Any]:
+        return {
+            **example.given,
+            "label": prediction.label,
+            "probabilities": {label: round(p, 6) for label, p in self.ranked(prediction)},
+        } | ({} if example.label is None else {"right": example.label})
+
+    def render(self, query: Query, prediction: LabelPrediction, style: Style) -> str:
+        texts = query.example.texts
+        if style.brief:
+            return one_line([prediction.label, f"{max(prediction.probabilities):.3f}", *texts])
+        return "\n".join([*texts, *bars(self.ranked(prediction)[: style.top])])
+
+    def error_row(self, example: TextExample, prediction: LabelPrediction) -> Mistake | None:
+        if prediction.label == example.label:
+            return None
+        sure = max(prediction.probabilities)
+        cells = (" ‖ ".join(example.texts), prediction.label, f"{sure:.3f}", example.label)
+        return Mistake(sure, cells)
+
+    def error_counts(self, examples: TextExamples, predictions: LabelPredictions) -> ErrorCounts:
+        """Precision, recall and F1 of each label."""
+        names = ("label", "right", "said", "precision", "recall", "F1")
+        return ErrorCounts(names, label_scores(*self.right_and_predicted(examples, predictions)))

@@ -1,0 +1,251 @@
+"""Which sentences sum a document up? The smallest honest form of summarisation.
+
+Each sentence is read as a pair with its document and scored alone; the `usual` number of sentences
+with the highest scores is chosen. Nothing is written anew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_corpus.sentences import split_prose
+from bert_finetuning.data.rows import (
+    Columns,
+    Expected,
+    Row,
+    Table,
+    list_field,
+    shortened,
+    text_field,
+    text_list,
+)
+from bert_finetuning.features import (
+    Features,
+    check_max_length,
+    excerpt,
+    framed,
+    report_cut,
+    token_ids,
+)
+from bert_finetuning.heads import (
+    BertForSequenceClassification,
+    BertWithHead,
+    HeadConfig,
+)
+from bert_finetuning.metrics import EntityScore
+from bert_finetuning.tasks.base import (
+    BOLD,
+    AllLogits,
+    Arguments,
+    Encoded,
+    Example,
+    Mistake,
+    Query,
+    Style,
+    Task,
+    one_line,
+    softmax,
+)
+from bert_run.errors import UserError
+
+EXTRACT_LABELS = ("left_out", "selected")
+EXTRACT_METRICS = ("f1", "precision", "recall", "first_is_right")
+
+
+@dataclass(frozen=True, slots=True)
+class Extract(Example):
+    """A document in sentences, and the places of those that sum it up, from 0."""
+
+    sentences: tuple[str, ...]
+    selected: tuple[int, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (" ".join(self.sentences),)
+
+
+@dataclass(frozen=True)
+class ExtractPrediction:
+    """The places of the chosen sentences in their order, and how probable each sentence is."""
+
+    chosen: tuple[int, ...]
+    probabilities: tuple[float, ...]
+
+
+Extracts = Sequence[Extract]
+ExtractPredictions = Sequence[ExtractPrediction]
+
+
+@dataclass(frozen=True)
+class Extraction(Task[Extract, ExtractPrediction]):
+    """`usual`: how many sentences are chosen. The labels of the head are `EXTRACT_LABELS`."""
+
+    format: ClassVar = "extracts"
+    model: ClassVar = BertForSequenceClassification
+    row_columns: ClassVar = (("sentences",),)
+    empty: ClassVar = Extract(())
+    answer_columns: ClassVar = ("predicted_places", "predicted_sentences")
+    error_columns: ClassVar = ("wrongly chosen", "probability", "left out")
+    error_parts: ClassVar = " in some part"
+
+    usual: int = 1
+
+    @classmethod
+    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
+        return False  # by its class alone it is not told from a text
+
+    @classmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[Extract]:
+        """Documents as lists of `sentences`, and of the places `selected` from them, from 0."""
+        for row in rows:
+            sentences = text_list(row, "sentences")
+            selected = list_field(row, "selected") if expected.labelled else []
+            for place in selected:
+                if type(place) is not int or not 0 <= place < len(sentences):
+                    raise UserError(
+                        f"{row.place}: {shortened(repr(place))} is selected: it must be the place "
+                        f"of a sentence, 0 to {len(sentences) - 1}"
+                    )
+            yield Extract(tuple(sentences), tuple(sorted(set(selected))))
+
+    @classmethod
+    def labels_of(cls, examples: Extracts) -> tuple[str, ...]:
+        return EXTRACT_LABELS
+
+    @classmethod
+    def check_examples(cls, source: str | Path, examples: Extracts) -> None:
+        for number, example in enumerate(examples, start=1):
+            if not example.selected:
+                text = excerpt(example.texts[0])
+                raise UserError(f"{source}: document {number:,} ({text}) selects no sentence")
+
+    @classmethod
+    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
+        return EXTRACT_METRICS
+
+    def adapted(self, train: Extracts, options: Mapping[str, Any]) -> "Extraction":
+        """It chooses as many sentences as are selected in the median document."""
+        median = np.median([len(example.selected) for example in train])
+        return replace(self, usual=max(1, round(float(median))))
+
+    def describe(self, what: str) -> str:
+        return "the sentences that sum a document up"
+
+    def encode(
+        self, examples: Extracts, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Features]:
+        check_max_length(max_length)
+        features, cut = [], []
+        for number, example in enumerate(examples):
+            sentences = token_ids(tokenizer, example.sentences)
+            document = [token for sentence in sentences for token in sentence]
+            begin = 0
+            for place, sentence in enumerate(sentences):
+                kept = sentence[: (max_length - 3) // 2]
+                around = surroundings(document, begin, len(kept), room=max_length - 3 - len(kept))
+                targets = {"labels": int(place in example.selected)} if example.selected else {}
+                features.append(Features(number, *framed(tokenizer, kept, around), targets, place))
+                begin += len(sentence)
+            longest = max(map(len, sentences), default=0)
+            if min(longest, (max_length - 3) // 2) + len(document) > max_length - 3:
+                cut.append(number)
+        texts = [example.texts[0] for example in examples]
+        what = "documents, the sentence asked about included,"
+        report_cut(cut, texts, max_length=max_length, what=what)
+        return features
+
+    def predict(
+        self, examples: Extracts, features: Encoded, logits: AllLogits
+    ) -> list[ExtractPrediction]:
+        found = [np.zeros(len(example.sentences)) for example in examples]
+        for part, each in zip(features, logits, strict=True):
+            found[part.example][part.place] = softmax(each)[1]
+        return [ExtractPrediction(self._best(each), tuple(each.tolist())) for each in found]
+
+    def _best(self, probabilities: np.ndarray) -> tuple[int, ...]:
+        """The highest, in the order of the document; of equals the earlier."""
+        ranked = np.argsort(-probabilities, kind="stable")[: self.usual]
+        return tuple(sorted(ranked.tolist()))
+
+    def majority(self, train: Extracts, examples: Extracts) -> list[ExtractPrediction]:
+        """The first sentences, the usual baseline: news says first what matters most."""
+        counts = [len(example.sentences) for example in examples]
+        first = [tuple(float(place < self.usual) for place in range(count)) for count in counts]
+        return [ExtractPrediction(tuple(range(min(self.usual, len(each)))), each) for each in first]
+
+    def score(self, examples: Extracts, predictions: ExtractPredictions) -> dict[str, float]:
+        """Precision, recall and F1 over all sentences of all documents together, and how often the
+        sentence with the highest score is a right one."""
+        right = {(n, place) for n, example in enumerate(examples) for place in example.selected}
+        chosen = {(n, place) for n, each in enumerate(predictions) for place in each.chosen}
+        total = EntityScore.count(right, chosen)
+        first = [(n, int(np.argmax(each.probabilities))) in right
+                 for n, each in enumerate(predictions) if each.probabilities]  # fmt: skip
+        scores = (total.f1, total.precision, total.recall, float(np.mean(first)))
+        return dict(zip(EXTRACT_METRICS, scores, strict=True))
+
+    def answer(self, prediction: ExtractPrediction) -> list[int]:
+        return list(prediction.chosen)
+
+    @classmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        """A document, or all its sentences."""
+        texts = arguments.texts
+        return [Query(Extract(texts if len(texts) != 1 else tuple(split_prose(texts[0]))))]
+
+    @classmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        if "sentences" in row.fields:
+            (example,) = cls.parse(iter([row]), Expected(labelled=False))
+            return Query(example, used=("sentences",))
+        return Query(Extract(tuple(split_prose(text_field(row, "text")))), used=("text",))
+
+    @classmethod
+    def prediction_arguments(cls, example: Extract) -> list[str]:
+        return list(example.sentences)
+
+    def answer_cells(self, query: Query, prediction: ExtractPrediction) -> tuple[Any, ...]:
+        sentences = [query.example.sentences[place] for place in prediction.chosen]
+        return " ".join(map(str, prediction.chosen)), " ".join(sentences)
+
+    def to_json(self, example: Extract, prediction: ExtractPrediction) -> dict[str, Any]:
+        right = {"right": list(example.selected)} if example.selected else {}
+        return {
+            "sentences": list(example.sentences),
+            "chosen": list(prediction.chosen),
+            "probabilities": [round(each, 6) for each in prediction.probabilities],
+        } | right
+
+    def render(self, query: Query, prediction: ExtractPrediction, style: Style) -> str:
+        """All sentences, those that were chosen marked; in brief these alone."""
+        sentences = query.example.sentences
+        if style.brief:
+            return one_line([sentences[place] for place in prediction.chosen])
+        lines = []
+        for place, (sentence, p) in enumerate(
+            zip(sentences, prediction.probabilities, strict=True)
+        ):
+            chosen = place in prediction.chosen
+            line = f"{'▶' if chosen else ' '} {p:6.1%}  {sentence}"
+            lines.append(style.paint(line, BOLD) if chosen else line)
+        return "\n".join(lines)
+
+    def error_row(self, example: Extract, prediction: ExtractPrediction) -> Mistake | None:
+        wrong = [place for place in prediction.chosen if place not in example.selected]
+        if not wrong:
+            return None
+        sure = max(prediction.probabilities[place] for place in wrong)
+        missed = [place for place in example.selected if place not in prediction.chosen]
+        texts = [" / ".join(example.sentences[i] for i in places) for places in (wrong, missed)]
+        return Mistake(sure, (texts[0], f"{sure:.3f}", texts[1]))
+
+
+def surroundings(document: list[int], begin: int, size: int, *, room: int) -> list[int]:
+    """`room` tokens of the document, as evenly as can be on both sides of a sentence of it."""
+    first = begin + size // 2 - room // 2
+    first = max(0, min(first, len(document) - room))
+    return document[first : first + room]

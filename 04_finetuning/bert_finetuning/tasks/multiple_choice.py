@@ -1,0 +1,247 @@
+"""Which of several endings belongs to a beginning? (SWAG, section 4.4)"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_finetuning.data.rows import (
+    CONTEXTS,
+    Columns,
+    Expected,
+    Row,
+    Table,
+    first_named,
+    no_field,
+    shortened,
+    text_field,
+    text_list,
+)
+from bert_finetuning.features import Batch, Features, encode_pairs, excerpt, padded, with_labels
+from bert_finetuning.heads import BertForMultipleChoice
+from bert_finetuning.metrics import METRICS
+from bert_finetuning.tasks.base import (
+    BOLD,
+    AllLogits,
+    Arguments,
+    Encoded,
+    Example,
+    Mistake,
+    Query,
+    Style,
+    Task,
+    one_line,
+    softmax,
+)
+from bert_run.errors import UserError
+
+ENDINGS = ("endings", "choices")  # a list of all,
+ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Example):
+    """How does the context go on? `label` is the place of the right ending, from 0."""
+
+    context: str
+    endings: tuple[str, ...]
+    label: int | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.context, *self.endings)
+
+    @property
+    def shape(self) -> str:
+        return f"{len(self.endings)} endings"
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {"context": self.context}
+
+
+@dataclass(frozen=True)
+class ChoicePrediction:
+    """The place of the likeliest ending, from 0, and the probability of each."""
+
+    place: int
+    probabilities: tuple[float, ...]
+
+    @classmethod
+    def of(cls, probabilities: np.ndarray) -> "ChoicePrediction":
+        return cls(int(probabilities.argmax()), tuple(probabilities.tolist()))
+
+
+Choices = Sequence[Choice]
+ChoicePredictions = Sequence[ChoicePrediction]
+
+
+@dataclass(frozen=True)
+class MultipleChoice(Task[Choice, ChoicePrediction]):
+    """Each ending is read as a pair with the beginning; the head has no labels."""
+
+    format: ClassVar = "choices"
+    model: ClassVar = BertForMultipleChoice
+    row_columns: ClassVar = (("endings",), ("choices",), ("ending0",), ("choice0",))
+    empty: ClassVar = Choice("", ())
+    answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
+    error_columns: ClassVar = ("beginning", "said", "probability", "right")
+
+    @classmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[Choice]:
+        """Rows as SWAG has them: `sent1`, `sent2`, `ending0` … `label`; or `context` and a list
+        `endings`. The label is the place of the right one, from 0."""
+        for row in rows:
+            names = next((names for names in CONTEXTS if names[0] in row.fields), None)
+            if names is None:
+                raise no_field(row, *(context for context, _ in CONTEXTS))
+            begin = text_field(row, names[1]) if names[1] in row.fields else ""
+            endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
+            if len(endings) < 2:
+                raise UserError(f"{row.place}: {len(endings)} endings: a choice needs two or more")
+            label = right_place(row, len(endings)) if expected.labelled else None
+            yield Choice(text_field(row, names[0]), endings, label)
+
+    @classmethod
+    def check_examples(cls, source: str | Path, examples: Choices) -> None:
+        check_endings(examples, f"{source}: ")
+
+    def describe(self, what: str) -> str:
+        return "the right one of several endings"
+
+    def encode(self, examples: Choices, tokenizer: Tokenizer, *, max_length: int) -> list[Features]:
+        check_endings(examples)
+        pairs = [(example.context, ending) for example in examples for ending in example.endings]
+        what = "pairs with an ending"
+        rows = iter(encode_pairs(tokenizer, pairs, max_length=max_length, what=what))
+        features = []
+        for place, example in enumerate(examples):
+            ids, segments = zip(*islice(rows, len(example.endings)), strict=True)
+            targets = {} if example.label is None else {"labels": example.label}
+            features.append(Features(place, list(ids), list(segments), targets))
+        return features
+
+    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+        """Arrays of shape (batch, choices, seq)."""
+        seq = max(each.length for each in features)
+        each_part = {
+            "input_ids": [padded(each.input_ids, fill=pad_id, seq=seq) for each in features],
+            "token_type_ids": [padded(each.token_type_ids, fill=0, seq=seq) for each in features],
+            "attention_mask": [
+                padded([[1] * len(row) for row in each.input_ids], fill=0, seq=seq)
+                for each in features
+            ],
+        }
+        arrays = {name: np.stack(parts) for name, parts in each_part.items()}
+        return with_labels(arrays, features, np.int64)
+
+    def predict(
+        self, examples: Choices, features: Encoded, logits: AllLogits
+    ) -> list[ChoicePrediction]:
+        return [ChoicePrediction.of(softmax(each)) for each in logits]
+
+    def majority(self, train: Choices, examples: Choices) -> list[ChoicePrediction]:
+        """Always the same place. Where the endings were shuffled well this is no more than luck."""
+        counts = Counter(example.label for example in train)
+        shares = np.array([counts[place] for place in range(len(train[0].endings))]) / len(train)
+        return [ChoicePrediction.of(shares)] * len(examples)
+
+    def score(self, examples: Choices, predictions: ChoicePredictions) -> dict[str, float]:
+        right = np.array([example.label for example in examples])
+        predicted = np.array([prediction.place for prediction in predictions])
+        return {name: METRICS[name](right, predicted) for name in self.metrics}
+
+    def answer(self, prediction: ChoicePrediction) -> int:
+        return prediction.place
+
+    @classmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        begin, *endings = arguments.texts or ("",)
+        if len(endings) < 2:
+            raise UserError(
+                "a choice needs a beginning and two endings or more: "
+                f"{len(arguments.texts)} texts are given"
+            )
+        return [Query(Choice(begin, tuple(endings)))]
+
+    @classmethod
+    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
+        context, *endings = line.split("\t")
+        if len(endings) < 2:
+            raise UserError(f"{place}: write a beginning and its endings, with tabs between")
+        return {"context": context, "endings": endings}
+
+    @classmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        (example,) = cls.parse(iter([row]), Expected(labelled=False))
+        names = {*chain.from_iterable(CONTEXTS), *ENDINGS}
+        used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
+        return Query(example, used=tuple(used))
+
+    @classmethod
+    def prediction_arguments(cls, example: Choice) -> list[str]:
+        return list(example.texts)
+
+    def answer_cells(self, query: Query, prediction: ChoicePrediction) -> tuple[Any, ...]:
+        ending = query.example.endings[prediction.place]
+        return prediction.place, ending, round(max(prediction.probabilities), 6)
+
+    def to_json(self, example: Choice, prediction: ChoicePrediction) -> dict[str, Any]:
+        each = zip(example.endings, prediction.probabilities, strict=True)
+        right = {} if example.label is None else {"right": example.label}
+        return {
+            "context": example.context,
+            "choice": prediction.place,
+            "endings": [{"ending": text, "probability": round(p, 6)} for text, p in each],
+        } | right
+
+    def render(self, query: Query, prediction: ChoicePrediction, style: Style) -> str:
+        context, endings = query.example.context, query.example.endings
+        best, probabilities = prediction.place, prediction.probabilities
+        if style.brief:
+            return one_line([str(best), f"{probabilities[best]:.3f}", context, endings[best]])
+        ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
+        lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
+        return "\n".join([context, style.paint(lines[0], BOLD), *lines[1:]])
+
+    def error_row(self, example: Choice, prediction: ChoicePrediction) -> Mistake | None:
+        place = prediction.place
+        if place == example.label:
+            return None
+        sure, right = max(prediction.probabilities), example.endings[example.label]
+        return Mistake(sure, (example.context, example.endings[place], f"{sure:.3f}", right))
+
+
+def endings_of(row: Row) -> list[str]:
+    """One list, or one column for each."""
+    if name := first_named(row, ENDINGS):
+        return text_list(row, name)
+    columns = [name for name in row.fields if ENDING.fullmatch(name)]
+    return [text_field(row, name) for name in sorted(columns, key=lambda name: (len(name), name))]
+
+
+def right_place(row: Row, endings: int) -> int:
+    value = row.fields.get("label")
+    if str(value) not in map(str, range(endings)) or isinstance(value, bool):
+        raise UserError(
+            f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an "
+            f"ending, 0 to {endings - 1}"
+        )
+    return int(value)
+
+
+def check_endings(examples: Choices, source: str = "") -> None:
+    """All must have as many endings as the first: a batch is one array."""
+    for number, example in enumerate(examples, start=1):
+        wanted, there = len(examples[0].endings), len(example.endings)
+        if there != wanted:
+            raise UserError(
+                f"{source}example {number:,} ({excerpt(example.context)}) has {there} endings, the "
+                f"first has {wanted}: all need the same number"
+            )

@@ -1,0 +1,543 @@
+"""Which part of a text answers a question? (SQuAD 1.1 and 2.0, sections 4.2 and 4.3)"""
+
+import json
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_corpus.sentences import split_prose
+from bert_finetuning.data.rows import (
+    Columns,
+    Expected,
+    Row,
+    Table,
+    bare_suffix,
+    is_file,
+    lines_of,
+    one_of,
+    quoted,
+    text_field,
+)
+from bert_finetuning.features import (
+    Batch,
+    Features,
+    check_max_length,
+    collate_inputs,
+    framed,
+    token_ids,
+)
+from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
+from bert_finetuning.metrics import answer_exact, answer_f1, squad_scores
+from bert_finetuning.tasks.base import (
+    BOLD,
+    AllLogits,
+    Arguments,
+    Encoded,
+    ErrorCounts,
+    Example,
+    Mistake,
+    Query,
+    Style,
+    Task,
+    bars,
+    one_line,
+)
+from bert_finetuning.tasks.spans import (
+    Answer,
+    Candidate,
+    SpanPrediction,
+    TokenSpan,
+    Window,
+    WindowLogits,
+    answer_of,
+    decided,
+    in_window,
+    texts_in_tokens,
+    tokens_of,
+    windows_of,
+)
+from bert_run.config import Positions
+from bert_run.errors import UserError
+from bert_run.ranges import Count, Real, check_fields
+
+SPAN_METRICS = ("f1", "exact")
+POSITIONS = ("start_positions", "end_positions")
+MOST_CANDIDATES = 5  # in JSON
+NO_ANSWER = "(no answer)"
+NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Example):
+    """A question to a text. No answers: the text has none (SQuAD 2.0), or nobody gave one."""
+
+    id: str
+    question: str
+    context: str
+    answers: tuple[Answer, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.question, self.context)
+
+    @property
+    def given(self) -> dict[str, str]:
+        return {"id": self.id, "question": self.question, "context": self.context}
+
+    @property
+    def accepted(self) -> list[str]:
+        """The texts of its answers."""
+        return [answer.text for answer in self.answers]
+
+
+Questions = Sequence[Question]
+SpanPredictions = Sequence[SpanPrediction]
+
+
+@dataclass(frozen=True)
+class QuestionAnswering(Task[Question, SpanPrediction]):
+    """Lengths are in tokens. `has_null`: some questions have no answer, and none may be given."""
+
+    format: ClassVar = "questions"
+    model: ClassVar = BertForQuestionAnswering
+    usual_length: ClassVar = 384  # the released code's for SQuAD
+    suffixes: ClassVar = (".json",)
+    row_columns: ClassVar = (("question", "context"),)
+    options: ClassVar = ("stride", "max_question", "max_answer", "has_null")
+    empty: ClassVar = Question("", "", "")
+    takes: ClassVar = frozenset({"question", "context"})
+    answer_columns: ClassVar = ("predicted_answer", "predicted_start", "probability")
+    error_columns: ClassVar = ("question", "said", "probability", "F1", "right")
+
+    head: HeadConfig = field(default_factory=HeadConfig)
+    metrics: tuple[str, ...] = SPAN_METRICS
+    stride: Positions = 128  # from one window of a long text to the next
+    max_question: Positions = 64
+    max_answer: Positions = 30
+    n_best: Count = 20
+    has_null: bool = False
+    null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for metric in self.metrics:
+            if metric not in SPAN_METRICS:
+                raise UserError(
+                    f"answers cannot be measured by {metric!r}: choose {one_of(SPAN_METRICS)}"
+                )
+
+    # --- From rows to examples -------------------------------------------------------------------
+
+    @classmethod
+    def begins_as_usual(cls, path: Path) -> bool:
+        """Whether a `.json` is one object of many lines, or of one that begins as SQuAD's does."""
+        _, first = next(iter(lines_of(path)), (0, ""))
+        start = "".join(first.split())[:40]
+        return start == "{" or '"data":[' in start or start.startswith('{"version":')
+
+    @classmethod
+    def parse_source(
+        cls, source: str | Path, expected: Expected, *, stream: bool
+    ) -> Iterator[Question]:
+        path = Path(source).expanduser()
+        if is_file(source) and not holds_rows(path):
+            questions = squad_questions(path)
+        else:
+            questions = super().parse_source(source, expected, stream=stream)
+        return each_id_once(questions, source)
+
+    @classmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
+        """Rows as on the Hub: `id`, `question`, `context` and `answers`, which holds the lists
+        `text` and `answer_start`. Without `answers` nothing is known of them."""
+        for row in rows:
+            context, question = text_field(row, "context"), text_field(row, "question")
+            answers = (row.fields.get("answers") if expected.labelled else None) or NO_ANSWERS
+            try:
+                spans = list(zip(answers["text"], answers["answer_start"], strict=True))
+            except (KeyError, TypeError, ValueError):
+                raise UserError(
+                    f"{row.place}: 'answers' must hold two lists of one length, text and "
+                    "answer_start"
+                ) from None
+            name = row.fields.get("id")
+            name = row.place if name is None else str(name)
+            yield Question(name, question, context, in_context(row.place, spans, context))
+
+    @classmethod
+    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
+        return SPAN_METRICS
+
+    def adapted(self, train: Questions, options: Mapping[str, Any]) -> "QuestionAnswering":
+        """Where a question of train has no answer, none may be given, unless it is said whether."""
+        if "has_null" in options:
+            return self
+        return replace(self, has_null=any(not question.answers for question in train))
+
+    def describe(self, what: str) -> str:
+        return "the part of a text that answers a question"
+
+    def count_notes(self, examples: Questions) -> list[str]:
+        return [f"{sum(not example.answers for example in examples):,} without an answer"]
+
+    # --- From examples to predictions and scores --------------------------------------------------
+
+    def encode(
+        self, examples: Questions, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Features]:
+        """Each question with every window of its text.
+
+        It points at its first answer where a window holds all of that, else at [CLS]; so do all
+        windows of a question that is known to have none.
+        """
+        check_max_length(max_length)
+        longest = min(self.max_question, (max_length - 3) // 2)
+        questions = token_ids(tokenizer, [example.question for example in examples])
+        texts = texts_in_tokens([example.context for example in examples], tokenizer)
+        features: list[Features] = []
+        cut = lost = 0
+        for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
+            kept, text = question[:longest], texts[example.context]
+            span = tokens_of(example.answers[0], text.offsets) if example.answers else None
+            found = False
+            for window in windows_of(text, max_length - 3 - len(kept), stride=self.stride):
+                own = in_window(span, window) if span else None
+                found = found or own is not None
+                targets = positions(own, len(kept) + 2) if example.answers or self.has_null else {}
+                part = text.ids[window.first :][: len(window.offsets)]
+                features.append(Features(number, *framed(tokenizer, kept, part), targets, window))
+            cut += len(question) > longest
+            lost += bool(example.answers) and not found
+        report_lost(len(examples), cut, lost, longest=longest, max_length=max_length)
+        return features
+
+    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+        """With the positions of answers, if any is known. Where none is, they lie past the end,
+        and the loss passes over them."""
+        batch = collate_inputs(features, pad_id=pad_id)
+        if any(each.targets for each in features):
+            seq = batch["input_ids"].shape[1]
+            for name in POSITIONS:
+                batch[name] = np.array([each.targets.get(name, seq) for each in features], np.int64)
+        return batch
+
+    def loss_count(self, batch: Batch) -> int:
+        return int((batch["start_positions"] < batch["input_ids"].shape[1]).sum())
+
+    def predict(
+        self, examples: Questions, features: Encoded, logits: AllLogits
+    ) -> list[SpanPrediction]:
+        windows: list[list[tuple[Window, WindowLogits]]] = [[] for _ in examples]
+        for part, each in zip(features, logits, strict=True):
+            windows[part.example].append((part.place, each))
+        return [
+            answer_of(example.context, own, longest=self.max_answer, n_best=self.n_best,
+                      null_threshold=self.threshold)
+            for example, own in zip(examples, windows, strict=True)
+        ]  # fmt: skip
+
+    @property
+    def threshold(self) -> float | None:
+        """By how much "no answer" must beat the best span; None where there always is an answer."""
+        return self.null_threshold if self.has_null else None
+
+    def tuned(
+        self, dev: Questions, predictions: list[SpanPrediction]
+    ) -> tuple["QuestionAnswering", list[SpanPrediction]]:
+        """With the threshold that gives `predictions` on dev the best F1, as in the paper."""
+        if not (self.has_null and dev):
+            return self, predictions
+        task = replace(self, null_threshold=choose_null_threshold(dev, predictions)[0])
+        return task, [decided(prediction, task.threshold) for prediction in predictions]
+
+    def majority(self, train: Questions, examples: Questions) -> list[SpanPrediction]:
+        """The commonest answer of all, or no answer where that is commoner; it need not be in the
+        text. Of SQuAD it is right in a few of a thousand questions: answers seldom recur."""
+        counts = Counter(
+            question.answers[0].text if question.answers else ""
+            for question in train
+            if question.answers or self.has_null
+        )
+        ((text, count),) = counts.most_common(1)
+        share = count / counts.total()
+        if not text:
+            return [SpanPrediction("", 0.0, share, ())] * len(examples)
+        places = [example.context.find(text) for example in examples]
+        return [SpanPrediction(text, 0.0, 0.0, (Candidate(text, at, share),)) for at in places]
+
+    def score(self, examples: Questions, predictions: SpanPredictions) -> dict[str, float]:
+        """F1 and exact match; where some questions have no answer, also those of either kind, and
+        what the best threshold would give, under the official script's names."""
+        scores = squad_scores(
+            {str(number): prediction.text for number, prediction in enumerate(predictions)},
+            {str(number): example.accepted for number, example in enumerate(examples)},
+        )
+        scores = {name: scores[name] for name in self.metrics} | scores
+        if self.has_null and "NoAns_f1" in scores:
+            for name, judge in (("exact", answer_exact), ("f1", answer_f1)):
+                threshold, best = choose_null_threshold(examples, predictions, judge=judge)
+                scores |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
+        return scores
+
+    def answer(self, prediction: SpanPrediction) -> str:
+        return prediction.text
+
+    # --- New text, and predictions shown ---------------------------------------------------------
+
+    @classmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        """A question and its text; what no option names is given alone, or both in order."""
+        rest = list(arguments.texts)
+        question, context = arguments.question, arguments.context
+        if question is None and rest:
+            question = rest.pop(0)
+        if context is None and rest:
+            context = rest.pop(0)
+        if question is None or context is None or rest:
+            raise UserError("a question needs one text: give --question QUESTION --context TEXT")
+        return [Query(Question("1", question, context))]
+
+    @classmethod
+    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
+        parts = line.split("\t")
+        if len(parts) != 2:
+            raise UserError(f"{place}: write a question and its text, with one tab between")
+        return {"question": parts[0], "context": parts[1]}
+
+    @classmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        (example,) = cls.parse(iter([row]), Expected(labelled=False))
+        return Query(example, used=("id", "question", "context"))
+
+    @classmethod
+    def file_queries(cls, path: Path) -> Iterator[Query] | None:
+        if not cls.matches_file(path):
+            return None
+        return map(Query, squad_questions(path, labelled=False))
+
+    @classmethod
+    def prediction_arguments(cls, example: Question) -> list[str]:
+        return ["--question", example.question, "--context", example.context]
+
+    def answer_cells(self, query: Query, prediction: SpanPrediction) -> tuple[Any, ...]:
+        return prediction.text, prediction.start, round(prediction.probability, 6)
+
+    def to_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
+        content: dict[str, Any] = {
+            **example.given,
+            "answer": prediction.text,
+            "start": prediction.start,
+            "probability": round(prediction.probability, 6),
+            "candidates": [
+                {"answer": text, "start": start, "probability": round(chance, 6)}
+                for text, start, chance in prediction.candidates[:MOST_CANDIDATES]
+            ],
+        }
+        if self.has_null:
+            content["null_difference"] = round(prediction.null_difference, 6)
+        if example.answers:
+            content["right"] = list(dict.fromkeys(example.accepted))
+        return content
+
+    def render(self, query: Query, prediction: SpanPrediction, style: Style) -> str:
+        example, start = query.example, prediction.start
+        if style.brief:
+            place = "" if start is None else str(start)
+            probability = f"{prediction.probability:.3f}"
+            return one_line([prediction.text, probability, place, example.question])
+        lines = [style.paint(example.question, BOLD)]
+        if start is None:
+            lines += [f"  no answer  {prediction.probability:6.1%}"]
+        ranked = [(each.text, each.probability) for each in prediction.candidates[: style.top]]
+        lines += bars(ranked)
+        if start is not None:
+            end = start + len(prediction.text)
+            begin, sentence = sentence_around(example.context, start, end)
+            marked = style.mark(sentence, [(start - begin, end - begin, "")])
+            lines += [f"  characters {start} to {end}: {' '.join(marked.split())}"]
+        return "\n".join(lines)
+
+    # --- The report ------------------------------------------------------------------------------
+
+    def error_row(self, example: Question, prediction: SpanPrediction) -> Mistake | None:
+        text, accepted = prediction.text, example.accepted
+        if answer_exact(text, accepted):
+            return None
+        sure, overlap = prediction.probability, f"{100 * answer_f1(text, accepted):.1f}"
+        right = " / ".join(dict.fromkeys(accepted)) or NO_ANSWER
+        cells = (example.question, text or NO_ANSWER, f"{sure:.3f}", overlap, right)
+        return Mistake(sure, cells)
+
+    def error_counts(self, examples: Questions, predictions: SpanPredictions) -> ErrorCounts:
+        """Exact match and F1 by the number of words in the first right answer."""
+        groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for example, prediction in zip(examples, predictions, strict=True):
+            accepted, text = example.accepted, prediction.text
+            words = len(accepted[0].split()) if accepted else 0
+            name = ("5 and more" if words >= 5 else str(words)) if accepted else "none"
+            groups[name].append((answer_exact(text, accepted), answer_f1(text, accepted)))
+        rows = [
+            (name, len(groups[name]), *np.mean(groups[name], axis=0).tolist())
+            for name in sorted(groups)
+        ]
+        return ErrorCounts(("words in the answer", "questions", "exact", "F1"), rows)
+
+
+def positions(span: TokenSpan | None, shift: int) -> dict[str, int]:
+    """Where an answer starts and ends in what the model reads; at [CLS] where there is none."""
+    first, last = (span.first + shift, span.last + shift) if span else (0, 0)
+    return {"start_positions": first, "end_positions": last}
+
+
+def report_lost(questions: int, cut: int, lost: int, *, longest: int, max_length: int) -> None:
+    """One line on standard error, if a question was cut, or an answer is in no window."""
+    parts = []
+    if cut:
+        parts.append(f"{cut:,} of {questions:,} questions are longer than {longest} tokens and cut")
+    if lost:
+        parts.append(
+            f"{lost:,} of {questions:,} answers lie whole in no window of {max_length} tokens, and "
+            "count as not there"
+        )
+    if parts:
+        print(f"note: {'; '.join(parts)}", file=sys.stderr)
+
+
+def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:
+    """The sentence that holds a span, and where it begins; all of the text if none does."""
+    begin = 0
+    for sentence in split_prose(text):
+        place = text.find(sentence, begin)
+        if place < 0:
+            break
+        begin = place + len(sentence)
+        if place <= start and end <= begin:
+            return place, sentence
+    return 0, text
+
+
+def choose_null_threshold(
+    questions: Questions,
+    predictions: SpanPredictions,
+    *,
+    judge: Callable[[str, Sequence[str]], float] = answer_f1,
+) -> tuple[float, float]:
+    """The threshold with the best mean score, and that score: as the official script's
+    `best_f1_thresh` and `best_f1`; with `answer_exact` as `judge` those of exact match.
+
+    A threshold answers the questions whose `null_difference` does not exceed it. So they are
+    sorted by it, and every place to cut is tried.
+    """
+    right = [[answer.text for answer in question.answers] for question in questions]
+    spans = [decided(prediction, None).text for prediction in predictions]
+    answered = np.array([judge(text, each) for text, each in zip(spans, right, strict=True)])
+    unanswered = np.array([judge("", each) for each in right])
+    differences = np.array([prediction.null_difference for prediction in predictions])
+    order = np.argsort(differences, kind="stable")
+    ordered = differences[order]  # (questions,)
+    gained = np.concatenate(
+        [[0], np.cumsum((answered - unanswered)[order])]
+    )  # by answering 0, 1, …
+    can_cut = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equals go together
+    count = int(np.where(can_cut, gained, -np.inf).argmax())
+    threshold = ordered[count - 1] if count else np.nextafter(ordered[0], -np.inf)
+    return float(threshold), float(unanswered.sum() + gained[count]) / len(questions)
+
+
+# --- Files as SQuAD has them ---------------------------------------------------------------------
+
+
+def holds_rows(path: Path) -> bool:
+    """Whether a file has one question a line; by its name, or by its first line."""
+    if bare_suffix(path) in (".jsonl", ".ndjson"):
+        return True
+    _, first = next(lines_of(path), (1, ""))
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and "question" in row
+
+
+def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
+    """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`)."""
+    content = whole_json(path)
+    try:
+        for article in content["data"]:
+            for paragraph in article["paragraphs"]:
+                context = text_field(Row(f"{path}: a paragraph", paragraph), "context")
+                for asked in paragraph["qas"]:
+                    yield squad_question(asked, context, path, labelled=labelled)
+    except (KeyError, TypeError, AttributeError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else "see data, paragraphs, qas"
+        raise UserError(f"{path} is not in the form of SQuAD: {what}") from None
+
+
+def squad_question(
+    asked: dict[str, Any], context: str, path: Path, *, labelled: bool = True
+) -> Question:
+    """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
+    place = f"{path}: question {quoted(asked['id'])}"
+    question = text_field(Row(place, asked), "question")
+    if not labelled:
+        return Question(str(asked["id"]), question, context)
+    answers = asked.get("answers", [])
+    if asked.get("is_impossible"):
+        answers = []
+    elif asked.get("is_impossible") is False and not answers:
+        raise UserError(f"{place} is said to be possible, and has no answer")
+    spans = [(answer["text"], answer["answer_start"]) for answer in answers]
+    return Question(str(asked["id"]), question, context, in_context(place, spans, context))
+
+
+def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:
+    """The answers, if they are all where they are said to be."""
+    for text, start in spans:
+        if not isinstance(text, str) or type(start) is not int:
+            raise UserError(f"{place}: an answer needs a text and a whole number answer_start")
+        if not text.strip():
+            raise UserError(
+                f"{place}: an answer is empty: write the words of the context that answer, or no "
+                "answer at all"
+            )
+        if start < 0 or not context.startswith(text, start):
+            where = context.find(text)
+            instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"
+            raise UserError(
+                f"{place}: the answer {quoted(text)} is not at {start} of its context; {instead}: "
+                "repair answer_start (it counts characters)"
+            )
+    return tuple(Answer(text, start) for text, start in spans)
+
+
+def each_id_once(questions: Iterator[Question], source: str | Path) -> Iterator[Question]:
+    """Predictions are kept by id, so two questions must not share one."""
+    seen: set[str] = set()
+    for question in questions:
+        if question.id in seen:
+            raise UserError(
+                f"{source}: two questions have the id {quoted(question.id)}: rename one"
+            )
+        seen.add(question.id)
+        yield question
+
+
+def whole_json(path: Path) -> Any:
+    """The one value that a JSON file holds, plain or packed."""
+    text = "\n".join(line for _, line in lines_of(path))
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{path}: line {error.lineno} is not JSON ({error.msg}): fetch the file again"
+        ) from None
+    except (RecursionError, ValueError):  # a ValueError: a number of 5,000 digits
+        raise UserError(
+            f"{path} is not JSON that can be read: nested too deep, or a number too long"
+        ) from None

@@ -1,0 +1,475 @@
+"""A tag for every word of a sentence: names (section 5.3), parts of speech."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from jaxtyping import Int64
+from tokenizers import Tokenizer
+
+from bert_corpus.text_files import kind_of
+from bert_finetuning.data.conll import (
+    Sentence,
+    TaggedWord,
+    blocks,
+    cells_of,
+    conll_sentences,
+    conllu_sentences,
+)
+from bert_finetuning.data.labels import Spellings, check_several, check_written, label_set
+from bert_finetuning.data.rows import (
+    Columns,
+    Expected,
+    Row,
+    Table,
+    bare_suffix,
+    first_named,
+    is_file,
+    list_field,
+    no_field,
+    one_of,
+    quoted,
+    shortened,
+    text_field,
+    text_list,
+)
+from bert_finetuning.features import (
+    Batch,
+    Features,
+    check_max_length,
+    collate_inputs,
+    excerpt,
+    framed,
+    padded,
+)
+from bert_finetuning.heads import IGNORED, BertForTokenClassification
+from bert_finetuning.metrics import EntityScore, entities, entity_scores, label_scores
+from bert_finetuning.tasks.base import (
+    DIM,
+    AllLogits,
+    Arguments,
+    Encoded,
+    ErrorCounts,
+    Example,
+    Mistake,
+    Query,
+    Style,
+    Task,
+    softmax,
+)
+from bert_finetuning.tasks.words import Stretch, pieces_of_words, split_words, stretches
+from bert_run.errors import UserError
+
+TAG_METRICS = ("entity_f1", "accuracy")
+WORDS = ("words", "tokens")
+TAGS = ("tags", "ner_tags", "pos_tags", "upos")
+BIO_TAG = re.compile(r"O|[BIELSU]-\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedSentence(Example):
+    """Words and the tag of each; no tags where they are to be found."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (" ".join(self.words),)
+
+
+@dataclass(frozen=True)
+class TagsPrediction:
+    """The likeliest tag of each word, and its probability."""
+
+    tags: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+TaggedSentences = Sequence[TaggedSentence]
+TagsPredictions = Sequence[TagsPrediction]
+
+
+class WordPlaces(NamedTuple):
+    """Where the answers of a row of features stand: one token for each of the words."""
+
+    first_word: int
+    tokens: Int64[np.ndarray, "words"]
+
+
+@dataclass(frozen=True)
+class Tagging(Task[TaggedSentence, TagsPrediction]):
+    """One tag of several a word; `entity_f1` reads the tags as names (B-PER, I-PER, O)."""
+
+    format: ClassVar = "tags"
+    model: ClassVar = BertForTokenClassification
+    suffixes: ClassVar = (".conll", ".conllu", ".bio")
+    row_columns: ClassVar = tuple((name,) for name in WORDS)
+    empty: ClassVar = TaggedSentence(())
+    answer_columns: ClassVar = ("predicted_words", "predicted_tags")
+    error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
+    error_parts: ClassVar = " in some part"
+
+    def __post_init__(self) -> None:
+        for metric in self.metrics:
+            if metric not in TAG_METRICS:
+                choice = one_of(TAG_METRICS)
+                raise UserError(f"tags cannot be measured by {metric!r}: choose {choice}")
+        if self.has_entities:
+            entities(self.head.labels)  # here, and not after an hour, a tag that is no name shows
+
+    @property
+    def has_entities(self) -> bool:
+        return "entity_f1" in self.metrics
+
+    # --- From rows to examples -------------------------------------------------------------------
+
+    @classmethod
+    def parse_source(
+        cls, source: str | Path, expected: Expected, *, stream: bool
+    ) -> Iterator[TaggedSentence]:
+        path = Path(source).expanduser()
+        if not is_file(source) or kind_of(path) == "json":
+            return super().parse_source(source, expected, stream=stream)
+        is_conllu = bare_suffix(path) == ".conllu"
+        return checked(conllu_sentences(path) if is_conllu else conll_sentences(path), expected)
+
+    @classmethod
+    def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
+        return checked(row_sentences(rows), expected)
+
+    @classmethod
+    def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
+        return label_set(all_tags(examples))
+
+    @classmethod
+    def check_labels(
+        cls, source: str | Path, examples: TaggedSentences, *, inferred: bool, numbered: bool
+    ) -> None:
+        check_several(source, all_tags(examples))
+
+    @classmethod
+    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
+        """Entities, where tags are those of names: O, B-PER, I-PER, …"""
+        try:
+            are_names = any("-" in tag for tag in labels) and bool(entities(labels))
+        except UserError:
+            are_names = False
+        return ("entity_f1",) if are_names else ("accuracy",)
+
+    def describe(self, what: str) -> str:
+        return f"one of {len(self.head.labels)} tags for each word"
+
+    def count_notes(self, examples: TaggedSentences) -> list[str]:
+        return [f"{sum(len(example.words) for example in examples):,} words"]
+
+    def summary(
+        self, train: TaggedSentences, dev: TaggedSentences
+    ) -> tuple[str, tuple[list[str], list[str]]]:
+        return "tags", (all_tags(train), all_tags(dev))
+
+    # --- From examples to predictions and scores --------------------------------------------------
+
+    def encode(
+        self, examples: TaggedSentences, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Features]:
+        """A sentence longer than the model is read in stretches, so that every word is tagged.
+
+        A sentence without words has no features.
+        """
+        check_max_length(max_length)
+        words = pieces_of_words([example.words for example in examples], tokenizer)
+        features = []
+        for number, example in enumerate(examples):
+            tags = self._numbers(example, number)
+            for stretch in stretches(words[number], room=max_length - 2):
+                features.append(stretch_features(number, stretch, tags, tokenizer))
+        report_long(examples, words, max_length=max_length, count=len(features))
+        return features
+
+    def _numbers(self, example: TaggedSentence, place: int) -> list[int]:
+        """The number of each word's tag; none where the tags are to be found."""
+        number = {label: number for number, label in enumerate(self.head.labels)}
+        words, tags = example.words, example.tags
+        wrong = ""
+        if tags and len(tags) != len(words):
+            wrong = f"has {len(words)} words and {len(tags)} tags: each word needs one"
+        elif unknown := [place for place, tag in enumerate(tags) if tag not in number]:
+            word, tag = words[unknown[0]], tags[unknown[0]]
+            wrong = f"gives {word!r} the tag {tag!r}, not {one_of(self.head.labels)}"
+        if wrong:
+            raise UserError(f"sentence {place + 1:,}, {excerpt(' '.join(words))}, {wrong}")
+        return [number[tag] for tag in tags]
+
+    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+        """Labels (batch, seq), IGNORED but at the first piece of each word; if any has labels."""
+        batch = collate_inputs(features, pad_id=pad_id)
+        if not any(each.targets for each in features):
+            return batch
+        labels = [each.targets.get("labels", ()) for each in features]
+        seq = batch["input_ids"].shape[1]
+        return batch | {"labels": padded(labels, fill=IGNORED, seq=seq)}
+
+    def loss_count(self, batch: Batch) -> int:
+        return int((batch["labels"] != IGNORED).sum())
+
+    def predict(
+        self, examples: TaggedSentences, features: Encoded, logits: AllLogits
+    ) -> list[TagsPrediction]:
+        best = [np.zeros(len(example.words), np.int64) for example in examples]
+        probability = [np.zeros(len(example.words)) for example in examples]
+        for part, each in zip(features, logits, strict=True):
+            first, tokens = part.place
+            chances = softmax(each[tokens])  # (words, labels)
+            own = slice(first, first + len(tokens))
+            best[part.example][own] = chances.argmax(axis=1)
+            probability[part.example][own] = chances.max(axis=1)
+        return [
+            TagsPrediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
+            for numbers, chances in zip(best, probability, strict=True)
+        ]
+
+    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[TagsPrediction]:
+        """The commonest tag for every word. Where tags are names this is O, and finds none."""
+        counts = Counter(all_tags(train))
+        ((tag, count),) = counts.most_common(1)
+        sizes = [len(example.words) for example in examples]
+        share = count / counts.total()
+        return [TagsPrediction((tag,) * size, (share,) * size) for size in sizes]
+
+    def score(self, examples: TaggedSentences, predictions: TagsPredictions) -> dict[str, float]:
+        """The share of words tagged right; of names F1, precision and recall, also of each type.
+
+        A model that tags every word O finds no name and has an F1 of 0, however high the accuracy.
+        """
+        right, predicted = self.right_and_predicted(examples, predictions)
+        accuracy = float(np.mean([a == b for a, b in zip(right, predicted, strict=True)]))
+        if not self.has_entities:
+            return {"accuracy": accuracy}
+        total, types = self.by_type(examples, predictions)
+        scores = {"entity_f1": total.f1, "precision": total.precision, "recall": total.recall,
+                  "accuracy": accuracy}  # fmt: skip
+        for name, each in types.items():
+            scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
+                       f"{name}_recall": each.recall, f"{name}_support": each.support}  # fmt: skip
+        return scores
+
+    def by_type(
+        self, examples: TaggedSentences, predictions: TagsPredictions
+    ) -> tuple[EntityScore, dict[str, EntityScore]]:
+        """How well names were found: all together, and those of each type."""
+        return entity_scores([e.tags for e in examples], [p.tags for p in predictions])
+
+    def answer(self, prediction: TagsPrediction) -> list[str]:
+        return list(prediction.tags)
+
+    def is_collapsed(self, predictions: TagsPredictions) -> bool:
+        """Whether every word of every sentence got the same tag."""
+        return len(predictions) > 1 and len(set(all_tags(predictions))) == 1
+
+    # --- New text, and predictions shown ---------------------------------------------------------
+
+    @classmethod
+    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
+        return [words_query(text) for text in arguments.texts]
+
+    @classmethod
+    def parse_query(cls, row: Row, columns: Columns) -> Query:
+        if name := first_named(row, WORDS):
+            return Query(TaggedSentence(tuple(text_list(row, name))), used=(name,))
+        return replace(words_query(text_field(row, "text")), used=("text",))
+
+    @classmethod
+    def file_queries(cls, path: Path) -> Iterator[Query] | None:
+        return words_in_columns(path) if cls.matches_file(path) else None
+
+    @classmethod
+    def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
+        ends = [line.split()[-1] for _, line in first if len(line.split()) > 1]
+        if len(ends) == len(first) > 1 and all(map(BIO_TAG.fullmatch, ends)):
+            raise UserError(
+                f"{source}: line 1 ({shortened(first[0][1])}) looks like a word with its tag: give "
+                "words in columns as --input FILE.conll, or else one text a line"
+            )
+
+    @classmethod
+    def prediction_arguments(cls, example: TaggedSentence) -> list[str]:
+        return list(example.texts)
+
+    def answer_cells(self, query: Query, prediction: TagsPrediction) -> tuple[Any, ...]:
+        words = query.example.words
+        if spaced := next((word for word in words if len(word.split()) != 1), None):
+            raise UserError(
+                f"line {query.line}: the word {quoted(spaced)} has a blank in it, and in a CSV "
+                "blanks separate the words: give --out FILE.jsonl"
+            )
+        return " ".join(words), " ".join(prediction.tags)
+
+    def to_json(self, example: TaggedSentence, prediction: TagsPrediction) -> dict[str, Any]:
+        content = {
+            "words": list(example.words),
+            "tags": list(prediction.tags),
+            "probabilities": [round(each, 6) for each in prediction.probabilities],
+        }
+        if self.has_entities:
+            content["entities"] = [
+                {"type": name, "text": " ".join(example.words[first:end]), "words": [first, end],
+                 "probability": round(min(prediction.probabilities[first:end]), 6)}
+                for name, first, end in entities(prediction.tags)
+            ]  # fmt: skip
+        return content | ({"right": list(example.tags)} if example.tags else {})
+
+    def query_to_json(self, query: Query, prediction: TagsPrediction) -> dict[str, Any]:
+        """Names also go by their characters, where a text was split."""
+        content = self.to_json(query.example, prediction)
+        if not query.places:
+            return content
+        content = {"text": query.text, **content, "places": [list(each) for each in query.places]}
+        for entity in content.get("entities", ()):
+            first, end = entity["words"]
+            entity["start"], entity["end"] = query.places[first][0], query.places[end - 1][1]
+            entity["text"] = query.text[entity["start"] : entity["end"]]
+        return content
+
+    def render(self, query: Query, prediction: TagsPrediction, style: Style) -> str:
+        """The text with its names marked; of other tags each word with its own."""
+        words = query.example.words
+        if not self.has_entities:
+            both = zip(words, prediction.tags, strict=True)
+            return " ".join(word + style.paint(f"/{tag}", DIM) for word, tag in both)
+        places = query.places or places_of(words)
+        spans = [(places[first][0], places[end - 1][1], name)
+                 for name, first, end in entities(prediction.tags)]  # fmt: skip
+        return style.mark(query.text or " ".join(words), spans)
+
+    # --- The report ------------------------------------------------------------------------------
+
+    def error_row(self, example: TaggedSentence, prediction: TagsPrediction) -> Mistake | None:
+        both = zip(prediction.tags, example.tags, strict=True)
+        wrong = [place for place, (tag, right) in enumerate(both) if tag != right]
+        if not wrong:
+            return None
+        sure = max(prediction.probabilities[i] for i in wrong)
+        marked = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
+        each = [f"{example.words[i]}: {prediction.tags[i]} for {example.tags[i]}" for i in wrong]
+        return Mistake(sure, (" ".join(marked), "; ".join(each), f"{sure:.3f}"))
+
+    def error_counts(self, examples: TaggedSentences, predictions: TagsPredictions) -> ErrorCounts:
+        """Precision, recall and F1 of each type of name, or of each tag."""
+        if not self.has_entities:
+            names = ("tag", "right", "said", "precision", "recall", "F1")
+            return ErrorCounts(
+                names, label_scores(*self.right_and_predicted(examples, predictions))
+            )
+        total, types = self.by_type(examples, predictions)
+        rows = [(name, each.support, each.precision, each.recall, each.f1)
+                for name, each in [*types.items(), ("all", total)]]  # fmt: skip
+        return ErrorCounts(("type", "right", "precision", "recall", "F1"), rows)
+
+    def right_and_predicted(
+        self, examples: TaggedSentences, predictions: TagsPredictions
+    ) -> tuple[list[str], list[str]]:
+        return all_tags(examples), all_tags(predictions)
+
+
+def all_tags(sentences: Iterable[TaggedSentence | TagsPrediction]) -> list[str]:
+    return [tag for sentence in sentences for tag in sentence.tags]
+
+
+def row_sentences(rows: Table) -> Iterator[Sentence]:
+    """A list of words and one of tags in each row, under their usual names."""
+    for row in rows:
+        words, tags = first_named(row, WORDS), first_named(row, TAGS)
+        if not words or not tags:
+            raise no_field(row, *(TAGS if words else WORDS))
+        if len(list_field(row, words)) != len(list_field(row, tags)):
+            raise UserError(
+                f"{row.place} has {len(row.fields[words])} words and {len(row.fields[tags])} tags: "
+                "each word needs one"
+            )
+        pairs = zip(text_list(row, words), text_list(row, tags), strict=True)
+        yield [TaggedWord(row.place, word, tag) for word, tag in pairs]
+
+
+def checked(sentences: Iterable[Sentence], expected: Expected) -> Iterator[TaggedSentence]:
+    """The same as examples, each tag written well and one of those that may occur."""
+    spellings = Spellings()
+    for sentence in sentences:
+        for place, word, tag in sentence:
+            if not tag.strip():
+                raise UserError(
+                    f"{place}: {quoted(word)} has an empty tag: write one (O for no name)"
+                )
+            check_written(tag, place)
+            if expected.labels is None:
+                spellings.check(tag, place)
+            elif tag not in expected.labels:
+                raise UserError(
+                    f"{place}: the tag of {quoted(word)} is {quoted(tag)}, not "
+                    f"{one_of(expected.labels)}"
+                )
+        _, words, tags = zip(*sentence, strict=True) if sentence else ((), (), ())
+        yield TaggedSentence(tuple(words), tuple(tags))
+
+
+def words_query(text: str) -> Query:
+    """A text as a sentence of words, each with its place."""
+    words, places = split_words(text)
+    return Query(TaggedSentence(words), text, places)
+
+
+def words_in_columns(path: Path) -> Iterator[Query]:
+    """The words of a file in columns, whether it has tags or not, each with its first line."""
+    if bare_suffix(path) == ".conllu":
+        sentences = ([(word.place, word.word) for word in s] for s in conllu_sentences(path))
+    else:
+        sentences = ([(place, cells[0]) for place, cells in cells_of(s)] for s in blocks(path))
+    for sentence in filter(None, sentences):
+        first = Row(sentence[0][0], {})
+        yield Query(TaggedSentence(tuple(word for _, word in sentence)), line=first.line)
+
+
+def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
+    """The characters of words with one space between."""
+    places, begin = [], 0
+    for word in words:
+        places.append((begin, begin + len(word)))
+        begin += len(word) + 1
+    return places
+
+
+def stretch_features(
+    number: int, stretch: Stretch, tags: Sequence[int], tokenizer: Tokenizer
+) -> Features:
+    """One stretch of a sentence, the number of each word's tag at its first piece."""
+    tokens = np.array(stretch.starts) + 1  # after [CLS]
+    targets = {}
+    if tags:
+        labels = np.full(len(stretch.pieces) + 2, IGNORED)
+        labels[tokens] = tags[stretch.first : stretch.first + len(tokens)]
+        targets = {"labels": labels.tolist()}
+    row = framed(tokenizer, stretch.pieces)
+    return Features(number, *row, targets, WordPlaces(stretch.first, tokens))
+
+
+def report_long(
+    examples: TaggedSentences, words: Sequence[Sequence[list[int]]], *, max_length: int, count: int
+) -> None:
+    """One line on standard error, if a sentence or a word was longer than the model reads."""
+    room = max_length - 2
+    long = [number for number, each in enumerate(words) if sum(map(len, each)) > room]
+    cut = sum(len(word) > room for number in long for word in words[number])
+    if long:
+        pieces = count - sum(bool(each) for each in words) + len(long)
+        print(
+            f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} "
+            f"tokens and are read in {pieces:,} parts, cut between words; no word is lost"
+            + (f", of {cut:,} words only the beginning is read" if cut else "")
+            + f"; the first is number {long[0] + 1:,}: {excerpt(examples[long[0]].texts[0])}",
+            file=sys.stderr,
+        )

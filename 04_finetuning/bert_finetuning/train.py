@@ -1,0 +1,246 @@
+"""What learns, and the fine-tuning loop, written out: features in, one update after another, now
+and then a measurement.
+
+As in pretraining a step is a function of the weights, the optimizer's moments and its own number.
+The examples follow from (seed, step), dropout too, so a run that was killed goes on as if nothing
+had happened.
+
+The optimizer is AdamW unless another is asked for. The paper's Adam leaves out the correction of
+the bias: its moments start at zero, and its steps are up to 6.57 times larger than Adam's, most so
+at step 12. A pretraining run of a million steps never notices. In a fine-tuning run of a hundred
+steps that is the whole warm-up, and some runs never get over it and end with the majority class
+(Mosbach et al. 2021, arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+
+import torch
+from torch import Tensor, nn
+
+from bert_finetuning.batches import MicroBatch, TrainingData
+from bert_finetuning.heads import ALONE, BertWithHead, forward
+from bert_finetuning.settings import FinetuneSettings
+from bert_paper.data import to_device
+from bert_paper.device import mixed_precision
+from bert_paper.optimizer import BertAdam, clip_gradients, learning_rate
+from bert_paper.parallel import without_exchange
+from bert_paper.prefetch import prefetch
+from bert_paper.ranks import Ranks
+from bert_run.device import mixed_precision, to_device
+from bert_run.divergence import refuse_divergence
+from bert_run.errors import UserError
+from bert_run.metrics import Record
+from bert_run.parameters import is_decayed
+from bert_run.progress import progress_bar
+from bert_run.settings import AdamSettings
+
+# --- What learns, and at which rate --------------------------------------------------------------
+
+
+def depth(name: str, layers: int) -> int:
+    """How far a parameter lies below the head: 0 for the head and the pooler, 1 for the top layer,
+    `layers` for the lowest, one more for the embeddings."""
+    if name.startswith("bert.embeddings."):
+        return layers + 1
+    layer = re.match(r"bert\.encoder\.layer\.(\d+)\.", name)
+    return layers - int(layer[1]) if layer else 0
+
+
+def freeze(model: BertWithHead, what: str) -> None:
+    """Let the embeddings, they and the lowest layers, or all of the encoder stay as they are."""
+    layers = model.config.num_hidden_layers
+    if what == "nothing":
+        return
+    lowest = {"embeddings": 0, "encoder": layers}.get(what)
+    lowest = int(what) if lowest is None else lowest
+    if lowest > layers:
+        raise UserError(f"--freeze {what}: the model has {layers} layers")
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(depth(name, layers) <= layers - lowest)
+
+
+def make_optimizer(model: BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
+    """One group of parameters for each depth and for decayed and others; what is frozen is in none.
+
+    A group's rate is the run's times its `share`.
+    """
+    adam = AdamSettings(
+        learning_rate=settings.rate(model.config.hidden_size),
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+    )
+    groups: dict[tuple[int, bool], list] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            key = depth(name, model.config.num_hidden_layers), is_decayed(name)
+            groups.setdefault(key, []).append(parameter)
+    described = [
+        {
+            "params": parameters,
+            "weight_decay": adam.weight_decay if decayed else 0.0,
+            "share": settings.layer_rate_decay**below,
+        }
+        for (below, decayed), parameters in groups.items()
+    ]
+    if settings.optimizer == "bert-adam":
+        return BertAdam(described, adam)
+    return torch.optim.AdamW(
+        described,
+        lr=adam.learning_rate,
+        betas=(adam.beta1, adam.beta2),
+        eps=adam.epsilon,
+        fused=True,
+    )
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group["share"]
+
+
+# --- The loop ------------------------------------------------------------------------------------
+
+
+def training_step(
+    model: BertWithHead,
+    stepping: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    parts: Sequence[MicroBatch],
+    *,
+    precision: torch.dtype,
+    max_grad_norm: float,
+    ranks: Ranks = ALONE,
+    norms: list[Tensor] | None = None,
+) -> Tensor:
+    """The gradient of the whole batch, one micro-batch after another, then one update.
+
+    `stepping` is the model as a step calls it, perhaps spread over ranks. The loss of a part is the
+    mean over its answers, and it is weighed by their share of all answers of the batch, on all
+    ranks. A mean of means would give the words of short sentences more weight. Returns this rank's
+    part of the batch's loss, still on the device, as is the norm of the gradient before clipping,
+    which is added to `norms`.
+    """
+    device = next(model.parameters()).device
+    mine = sum(part.count for part in parts)
+    answers = ranks.sum(torch.tensor(mine, dtype=torch.float64, device=device)).clamp(min=1)
+    loss = torch.zeros((), device=device)
+    for number, part in enumerate(parts, start=1):
+        with nullcontext() if number == len(parts) else without_exchange(stepping):
+            batch = to_device(part.batch, device)
+            with mixed_precision(device, precision):
+                mean = model.loss(forward(stepping, batch), batch)
+            share = mean * (part.count / answers)
+            (share * ranks.size).backward()  # the ranks' gradients are averaged
+        loss += share.detach()
+    norm = clip_gradients(model.parameters(), max_grad_norm)
+    if norms is not None:
+        norms.append(norm)
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss
+
+
+def train(
+    model: BertWithHead,
+    stepping: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    data: TrainingData,
+    *,
+    precision: torch.dtype,
+    start: int,
+    record: Callable[[Record], None],
+    measure: Callable[[int], str],
+    save: Callable[[int], None],
+    title: str = "fine-tuning",
+    progress: bool = True,
+) -> None:
+    """Steps `start` … `data.steps` - 1.
+
+    `record` receives a line of metrics now and then; `measure` the number of steps done, after each
+    epoch or as often as asked, and returns what the bar shows of it; `save` the number of steps.
+    """
+    settings, ranks, total = data.settings, data.ranks, data.steps
+    epoch = data.batches.steps_per_epoch
+    warmup = round(settings.warmup * total)
+    peak = settings.rate(model.config.hidden_size)
+    log_every = max(1, min(50, total // 40))
+    window = MovingWindow(next(model.parameters()).device)
+    bar = progress_bar(
+        total, title, unit="step", initial=start, disable=not (progress and ranks.leads)
+    )
+    postfix: dict[str, str] = {}
+    model.train()
+    steps = range(start, total)
+    with bar, made_ahead(data.micro_batches, steps) as made:
+        for step, parts in zip(steps, made, strict=True):
+            torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
+            rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
+            set_rate(optimizer, rate)
+            loss = training_step(
+                model,
+                stepping,
+                optimizer,
+                parts,
+                precision=precision,
+                max_grad_norm=settings.max_grad_norm,
+                ranks=ranks,
+                norms=window.norms,
+            )
+            window.add(loss, examples=len(data.batches(step)))
+            done = step + 1
+            bar.update()
+            saving = done % (settings.save_every or epoch) == 0 or done == total
+            if done % log_every == 0 or saving:  # so that a run which goes on averages the same
+                entry = window.close(ranks, done, rate)
+                record({"step": done, "epoch": done / epoch, **entry, "learning_rate": rate})
+                postfix |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
+            if done % (settings.eval_every or epoch) == 0 or done == total:
+                with window.paused():
+                    postfix["dev"] = measure(done)
+            bar.set_postfix(postfix, refresh=False)
+            if saving:
+                with window.paused():
+                    save(done)
+
+
+class MovingWindow:
+    """Loss and speed since the last line of metrics; the sum stays on the device until asked."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.loss = torch.zeros((), device=device)
+        self.norms: list[Tensor] = []  # of the gradients
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        self.loss.zero_()
+        self.norms.clear()
+        self.steps = self.examples = 0
+        self.begin = time.perf_counter()
+
+    def add(self, loss: Tensor, *, examples: int) -> None:
+        self.loss += loss
+        self.steps += 1
+        self.examples += examples
+
+    def close(self, ranks: Ranks, step: int, rate: float) -> Record:
+        """The mean of the window; the next one begins. Every rank must ask.
+
+        Here training waits for the device anyway, so here it looks whether all is finite, and all
+        ranks see the same: a sum of norms is not finite if one of them is not.
+        """
+        total, norm = torch.stack([ranks.sum(self.loss), torch.stack(self.norms).sum()]).tolist()
+        loss = total / self.steps
+        refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
+        speed = self.examples / (time.perf_counter() - self.begin)
+        self.begin_anew()
+        return {"train_loss": loss, "examples_per_second": round(speed, 1)}
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Time in here is not training time."""
+        before = time.perf_counter()
+        yield
+        self.begin += time.perf_counter() - before

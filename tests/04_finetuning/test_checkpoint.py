@@ -1,0 +1,380 @@
+"""A fine-tuned model's folder: begun from anything, opens here and in `transformers`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_finetuning.checkpoint import init_from, init_from_nothing, load_finetuned, save_finetuned
+from bert_finetuning.heads import (
+    BertForMultipleChoice,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    HeadConfig,
+    SpanLogits,
+)
+from bert_paper.model import to_arrays
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.parameters import initial_weights
+from bert_run.weights import save_weights
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+WORDS = ["the", "cat", "sat", "##s", "on", "mat", ".", ",", "a", "##t"]
+TOKENIZER = bert_tokenizer(SPECIAL + WORDS)
+FILE = "model.safetensors"
+CONFIG = BertConfig(
+    vocab_size=len(SPECIAL + WORDS), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+    intermediate_size=24, max_position_embeddings=24,
+)  # fmt: skip
+LABELS = ("yes", "maybe", "no")
+TWO, THREE, SCORE, NO_LABELS = (
+    HeadConfig(labels) for labels in (LABELS[:2], LABELS, ("score",), ())
+)
+HEADS_TO_TRY = [
+    (BertForSequenceClassification, THREE),
+    (BertForSequenceClassification, SCORE),
+    (BertForTokenClassification, THREE),
+    (BertForQuestionAnswering, NO_LABELS),
+    (BertForMultipleChoice, NO_LABELS),
+]
+EACH_KIND = pytest.mark.parametrize("kind, head", HEADS_TO_TRY)
+
+
+def checkpoint(folder: Path, **changes) -> Path:
+    """A pretraining checkpoint, as `bert-pretrain` leaves it."""
+    folder.mkdir()
+    config = CONFIG.with_changes(**changes)
+    config.save(folder)
+    save_weights(initial_weights(config, seed=7), folder / FILE)
+    save_tokenizer(TOKENIZER, folder, model_max_length=24)
+    return folder
+
+
+def shaken(model: torch.nn.Module) -> torch.nn.Module:
+    """No two arrays alike, no bias zero."""
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return model.eval()
+
+
+def finetuned(folder: Path, kind: type, head: HeadConfig, **changes) -> torch.nn.Module:
+    """A model as it stands after training, saved."""
+    model = shaken(kind(CONFIG.with_changes(**changes), head))
+    save_finetuned(model, TOKENIZER, folder)
+    return model
+
+
+def their_finetuned(folder: Path, kind: type, **fields) -> torch.nn.Module:
+    """One that transformers saved."""
+    same = {name: getattr(CONFIG, name) for name in CONFIG.__dataclass_fields__}
+    theirs = getattr(transformers, kind.__name__)(transformers.BertConfig(**same, **fields))
+    shaken(theirs).save_pretrained(folder)
+    save_tokenizer(TOKENIZER, folder, model_max_length=24)
+    return theirs
+
+
+def opened_by_transformers(folder: Path, kind: type) -> torch.nn.Module:
+    """No key missing, none too many, and found by its name alone."""
+    auto = getattr(transformers, kind.__name__.replace("Bert", "AutoModel"))
+    theirs, info = auto.from_pretrained(folder, output_loading_info=True)
+    assert type(theirs).__name__ == kind.__name__
+    assert not any(info[k] for k in ("missing_keys", "unexpected_keys", "mismatched_keys")), info
+    return theirs.eval()
+
+
+@torch.no_grad()
+def logits_of(model: torch.nn.Module) -> torch.Tensor:
+    """Ours or theirs on the same padded rows, spans as one array."""
+    shape = (2, 3) if type(model).__name__ == "BertForMultipleChoice" else (3,)
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, CONFIG.vocab_size, (*shape, 11), generator=generator)
+    lengths = torch.randint(4, 12, (*shape, 1), generator=generator)
+    output = model(
+        input_ids=ids,
+        token_type_ids=(ids > 9).long(),
+        attention_mask=(torch.arange(11) < lengths).long(),
+    )
+    if isinstance(output, SpanLogits):
+        return torch.stack(output)
+    if isinstance(output, torch.Tensor):
+        return output
+    spans = "start_logits" in output
+    return torch.stack([output.start_logits, output.end_logits]) if spans else output.logits
+
+
+def edit_config(folder: Path, **changes) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def edit_weights(folder: Path, change) -> None:
+    weights = load_file(folder / FILE)
+    save_file(change(weights), folder / FILE, metadata={"format": "pt"})
+
+
+# --- There and back ------------------------------------------------------------------------------
+
+
+@EACH_KIND
+def test_a_folder_of_ours_opens_in_transformers_with_the_same_logits_and_labels(
+    kind, head, tmp_path
+):
+    ours = finetuned(tmp_path / "out", kind, head)
+    theirs = opened_by_transformers(tmp_path / "out", kind)
+    assert (logits_of(ours) - logits_of(theirs)).abs().max() < 1e-5
+    if head.labels:
+        assert theirs.config.id2label == dict(enumerate(head.labels))
+        assert theirs.config.label2id == {name: i for i, name in enumerate(head.labels)}
+        assert theirs.config.num_labels == len(head.labels)
+    if kind is BertForSequenceClassification:
+        assert theirs.config.problem_type == head.problem_type
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer("the cat", "sat.")["input_ids"] == TOKENIZER.encode("the cat", "sat.").ids
+
+
+@EACH_KIND
+def test_a_folder_of_ours_opens_here_with_the_same_bits_labels_and_sizes(kind, head, tmp_path):
+    ours = finetuned(tmp_path / "out", kind, HeadConfig(head.labels, classifier_dropout=0.3))
+    again = load_finetuned(tmp_path / "out", kind)
+    assert type(again.model) is kind and not again.model.training
+    assert again.model.head == ours.head and again.model.config == ours.config
+    assert again.tokenizer.get_vocab() == TOKENIZER.get_vocab()
+    assert torch.equal(logits_of(again.model), logits_of(ours))
+    state = again.model.state_dict()
+    assert state.keys() == ours.state_dict().keys()
+    assert all(torch.equal(array, state[name]) for name, array in ours.state_dict().items())
+
+
+@EACH_KIND
+def test_a_folder_of_transformers_opens_here_with_the_same_logits_and_labels(kind, head, tmp_path):
+    labels = {"id2label": dict(enumerate(head.labels))} if head.labels else {}
+    theirs = their_finetuned(tmp_path / "theirs", kind, **labels)
+    ours = load_finetuned(tmp_path / "theirs")
+    assert type(ours.model) is kind
+    assert (logits_of(ours.model) - logits_of(theirs)).abs().max() < 1e-5
+    assert ours.model.head.labels == head.labels
+
+
+def test_two_labels_without_names_open_as_transformers_names_them(tmp_path):
+    """It leaves `id2label` away where it is the default."""
+    theirs = their_finetuned(tmp_path / "theirs", BertForSequenceClassification)
+    assert "id2label" not in json.loads((tmp_path / "theirs" / "config.json").read_text())
+    labels = load_finetuned(tmp_path / "theirs").model.head.labels
+    assert labels == ("LABEL_0", "LABEL_1") == tuple(theirs.config.id2label.values())
+
+
+def test_labels_stand_in_the_order_of_their_numbers_and_not_of_the_file(tmp_path):
+    finetuned(tmp_path / "out", BertForTokenClassification, THREE)
+    edit_config(tmp_path / "out", id2label={"2": "no", "0": "yes", "1": "maybe"})
+    assert load_finetuned(tmp_path / "out").model.head.labels == LABELS
+
+
+def test_a_folder_in_half_precision_opens(tmp_path):
+    theirs = their_finetuned(tmp_path / "theirs", BertForQuestionAnswering)
+    rounded = theirs.bfloat16()
+    rounded.save_pretrained(tmp_path / "theirs")
+    model = load_finetuned(tmp_path / "theirs").model
+    assert torch.equal(model.qa_outputs.weight, rounded.qa_outputs.weight.float())
+    assert model.qa_outputs.weight.dtype == torch.float32
+
+
+def test_a_mean_pooled_model_keeps_its_pooling_and_transformers_says_what_it_lacks(tmp_path):
+    """`transformers` would read [CLS] through a pooler that nobody has trained."""
+    head = HeadConfig(LABELS, pooling="mean")
+    ours = finetuned(tmp_path / "out", BertForSequenceClassification, head)
+    again = load_finetuned(tmp_path / "out").model
+    assert again.head == head and torch.equal(logits_of(again), logits_of(ours))
+    theirs, info = transformers.BertForSequenceClassification.from_pretrained(
+        tmp_path / "out", output_loading_info=True
+    )
+    assert sorted(info["missing_keys"]) == ["bert.pooler.dense.bias", "bert.pooler.dense.weight"]
+    assert (logits_of(theirs.eval()) - logits_of(ours)).abs().max() > 0.01
+
+
+# --- Beginning -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind, head, unused", [
+    (BertForSequenceClassification, TWO, "masked-language-model head, next-sentence head"),
+    (BertForMultipleChoice, NO_LABELS, "masked-language-model head, next-sentence head"),
+    (BertForTokenClassification, TWO, "masked-language-model head, next-sentence head, pooler"),
+    (BertForQuestionAnswering, NO_LABELS, "masked-language-model head, next-sentence head, pooler"),
+])  # fmt: skip
+def test_a_pretraining_checkpoint_gives_its_encoder_bit_for_bit(kind, head, unused, tmp_path):
+    source = checkpoint(tmp_path / "run")
+    start = init_from(source, kind, head, seed=3)
+    learnt = initial_weights(CONFIG, seed=7)
+    new = []
+    for name, array in to_arrays(start.model).items():
+        if name in learnt:
+            assert np.array_equal(array, learnt[name]), name
+        else:
+            new.append(name)
+    part = "qa_outputs" if kind is BertForQuestionAnswering else "classifier"
+    assert new == [f"{part}.weight", f"{part}.bias"]
+    assert start.note == f"from {source}; left unused: {unused}; new, to be learnt: {part}"
+    assert start.tokenizer.get_vocab() == TOKENIZER.get_vocab()
+
+
+def test_a_new_head_depends_on_the_seed_and_on_nothing_else(tmp_path):
+    source = checkpoint(tmp_path / "run")
+    heads = []
+    for seed, noise in ((3, 0), (3, 1), (4, 0)):
+        torch.manual_seed(noise)
+        start = init_from(source, BertForSequenceClassification, TWO, seed=seed)
+        heads.append(start.model.classifier.weight)
+        assert 0 < heads[-1].abs().max() <= 0.04 and not start.model.classifier.bias.any()
+    assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
+
+
+def test_an_encoder_without_a_pooler_gets_a_new_one_and_that_is_said(tmp_path):
+    their_finetuned(tmp_path / "source", BertForTokenClassification, num_labels=5)
+    start = init_from(tmp_path / "source", BertForSequenceClassification, TWO, seed=3)
+    assert start.note.endswith("; left unused: classifier; new, to be learnt: pooler, classifier")
+    pooler = start.model.bert.pooler.dense
+    expected = initial_weights(CONFIG, seed=3)["bert.pooler.dense.weight"]
+    assert np.array_equal(pooler.weight.detach().numpy(), expected) and not pooler.bias.any()
+
+
+def test_a_bare_encoder_of_transformers_is_a_start(tmp_path):
+    same = {name: getattr(CONFIG, name) for name in CONFIG.__dataclass_fields__}
+    theirs = shaken(transformers.BertModel(transformers.BertConfig(**same)))
+    theirs.save_pretrained(tmp_path / "theirs")
+    save_tokenizer(TOKENIZER, tmp_path / "theirs")
+    start = init_from(tmp_path / "theirs", BertForSequenceClassification, TWO, seed=0)
+    assert start.note == f"from {tmp_path / 'theirs'}; new, to be learnt: classifier"
+    state = start.model.bert.state_dict()
+    assert all(torch.equal(array, state[name]) for name, array in theirs.state_dict().items())
+
+
+def test_the_head_of_a_fine_tuned_model_is_not_taken_over(tmp_path):
+    ours = finetuned(tmp_path / "first", BertForSequenceClassification, TWO)
+    start = init_from(tmp_path / "first", BertForSequenceClassification, TWO, seed=0)
+    assert "left unused: classifier; new, to be learnt: classifier" in start.note
+    assert not torch.equal(start.model.classifier.weight, ours.classifier.weight)
+    assert torch.equal(start.model.bert.pooler.dense.weight, ours.bert.pooler.dense.weight)
+
+
+def test_nothing_is_a_start_too_with_the_vocabulary_of_the_tokenizer(tmp_path):
+    start = init_from_nothing(
+        CONFIG.with_changes(vocab_size=30522), TOKENIZER, BertForTokenClassification,
+        head=THREE, seed=5,
+    )  # fmt: skip
+    assert start.model.config == CONFIG
+    fresh = initial_weights(CONFIG, seed=5)
+    arrays = to_arrays(start.model)
+    assert all(np.array_equal(arrays[name], fresh[name]) for name in arrays.keys() & fresh.keys())
+    count = sum(array.size for array in arrays.values())
+    assert start.note == f"from nothing: all {count:,} parameters are to be learnt"
+    save_finetuned(start.model, start.tokenizer, tmp_path / "out")
+    opened_by_transformers(tmp_path / "out", BertForTokenClassification)
+
+
+def test_a_model_that_reads_from_the_left_is_classified_by_the_mean_only(tmp_path):
+    source = checkpoint(tmp_path / "left", is_decoder=True)
+    for kind, head in ((BertForSequenceClassification, TWO), (BertForMultipleChoice, NO_LABELS)):
+        with pytest.raises(UserError, match="its \\[CLS\\] sees no word of the text"):
+            init_from(source, kind, head, seed=0)
+    mean = HeadConfig(LABELS, pooling="mean")
+    start = init_from(source, BertForSequenceClassification, mean, seed=0)
+    save_finetuned(start.model, start.tokenizer, tmp_path / "out")
+    assert load_finetuned(tmp_path / "out").model.config.is_decoder
+
+
+# --- What cannot be opened -----------------------------------------------------------------------
+
+
+def without(*names: str):
+    return lambda folder: edit_weights(
+        folder, lambda weights: {n: w for n, w in weights.items() if n not in names}
+    )
+
+
+def wider(folder: Path) -> None:
+    edit_weights(folder, lambda weights: weights | {"classifier.weight": torch.zeros(3, 17)})
+
+
+BAD = {
+    "more labels than rows": (
+        lambda f: edit_config(f, id2label={str(i): str(i) for i in range(4)}),
+        "config.json names 4 labels, and the classifier has 3"),
+    "labels without names": (
+        lambda f: edit_config(f, id2label=None),
+        "config.json names no labels, and the classifier has 3"),
+    "labels with a gap": (
+        lambda f: edit_config(f, id2label={"0": "a", "1": "b", "5": "c"}),
+        "id2label must name the labels 0 to 2"),
+    "labels that are no words": (
+        lambda f: edit_config(f, id2label={"0": "a", "1": "b", "2": None}),
+        "id2label must name the labels 0 to 2"),
+    "labels in a list": (
+        lambda f: edit_config(f, id2label=["a", "b", "c"]), "id2label gives no number"),
+    "a label twice": (
+        lambda f: edit_config(f, id2label={"0": "a", "1": "b", "2": "a"}), "'a' occurs twice"),
+    "several labels for one text": (
+        lambda f: edit_config(f, problem_type="multi_label_classification"),
+        "problem of type 'multi_label_classification' with 3 labels"),
+    "an unknown pooling": (
+        lambda f: edit_config(f, classifier_pooling="median"), "pooling is"),
+    "an absurd dropout": (
+        lambda f: edit_config(f, classifier_dropout=2), "classifier_dropout is 2"),
+    "no architecture": (
+        lambda f: edit_config(f, architectures=None), "names no architecture in config.json"),
+    "only an encoder": (
+        lambda f: edit_config(f, architectures=["BertModel"]),
+        "holds a BertModel, which has no head for a task: fine-tune it first"),
+    "no head": (without("classifier.weight", "classifier.bias"), "has no classifier.bias"),
+    "half a head": (without("classifier.weight"), "classifier.weight is missing"),
+    "a head for wider vectors": (wider, "classifier.weight has shape (3, 17)"),
+    "no pooler": (without("bert.pooler.dense.weight"), "bert.pooler.dense.weight is missing"),
+    "no layer": (without("bert.encoder.layer.1.output.dense.bias"), "lacks 1 encoder parameters"),
+    "a file cut short": (
+        lambda f: (f / FILE).write_bytes((f / FILE).read_bytes()[:999]), "is damaged"),
+    "a config cut short": (lambda f: (f / "config.json").write_text("{"), "is damaged"),
+    "no tokenizer": (
+        lambda f: [(f / n).unlink() for n in ("vocab.txt", "tokenizer.json")],
+        "no tokenizer.json or vocab.txt"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_folder_is_refused_in_one_line_that_names_it(name, tmp_path, shapes_unchecked):
+    spoil, says = BAD[name]
+    folder = tmp_path / "out"
+    finetuned(folder, BertForSequenceClassification, THREE)
+    spoil(folder)
+    with pytest.raises(UserError) as caught:
+        load_finetuned(folder)
+    message = str(caught.value)
+    assert says in message and str(folder) in message and "\n" not in message, message
+
+
+@pytest.mark.parametrize("kind, head", HEADS_TO_TRY[2:])
+def test_a_folder_of_another_kind_is_refused_with_both_names(kind, head, tmp_path):
+    finetuned(tmp_path / "out", kind, head)
+    with pytest.raises(UserError) as caught:
+        load_finetuned(tmp_path / "out", BertForSequenceClassification)
+    assert str(caught.value) == (
+        f"{tmp_path / 'out'} holds a {kind.__name__}, and a BertForSequenceClassification is "
+        "needed: take another checkpoint"
+    )
+
+
+def test_a_pretraining_checkpoint_is_no_fine_tuned_model(tmp_path):
+    with pytest.raises(UserError, match="holds a BertForPreTraining, which has no head for a task"):
+        load_finetuned(checkpoint(tmp_path / "run"))
+
+
+def test_a_start_that_is_no_bert_folder_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no config"):
+        init_from(tmp_path / "empty", BertForSequenceClassification, TWO, seed=0)

@@ -1,0 +1,82 @@
+"""Before training starts, the command says what it understood of the files."""
+
+from pathlib import Path
+
+import pytest
+
+from bert_finetuning.data.load import describe, load_files, load_storyworld
+from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.extraction import Extract
+from bert_finetuning.tasks.multiple_choice import Choice
+from bert_finetuning.tasks.question_answering import Question
+from bert_finetuning.tasks.tagging import TaggedSentence
+
+
+def write(path: Path, labels: list) -> Path:
+    rows = [f"{label}\ttext {number}" for number, label in enumerate(labels)]
+    path.write_text("\n".join(["gold_label\tsentence", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def lines_about(tmp_path: Path, train: list, dev: list, **given) -> list[str]:
+    paths = [write(tmp_path / f"{n}.tsv", labels) for n, labels in (("a", train), ("b", dev))]
+    settings = FinetuneSettings(
+        train=str(paths[0]), dev=str(paths[1]), checkpoint="none", format="texts", **given
+    )
+    lines = describe(load_files(*paths, format="texts"), settings)
+    assert max(len(line.replace(str(tmp_path), "")) for line in lines) <= 80
+    return lines
+
+
+def test_two_labels_are_said_with_columns_rows_and_counts(tmp_path):
+    lines = lines_about(tmp_path, [*["pos"] * 1200, *["neg"] * 3, "-"], ["pos", "neg", "neg"])
+    assert lines == [
+        "task        a: one of 2 labels for each text (format texts)",
+        "columns     text from 'sentence', label from 'gold_label'",
+        f"train       {tmp_path}/a.tsv: 1,203 examples; rows without a label, left out: 1",
+        f"dev         {tmp_path}/b.tsv: 3 examples; of them also in train: 3",
+        "labels               train      dev",
+        "            neg          3        2",
+        "            pos      1,200        1",
+    ]
+
+
+def test_of_forty_labels_the_commonest_are_said_and_the_others_are_counted(tmp_path):
+    labels = [f"label-{n:02}" for n in range(45) for _ in range(n + 1)]
+    lines = lines_about(tmp_path, labels, labels)
+    assert len(lines) == 5 + 8 + 1
+    assert lines[5].split() == ["label-44", "45", "45"]
+    assert lines[-1].split() == ["…", "and", "37", "more", "703", "703"]
+    assert len({len(line) for line in lines[4:]}) == 1, "one column below the other"
+
+
+def test_a_long_label_is_shortened_and_few_examples_are_said(tmp_path):
+    lines = lines_about(tmp_path, ["x" * 500, "y", "y"], ["y"], few_shot=2)
+    assert "2 of 3 examples, drawn anew by each seed" in lines[2]
+
+
+@pytest.mark.parametrize("name", STORYWORLD)
+def test_every_kind_of_task_says_what_it_learns(name):
+    data = load_storyworld(name, train=30, heldout=20)
+    lines = describe(data, FinetuneSettings(task=name, checkpoint="none"))
+    told = "\n".join(lines)
+    assert lines[0].endswith(f"(format {data.task.format})")
+    assert "30 examples" in told and "20 examples" in told
+    assert "labels" in told or data.task.format != "texts"
+    if data.task.format == "numbers":
+        assert "in train, mean" in lines[-1]
+    if data.task.format == "tags":
+        assert lines[3].split() == ["tags", "train", "dev"]
+
+
+@pytest.mark.parametrize(
+    "example",
+    [TextExample(" "), TextExample("a", ""), Question("1", "", "a"), Question("1", "a", "\u00a0"),
+     Choice("a", ("", "b")), TaggedSentence(()), Extract(("", " "))],
+    ids=repr,
+)  # fmt: skip
+def test_an_example_without_text_is_empty(example):
+    assert example.is_empty
+    assert not TextExample("a", "b").is_empty and not Extract(("", "a")).is_empty

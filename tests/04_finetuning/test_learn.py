@@ -1,0 +1,74 @@
+"""Fine-tuning in memory is the run of `bert-finetune`, without its files."""
+
+import pytest
+
+from bert_finetuning.data.load import load_storyworld
+from bert_finetuning.finetune import finetune
+from bert_finetuning.run import learn
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import TextExample
+
+SIZES = {"train": 96, "heldout": 40}
+
+
+@pytest.fixture(scope="module")
+def nothing_learnt(tmp_path_factory):
+    """A small model with a vocabulary of the town, as a folder whose sizes are taken."""
+    from bert_corpus.storyworld import stories
+    from bert_corpus.wordpiece import save_tokenizer, train_wordpiece
+    from bert_run.config import BertConfig
+
+    folder = tmp_path_factory.mktemp("sizes")
+    texts = [sentence.text for story in stories(200) for sentence in story.sentences]
+    tokenizer = train_wordpiece(texts, 600, progress=False)
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=16, num_hidden_layers=1,
+        num_attention_heads=2, intermediate_size=32, max_position_embeddings=128,
+    )  # fmt: skip
+    config.save(folder)
+    save_tokenizer(tokenizer, folder, model_max_length=128)
+    return folder
+
+
+def settings(folder, task="sentiment", **more) -> FinetuneSettings:
+    return FinetuneSettings(
+        task=task, checkpoint="none", model=str(folder), epochs=2, precision="fp32", **more
+    )
+
+
+def test_the_scores_are_those_of_the_command(nothing_learnt, tmp_path, monkeypatch):
+    data = load_storyworld("sentiment", **SIZES)
+    monkeypatch.setattr("bert_finetuning.finetune.load_task", lambda settings: data)
+    command = settings(nothing_learnt, out=tmp_path / "run", few_shot=64, device="cpu")
+    by_command = finetune(command).best.last["accuracy"]
+    learnt = learn(data, settings(nothing_learnt, few_shot=64))
+    assert learnt.scores["accuracy"] == by_command
+    assert learnt.line("dev_accuracy")[0] == [2, 4]  # steps: 64 examples, 32 at once, two passes
+    assert learnt.line("dev_accuracy")[1][-1] == by_command
+
+
+def test_a_bar_is_shown_only_if_it_is_asked_for(nothing_learnt, capsys):
+    data = load_storyworld("sentiment", **SIZES)
+    learn(data, settings(nothing_learnt))
+    assert capsys.readouterr().err == ""
+    learn(data, settings(nothing_learnt), progress=True)
+    assert "fine-tuning" in capsys.readouterr().err
+
+
+def test_new_texts_are_answered_as_those_of_dev_were(nothing_learnt):
+    data = load_storyworld("sentiment", **SIZES)
+    learnt = learn(data, settings(nothing_learnt))
+    unlabelled = [TextExample(example.text) for example in data.dev]
+    again = [each.probabilities for each in learnt.predict(unlabelled)]
+    assert again == [each.probabilities for each in learnt.predictions]
+
+
+def test_questions_without_an_answer_get_the_threshold_that_is_best(nothing_learnt):
+    from dataclasses import replace
+
+    data = load_storyworld("questions", train=20, heldout=20)
+    dev = [replace(q, answers=()) if n % 2 else q for n, q in enumerate(data.dev)]
+    data = replace(data, dev=dev, task=replace(data.task, has_null=True))
+    learnt = learn(data, settings(nothing_learnt, task="questions"))
+    assert learnt.task.null_threshold == pytest.approx(learnt.scores["best_f1_thresh"])
+    assert learnt.scores["f1"] == pytest.approx(learnt.scores["best_f1"])

@@ -1,0 +1,630 @@
+"""Examples come out of files, of the Hub and of StoryWorld as they stand there; what is wrong is
+told in one line, with the file and the line."""
+
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from bert_corpus import hub
+from bert_finetuning.data.labels import label_set
+from bert_finetuning.data.rows import Columns, read_rows
+from bert_finetuning.data.storyworld import STORYWORLD, storyworld
+from bert_finetuning.metrics import entities
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.extraction import Extract, Extraction
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.spans import Answer
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
+from bert_run.errors import UserError
+
+
+@pytest.fixture
+def file(tmp_path):
+    """`file(content, name)` writes a file; its path comes back."""
+
+    def write(content: str | bytes, name: str) -> str:
+        data = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(data)
+        return str(tmp_path / name)
+
+    return write
+
+
+def json_lines(*rows: dict) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def error_of(reader, *args, **kwargs) -> str:
+    """The one line that a reader ends with."""
+    with pytest.raises(UserError) as caught:
+        list(reader(*args, **kwargs))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+# Texts and pairs.
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.tsv", "text\tlabel\nIt rains.\tbad\nSun!\tgood\n"),
+        ("a.csv", 'label,text\nbad,It rains.\n"good","Sun!"\n'),
+        ("a.jsonl", '{"text": "It rains.", "label": "bad"}\n\n{"label": "good", "text": "Sun!"}'),
+        ("a.json", '{"sentence": "It rains.", "gold_label": "bad"}\n'
+                   '{"sentence": "Sun!", "gold_label": "good"}\n'),
+    ],
+)  # fmt: skip
+def test_texts_and_labels_come_from_every_format(file, name, content):
+    expected = [TextExample("It rains.", None, "bad"), TextExample("Sun!", None, "good")]
+    assert list(Classification.read(file(content, name))) == expected
+    assert list(Classification.read(file(content.replace("\n", "\r\n"), name))) == expected
+    assert list(Classification.read(file("\ufeff" + content, name))) == expected
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"),
+    [(".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress),
+     (".zst", zstandard.compress)],
+)  # fmt: skip
+def test_packed_files_are_read_as_they_are(file, ending, pack):
+    for name, content in (
+        ("a.tsv", "text\tlabel\nx\ty\n"),
+        ("a.jsonl", '{"text":"x","label":"y"}'),
+    ):
+        path = file(pack(content.encode()), name + ending)
+        assert list(Classification.read(path)) == [TextExample("x", None, "y")]
+
+
+@pytest.mark.parametrize(
+    "pair",
+    ["sentence1 sentence2", "premise hypothesis", "question1 question2", "question sentence"],
+)
+def test_pairs_are_found_by_their_usual_names(file, pair):
+    first, second = pair.split()
+    path = file(f"id\t{second}\t{first}\tlabel\n7\tb\ta\tyes\n", "a.tsv")
+    assert list(Classification.read(path)) == [TextExample("a", "b", "yes")]
+
+
+def test_columns_can_be_named(file):
+    path = file("text,comment,kind\na,b,c\n", "a.csv")
+    assert list(Classification.read(path, columns=Columns("comment", None, "kind"))) == [
+        TextExample("b", None, "c")
+    ]
+    assert list(Classification.read(path, columns=Columns("comment", "text", "kind"))) == [
+        TextExample("b", "a", "c")
+    ]
+    assert list(Classification.read(path, columns=Columns(label="kind"))) == [
+        TextExample("a", None, "c")
+    ]
+
+
+def test_columns_of_a_file_without_names_are_numbered(file):
+    path = file("gj04\t0\t*\tThem.\ngj04\t1\t\tThey.\n", "a.tsv")
+    assert list(Classification.read(path, columns=Columns("4", None, "2"))) == [
+        TextExample("Them.", None, "0"),
+        TextExample("They.", None, "1"),
+    ]
+
+
+def test_quotes_in_a_tsv_stay_unless_a_spreadsheet_doubled_them(file):
+    cells = ['"Wait," she said.', 'a 5" disk', '"All of it"', '"the ""best"" one"', '""', '"']
+    path = file("text\tlabel\n" + "".join(f"{cell}\tx\n" for cell in cells), "a.tsv")
+    assert [example.text for example in Classification.read(path)] == [
+        '"Wait," she said.', 'a 5" disk', '"All of it"', 'the "best" one', '""', '"'
+    ]  # fmt: skip
+
+
+def test_a_cell_of_a_csv_can_hold_commas_quotes_and_lines(file):
+    path = file('text,label\n"a, ""b""\nc",x\nd,y\n', "a.csv")
+    assert [example.text for example in Classification.read(path)] == ['a, "b"\nc', "d"]
+
+
+def test_lines_end_where_the_file_says_and_nowhere_else(file):
+    text = "one\u2028two\x85three\x0bfour"
+    for name, content in (
+        ("a.tsv", f"text\tlabel\n{text}\tx\n"),
+        ("a.csv", f"text,label\n{text},x\n"),
+    ):
+        assert [example.text for example in Classification.read(file(content, name))] == [text]
+
+
+def test_a_text_longer_than_any_buffer_stays_one_text(file):
+    long = "word " * 150_000
+    path = file(f"text\tlabel\n{long}\tx\nshort\ty\n", "a.tsv")
+    assert [len(example.text) for example in Classification.read(path)] == [len(long), 5]
+
+
+def test_examples_are_read_one_by_one(file):
+    path = file("text\tlabel\nfine\tx\nbroken\n", "a.tsv")
+    assert next(Classification.read(path)).text == "fine"  # the broken line has not been seen
+
+
+def test_text_without_labels_is_read_when_none_are_wanted(file):
+    path = file("text\nx\n", "a.tsv")
+    assert list(Classification.read(path, labelled=False)) == [TextExample("x")]
+    assert "line 2 has no 'label'" in error_of(Classification.read, path)
+
+
+def test_rows_on_whose_label_nobody_agreed_are_passed_over(file):
+    rows = "premise\thypothesis\tgold_label\na\tb\t-\nc\td\tneutral\n"
+    assert list(Classification.read(file(rows, "a.tsv"))) == [TextExample("c", "d", "neutral")]
+    other = file("text\tlabel\na\t-\n", "b.tsv")  # here it is a label like others
+    assert [example.label for example in Classification.read(other)] == ["-"]
+
+
+# Labels.
+
+
+def test_a_number_stands_for_the_label_of_its_place(file):
+    path = file('{"text": "a", "label": 1}\n{"text": "b", "label": "bad"}\n', "a.jsonl")
+    found = [example.label for example in Classification.read(path, labels=("bad", "good"))]
+    assert found == ["good", "bad"]
+
+
+def test_where_labels_are_numbers_a_number_is_the_label(file):
+    path = file("text\tlabel\na\t1\nb\t5\n", "a.tsv")
+    assert [e.label for e in Classification.read(path, labels=("1", "2", "5"))] == ["1", "5"]
+    path = file("text\tlabel\na\t0\n", "b.tsv")
+    assert "line 2: the label is '0'" in error_of(Classification.read, path, labels=("1", "2"))
+
+
+def test_a_new_label_is_told_with_its_line(file):
+    path = file("text\tlabel\na\tgood\nb\tgod\n", "dev.tsv")
+    message = error_of(Classification.read, path, labels=("bad", "good"))
+    assert message.endswith("dev.tsv: line 3: the label is 'god', not one of 'bad', 'good'")
+
+
+def test_labels_are_sorted_and_numbers_by_their_size():
+    assert label_set(["b", "a", "b", "B"]) == ("B", "a", "b")
+    assert label_set(["10", "9", "2", "10"]) == ("2", "9", "10")
+    assert label_set(["10", "9", "x"]) == ("10", "9", "x")
+
+
+def test_a_label_can_be_a_number_to_be_predicted(file):
+    path = file("text1\ttext2\tscore\na\tb\t3.8\nc\td\t5\n", "a.tsv")
+    assert [example.label for example in Regression.read(path)] == [3.8, 5.0]
+    for bad in ("high", "nan", "inf", "1_000", "٣"):
+        path = file(f"text\tscore\na\t{bad}\n", "a.tsv")
+        assert f"line 2: 'score' is {bad!r}: it must be a number" in error_of(Regression.read, path)
+
+
+# What can be wrong with a table.
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.tsv", "", "there is no example in it"),
+        ("a.tsv", "text\tlabel\n", "there is no example in it"),
+        ("a.csv", "", "there is no example in it"),
+        ("a.jsonl", "\n\n", "there is no example in it"),
+        ("a.tsv", "text\tlabel\na\tb\na\tb\tc\n", "line 3 has 3 columns, not the 2"),
+        ("a.csv", "text,label\na\n", "line 2 has 1 columns, not the 2"),
+        ("a.csv", 'text,label\n"x\ny",b\nc\n', "line 4 has 1 columns"),
+        ("a.csv", 'text,label\na,b\n"c,d\n', "line 3 is not CSV"),
+        ("a.csv", 'text,label\n"a"b,c\n', "line 2 is not CSV"),
+        ("a.tsv", "text\ttext\na\tb\n", "two columns 'text'"),
+        ("a.tsv", "body\tlabel\na\tb\n", "line 2 has no 'text': its columns are 'body', 'label'"),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n{"text": \n', "line 2 is not JSON"),
+        ("a.jsonl", "[" * 100_000, "line 1 is not JSON"),
+        ("a.jsonl", '["a"]\n', "line 1 is JSON, but no object"),
+        ("a.jsonl", '{"text": 5, "label": "b"}\n', "line 1: 'text' is 5: it must be text"),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n{"label": "b"}', "line 2 has no 'text'"),
+        (
+            "a.jsonl",
+            '{"text": "a", "label": ["b"]}\n',
+            "line 1: 'label' is [\"b\"]: several labels",
+        ),
+        ("a.tsv", b"text\tlabel\nCaf\xe9\tx\n", "line 2, byte 4"),
+        ("a.tsv", "text\tlabel\n".encode("utf-16"), "UTF-16 text, not UTF-8"),
+        ("a.tsv.gz", b"text\tlabel\n", "damaged archive"),
+        ("a.parquet", b"PAR1", "no table: give .tsv, .csv or .jsonl"),
+    ],
+)
+def test_a_table_that_is_wrong_is_told_with_its_line(file, name, content, words):
+    path = file(content, name)
+    message = error_of(Classification.read, path, labels=("b", "x"))
+    assert words in message
+    assert message.startswith(path)
+
+
+def test_a_column_that_is_named_and_not_there_is_told(file):
+    path = file("text\tlabel\na\tb\n", "a.tsv")
+    for columns in (Columns("body"), Columns("text", "other"), Columns(label="class")):
+        assert "its columns are 'text', 'label'" in error_of(
+            Classification.read, path, columns=columns
+        )
+
+
+def test_half_a_character_in_json_does_not_travel_on(file):
+    path = file('{"text": "a\\ud83d", "label": "b"}\n', "a.jsonl")
+    assert [example.text for example in Classification.read(path)] == ["a?"]
+
+
+def test_rows_keep_every_column(file):
+    rows = list(read_rows(Path(file("a\tb\n1\t2\n", "x.tsv"))))
+    assert [row.fields for row in rows] == [{"a": "1", "b": "2"}]
+
+
+# Tagged words.
+
+CONLL = """-DOCSTART- -X- O O
+
+EU NNP I-NP B-ORG
+rejects VBZ I-VP O
+
+Peter NNP I-NP B-PER
+Blackburn NNP I-NP I-PER
+"""
+
+
+def test_columns_of_conll_are_words_and_tags(file):
+    expected = [
+        TaggedSentence(("EU", "rejects"), ("B-ORG", "O")),
+        TaggedSentence(("Peter", "Blackburn"), ("B-PER", "I-PER")),
+    ]
+    assert list(Tagging.read(file(CONLL, "train.txt"))) == expected
+    tabbed = "\t\n" + CONLL.replace(" ", "\t").replace("\n\n", "\n\t\n \n\n")
+    assert list(Tagging.read(file(tabbed, "emerging.test.annotated"))) == expected
+    assert list(Tagging.read(file(gzip.compress(CONLL.encode()), "train.conll.gz"))) == expected
+
+
+def test_between_tabs_a_word_can_hold_spaces(file):
+    path = file("New York\tB-LOC\n\u00a0\tO\n", "a.conll")
+    assert list(Tagging.read(path)) == [TaggedSentence(("New York", "\u00a0"), ("B-LOC", "O"))]
+
+
+CONLLU = """# sent_id = 1
+# text = I don't.
+1\tI\tI\tPRON\tPRP\t_\t3\tnsubj\t_\t_
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdo\tdo\tAUX\tVBP\t_\t0\troot\t_\t_
+3\tn't\tnot\tPART\tRB\t_\t2\tadvmod\t_\t_
+3.1\tgo\tgo\tVERB\tVB\t_\t_\t_\t_\t_
+4\t.\t.\tPUNCT\t.\t_\t2\tpunct\t_\t_
+
+# text = # 1
+1\t#\t#\tSYM\tNN\t_\t0\troot\t_\t_
+"""
+
+
+def test_conllu_gives_the_words_that_have_a_part_of_speech(file):
+    path = file(lzma.compress(CONLLU.encode()), "en.conllu.xz")
+    assert list(Tagging.read(path)) == [
+        TaggedSentence(("I", "do", "n't", "."), ("PRON", "AUX", "PART", "PUNCT")),
+        TaggedSentence(("#",), ("SYM",)),
+    ]
+
+
+def test_rows_can_hold_words_and_tags(file):
+    path = file(json_lines({"tokens": ["Ann", "ran"], "ner_tags": ["B-PER", "O"]}), "a.jsonl")
+    assert list(Tagging.read(path)) == [TaggedSentence(("Ann", "ran"), ("B-PER", "O"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.conll", "", "there is no example"),
+        ("a.conll", "-DOCSTART- O\n\n", "there is no example"),
+        ("a.conll", "Ann B-PER\nran\n", "line 2 has 1 columns, not 2"),
+        ("a.conll", "Ann\n", "line 1 has 1 columns, not 2"),
+        ("a.conll", "Ann B-PER\nran VBD O\n", "line 2 has 3 columns, not 2"),
+        ("a.conll", "Ann B-PER\n\nran X\n", "line 3: the tag of 'ran' is 'X', not one of 'B-PER'"),
+        ("a.conll", b"Ann B-PER\nCaf\xe9 O\n", "line 2, byte 4"),
+        ("a.conllu", "1\tAnn\n", "line 1 has 2 columns between tabs: CoNLL-U has 10"),
+        ("a.conllu", "1\tAnn\t_\t_\t_\t_\t_\t_\t_\t_\n", "line 1: 'Ann' has no part of speech"),
+        ("a.jsonl", '{"words": ["a", "b"], "tags": ["O"]}', "line 1 has 2 words and 1 tags"),
+        ("a.jsonl", '{"words": ["a"]}', "line 1 has no 'tags' or 'ner_tags'"),
+        ("a.jsonl", '{"text": "a"}', "line 1 has no 'words' or 'tokens'"),
+        ("a.jsonl", '{"words": "a", "tags": ["O"]}', "line 1: 'words' is 'a': it must be a list"),
+        ("a.jsonl", '{"words": ["a"], "tags": [3]}', "line 1: 'tags' holds 3"),
+        ("none.conll", None, "there is no such file"),
+    ],
+)
+def test_tags_that_are_wrong_are_told_with_their_line(file, name, content, words):
+    path = file("", name).replace(name, "else/" + name) if content is None else file(content, name)
+    assert words in error_of(Tagging.read, path, labels=("B-PER", "O"))
+
+
+def test_the_tags_of_a_set_are_sorted():
+    sentences = [TaggedSentence(("a", "b"), ("O", "B-X")), TaggedSentence(("c",), ("I-X",))]
+    assert Tagging.labels_of(sentences) == ("B-X", "I-X", "O")
+
+
+# Questions.
+
+CONTEXT = "Rollo came to Normandy in 911. Rollo stayed."
+
+
+def squad(*asked: dict, context: str | None = CONTEXT) -> str:
+    return json.dumps(
+        {
+            "version": "x",
+            "data": [{"title": "t", "paragraphs": [{"context": context, "qas": asked}]}],
+        }
+    )
+
+
+def asked(name: str = "1", text: str = "911", start: int = 26, **more) -> dict:
+    answers = [{"text": text, "answer_start": start}]
+    return {"id": name, "question": "When?", "answers": answers, **more}
+
+
+def test_squad_1_gives_questions_with_all_their_answers(file):
+    two = asked()
+    two["answers"].append({"text": "in 911", "answer_start": 23})
+    path = file(squad(two, asked("2", "Rollo", 31)), "dev.json")
+    assert list(QuestionAnswering.read(path)) == [
+        Question("1", "When?", CONTEXT, (Answer("911", 26), Answer("in 911", 23))),
+        Question("2", "When?", CONTEXT, (Answer("Rollo", 31),)),
+    ]
+
+
+def test_squad_2_has_questions_without_an_answer(file):
+    impossible = {"id": "2", "question": "Who?", "answers": [], "is_impossible": True,
+                  "plausible_answers": [{"text": "Rollo", "answer_start": 0}]}  # fmt: skip
+    path = file(lzma.compress(squad(asked(is_impossible=False), impossible).encode()), "d.json.xz")
+    first, second = QuestionAnswering.read(path)
+    assert first.answers == (Answer("911", 26),)
+    assert second == Question("2", "Who?", CONTEXT)
+
+
+def test_places_of_answers_count_characters_not_bytes(file):
+    context = "Café 𝔘 über 7"
+    path = file(squad(asked(text="7", start=12), context=context), "a.json")
+    assert next(QuestionAnswering.read(path)).answers == (Answer("7", 12),)
+
+
+def test_questions_come_as_rows_too(file):
+    row = {"id": "1", "question": "When?", "context": CONTEXT,
+           "answers": {"text": ["911"], "answer_start": [26]}}  # fmt: skip
+    bare = {"question": "Who?", "context": CONTEXT}
+    path = file(json_lines(row, bare), "a.jsonl")
+    first, second = QuestionAnswering.read(path)
+    assert first == Question("1", "When?", CONTEXT, (Answer("911", 26),))
+    assert second == Question(f"{path}: line 2", "Who?", CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (squad(), "there is no example"),
+        (squad(asked(start=25)), "question '1': the answer '911' is not at 25 of its context; "
+                                 "it stands at 26"),
+        (squad(asked(start=26 - len(CONTEXT))), "the answer '911' is not at -18"),
+        (squad(asked(text="912")), "it stands nowhere"),
+        (squad(asked(start="26")), "a whole number answer_start"),
+        (squad(asked(), asked()), "two questions have the id '1'"),
+        (squad({"id": "1", "answers": []}), "question '1' has no 'question'"),
+        (squad({"id": "1", "question": "?", "answers": [], "is_impossible": False}),
+         "is said to be possible, and has no answer"),
+        (squad({"question": "?"}), "not in the form of SQuAD: it has no 'id'"),
+        (squad(asked(), context=None), "a paragraph: 'context' is null"),
+        ('{"version": 1}', "not in the form of SQuAD: it has no 'data'"),
+        ('{"data": 5}', "not in the form of SQuAD"),
+        ('{"data": [[]]}', "not in the form of SQuAD"),
+        ("[]", "not in the form of SQuAD"),
+        ('{"data": [\n{]}', "line 2 is not JSON"),
+        ("", "line 1 is not JSON"),
+        ("[" * 100_000, "nested too deep"),
+        (b'{"data": "\xe9"}', "is not UTF-8"),
+    ],
+)  # fmt: skip
+def test_questions_that_are_wrong_are_told(file, content, words):
+    path = file(content, "dev.json")
+    message = error_of(QuestionAnswering.read, path)
+    assert words in message and message.startswith(path)
+
+
+def test_answers_in_rows_are_checked_too(file):
+    row = {"question": "When?", "context": CONTEXT, "answers": {"text": ["911"]}}
+    assert "line 1: 'answers' must hold two lists" in error_of(
+        QuestionAnswering.read, file(json_lines(row), "a.jsonl")
+    )
+    row["answers"] = {"text": ["911"], "answer_start": [0]}
+    assert "line 1: the answer '911' is not at 0" in error_of(
+        QuestionAnswering.read, file(json_lines(row), "a.jsonl")
+    )
+
+
+# Choices and extracts.
+
+
+def test_swag_is_read_with_what_all_endings_begin_with(file):
+    path = file(
+        "video-id,sent1,sent2,ending0,ending1,ending2,ending3,label\n"
+        "v,She sits.,She,sings.,eats.,flies.,melts.,1\n",
+        "val.csv",
+    )
+    endings = ("She sings.", "She eats.", "She flies.", "She melts.")
+    assert list(MultipleChoice.read(path)) == [Choice("She sits.", endings, 1)]
+    assert list(MultipleChoice.read(path, labelled=False)) == [Choice("She sits.", endings)]
+
+
+def test_endings_can_be_a_list(file):
+    row = {"context": "She sits.", "endings": ["She sings.", "She melts."], "label": 0}
+    path = file(json_lines(row), "a.jsonl")
+    assert list(MultipleChoice.read(path)) == [Choice("She sits.", ("She sings.", "She melts."), 0)]
+
+
+def test_ten_endings_stay_in_their_order(file):
+    names = [f"ending{place}" for place in range(11)]
+    row = dict.fromkeys(names, "x") | {name: name for name in reversed(names)}
+    path = file(json_lines({"context": "c", "label": 10, **row}), "a.jsonl")
+    assert next(MultipleChoice.read(path)).endings == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"text": "a"}, "line 1 has no 'sent1' or"),
+        ({"context": "a", "endings": ["b"], "label": 0}, "1 endings: a choice needs two"),
+        ({"context": "a", "endings": ["b", "c"], "label": 2}, "the label is 2: it must be"),
+        ({"context": "a", "endings": ["b", "c"]}, "the label is None"),
+        ({"context": "a", "endings": ["b", "c"], "label": True}, "the label is True"),
+        ({"context": "a", "endings": ["b", 3], "label": 1}, "'endings' holds 3"),
+    ],
+)
+def test_choices_that_are_wrong_are_told(file, row, words):
+    assert words in error_of(MultipleChoice.read, file(json_lines(row), "a.jsonl"))
+
+
+def test_extracts_are_sentences_and_the_places_of_some(file):
+    path = file(json_lines({"sentences": ["A.", "B.", "C."], "selected": [2, 0, 2]}), "a.jsonl")
+    assert list(Extraction.read(path)) == [Extract(("A.", "B.", "C."), (0, 2))]
+    bare = file(json_lines({"sentences": ["A."]}), "b.jsonl")
+    assert list(Extraction.read(bare, labelled=False)) == [Extract(("A.",))]
+    assert "line 1 has no 'selected'" in error_of(Extraction.read, bare)
+    for place in (1, -1, True, "0"):
+        wrong = file(json_lines({"sentences": ["A."], "selected": [place]}), "c.jsonl")
+        assert f"line 1: {place!r} is selected" in error_of(Extraction.read, wrong)
+
+
+# The Hub.
+
+
+@pytest.fixture
+def on_the_hub(monkeypatch):
+    """`on_the_hub(columns, features)`: what `datasets` then finds there, streamed or not."""
+    import datasets
+
+    def put(columns: dict, features: datasets.Features):
+        def load(id, config, *, split, streaming):
+            if split not in ("train", "validation"):
+                raise ValueError(f'Unknown split "{split}".\nShould be one of two.')
+            found = datasets.Dataset.from_dict(columns, features=features)
+            return found.to_iterable_dataset() if streaming else found
+
+        monkeypatch.setattr(datasets, "load_dataset", load)
+        info = type("Info", (), {"sha": "1234"})
+        monkeypatch.setattr(hub.huggingface_hub.HfApi, "dataset_info", lambda *_, **__: info)
+
+    return put
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_labels_of_the_hub_come_by_name_and_rows_without_one_are_passed_over(on_the_hub, stream):
+    import datasets
+
+    features = datasets.Features(
+        premise=datasets.Value("string"),
+        hypothesis=datasets.Value("string"),
+        label=datasets.ClassLabel(names=["entailment", "neutral"]),
+    )
+    on_the_hub({"premise": ["a", "c", "e"], "hypothesis": ["b", "d", "f"], "label": [1, -1, 0]},
+               features)  # fmt: skip
+    assert list(Classification.read("someone/nli", stream=stream)) == [
+        TextExample("a", "b", "neutral"),
+        TextExample("e", "f", "entailment"),
+    ]
+    assert len(list(Classification.read("someone/nli", labelled=False, stream=stream))) == 3
+
+
+def test_tags_of_the_hub_come_by_name(on_the_hub):
+    import datasets
+
+    tags = datasets.ClassLabel(names=["O", "B-PER"])
+    features = datasets.Features(
+        tokens=datasets.Sequence(datasets.Value("string")), ner_tags=datasets.Sequence(tags)
+    )
+    on_the_hub({"tokens": [["Ann", "ran"]], "ner_tags": [[1, 0]]}, features)
+    assert list(Tagging.read("someone/ner@validation")) == [
+        TaggedSentence(("Ann", "ran"), ("B-PER", "O"))
+    ]
+
+
+def test_questions_of_the_hub_are_those_of_the_files(on_the_hub):
+    import datasets
+
+    text = datasets.Value("string")
+    answers = datasets.Sequence({"text": text, "answer_start": datasets.Value("int32")})
+    on_the_hub(
+        {"id": ["1"], "context": [CONTEXT], "question": ["When?"],
+         "answers": [{"text": ["911"], "answer_start": [26]}]},
+        datasets.Features(id=text, context=text, question=text, answers=answers),
+    )  # fmt: skip
+    assert list(QuestionAnswering.read("someone/squad")) == [
+        Question("1", "When?", CONTEXT, (Answer("911", 26),))
+    ]
+
+
+def test_an_unknown_split_of_the_hub_is_told_in_one_line(on_the_hub):
+    on_the_hub({}, None)
+    message = error_of(Classification.read, "someone/nli@dev")
+    assert "Unknown split" in message and "a split as @SPLIT" in message
+
+
+def test_a_new_label_of_the_hub_is_told_with_its_row(on_the_hub):
+    on_the_hub({"text": ["a", "b"], "label": ["x", "y"]}, None)
+    message = error_of(Classification.read, "someone/data", labels=("x",))
+    assert message == "someone/data@train: row 2: the label is 'y', not one of 'x'"
+
+
+def test_without_a_network_the_hub_is_out_of_reach(monkeypatch):
+    monkeypatch.setattr(hub.huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(hub.huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    for reader in (
+        Classification.read,
+        Tagging.read,
+        QuestionAnswering.read,
+        MultipleChoice.read,
+        Extraction.read,
+    ):
+        assert "cannot be reached" in error_of(reader, "nyu-mll/glue:sst2")
+
+
+def test_a_folder_is_not_read_as_a_file(tmp_path):
+    for reader in (Tagging.read, QuestionAnswering.read):
+        assert "a folder: name a file in it" in error_of(reader, tmp_path)
+    assert "no table" in error_of(Classification.read, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["no/such.tsv", "dev.json.xz", "./here", "/no/such/file", "~/no"])
+def test_a_missing_file_is_never_asked_of_the_hub(name, monkeypatch):
+    monkeypatch.setattr(hub.huggingface_hub.HfApi, "dataset_info", None)
+    for reader in (Classification.read, Tagging.read, QuestionAnswering.read):
+        message = error_of(reader, name)
+        assert "there is no such file" in message or "no table" in message
+
+
+# StoryWorld.
+
+
+@pytest.mark.parametrize("kind", STORYWORLD)
+def test_storyworld_gives_every_kind_of_example(kind):
+    train, heldout = storyworld(kind, "train", 50), storyworld(kind, "heldout", 20)
+    assert (len(train), len(heldout)) == (50, 20)
+    assert not set(train) & set(heldout)
+    assert storyworld(kind, "train", 20) == train[:20]
+    assert storyworld(kind, "train", 20, seed=1) != train[:20]
+
+
+@pytest.mark.parametrize("kind", ["sentiment", "pairs"])
+def test_storyworlds_labels_are_those_of_its_set(kind):
+    examples = storyworld(kind, "train", 60)
+    assert {example.label for example in examples} == set(STORYWORLD[kind].labels)
+    assert all((example.pair is None) == (kind == "sentiment") for example in examples)
+
+
+def test_storyworlds_names_are_entities_and_its_answers_in_their_contexts():
+    sentences = storyworld("names", "train", 300)
+    assert set(Tagging.labels_of(sentences)) == set(STORYWORLD["names"].labels)
+    assert all(entities(sentence.tags) for sentence in sentences)
+    questions = storyworld("questions", "train", 100)
+    assert len({question.id for question in questions}) == 100
+    for question in questions:
+        (answer,) = question.answers
+        assert question.context.startswith(answer.text, answer.start)
+
+
+def test_an_unknown_set_or_split_of_storyworld_is_told():
+    assert "choose sentiment, pairs, names, questions" in error_of(storyworld, "taste", "train", 1)
+    assert "choose train or heldout" in error_of(storyworld, "names", "dev", 1)

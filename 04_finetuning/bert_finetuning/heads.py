@@ -154,9 +154,10 @@ class BertWithHead(nn.Module):
     has_labels: ClassVar[bool] = True  # the rows of that layer have names
     has_pooling: ClassVar[bool] = False  # a whole text is read: from [CLS], or from the mean
 
-    config: BertConfig
-    head: HeadConfig
-    bert: BertModel
+    def __init__(self, config: BertConfig, head: HeadConfig, *, pooler: bool) -> None:
+        super().__init__()
+        self.config, self.head = config, head
+        self.bert = BertModel(config, pooler=pooler)
 
     def logits_shape(self, features: Features) -> tuple[int, ...]:
         """The shape of the logits of one row of features, without padding."""
@@ -175,9 +176,7 @@ class BertForSequenceClassification(BertWithHead):
     has_pooling = True
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
-        super().__init__()
-        self.config, self.head = config, head
-        self.bert = BertModel(config, pooler=head.pooling == "cls")
+        super().__init__(config, head, pooler=head.pooling == "cls")
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
@@ -213,9 +212,7 @@ class BertForMultipleChoice(BertWithHead):
     has_labels = False
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
-        super().__init__()
-        self.config, self.head = config, head
-        self.bert = BertModel(config)
+        super().__init__(config, head, pooler=True)
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, 1)
 
@@ -245,9 +242,7 @@ class BertForTokenClassification(BertWithHead):
     pipeline = "token-classification"
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
-        super().__init__()
-        self.config, self.head = config, head
-        self.bert = BertModel(config, pooler=False)
+        super().__init__(config, head, pooler=False)
         self.dropout = nn.Dropout(head.dropout(config))
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
@@ -288,9 +283,7 @@ class BertForQuestionAnswering(BertWithHead):
     has_labels = False
 
     def __init__(self, config: BertConfig, head: HeadConfig) -> None:
-        super().__init__()
-        self.config, self.head = config, head
-        self.bert = BertModel(config, pooler=False)
+        super().__init__(config, head, pooler=False)
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
     def forward(

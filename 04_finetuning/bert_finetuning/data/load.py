@@ -210,7 +210,7 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])
-    return min(matching, key=lambda task_type: task_type.takes_columns)  # texts tell least
+    return min(matching, key=lambda task_type: task_type.takes_columns)  # texts match most rows
 
 
 # --- Few -----------------------------------------------------------------------------------------

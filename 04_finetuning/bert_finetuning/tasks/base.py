@@ -151,9 +151,9 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     # --- From rows to examples -------------------------------------------------------------------
 
-    suffixes: ClassVar[tuple[str, ...]] = ()  # of files that may hold nothing but such examples
-    row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # any of these groups tells such rows
-    takes_columns: ClassVar[bool] = False  # --columns may name them: then others do not tell more
+    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples
+    row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
+    takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
     options: ClassVar[tuple[str, ...]] = ()  # settings that are fields of the task
 

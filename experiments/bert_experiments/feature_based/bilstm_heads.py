@@ -28,11 +28,10 @@ from bert_finetuning.heads import (
     BertWithHead,
     HeadConfig,
     SpanLogits,
-    logits_of,
 )
+from bert_finetuning.run import Evaluator, SeedRun
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
-from bert_finetuning.train import make_optimizer, train
 from bert_paper.device import choose_device, choose_precision
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
@@ -131,32 +130,21 @@ def finetune_one(
     """
     task, device = task_for(data.task, checkpoint), choose_device(settings.device)
     begin = start_with_bilstm if with_bilstm else init_from
-    start = begin(checkpoint, task.model, task.head, seed=seed)
-    model, precision = start.model.to(device), choose_precision(settings.precision, device)
-    longest = task.reading_length(settings.max_length, model.config)
+    initial = begin(checkpoint, task.model, task.head, seed=seed)
+    config, tokenizer = initial.model.config, initial.tokenizer
+    longest = task.reading_length(settings.max_length, config)
     few = settings.few_shot
     learnt = data.train if few is None else few_of(data.train, few, seed=seed)
-    features = task.encode(learnt, start.tokenizer, max_length=longest)
-    measured = task.encode(data.dev, start.tokenizer, max_length=longest)
-    training = TrainingData(task, features, settings, seed, model.config.pad_token_id)
-    scores: list[dict[str, float]] = []
-
-    def measure(step: int) -> str:
-        logits = logits_of(model, task, measured, precision=precision)
-        scores.append(task.score(data.dev, task.predict(data.dev, measured, logits)))
-        return f"{task.metrics[0]} {100 * scores[-1][task.metrics[0]]:.1f}"
-
-    train(
-        model,
-        model,
-        make_optimizer(model, settings),
-        training,
-        precision=precision,
-        start=0,
-        record=lambda entry: None,
-        measure=measure,
-        save=lambda step: None,
-        title=f"{data.name}, seed {seed}",
+    features = task.encode(learnt, tokenizer, max_length=longest)
+    measured = task.encode(data.dev, tokenizer, max_length=longest)
+    run = SeedRun(
+        initial,
+        TrainingData(task, features, settings, seed, config.pad_token_id),
+        Evaluator(task, data.dev, measured),
+        precision=choose_precision(settings.precision, device),
+        device=device,
     )
-    course = [each[task.metrics[0]] for each in scores]
-    return OneRun(scores[course.index(max(course))], course)
+    best = dict(run.run(f"{data.name}, seed {seed}").best)
+    course = [entry[f"dev_{task.metrics[0]}"] for entry in run.measurements()]
+    del best["step"]
+    return OneRun(best, course)

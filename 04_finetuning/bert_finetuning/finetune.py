@@ -28,7 +28,7 @@ from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import freeze
-from bert_paper.device import choose_precision
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.ranks import Ranks, join
 from bert_run.device import choose_precision
 from bert_run.errors import UserError, command
@@ -215,6 +215,7 @@ class Finetuning:
     def report(self, outcome: Outcome) -> None:
         """Answer dev with the best model, and write and print what came out."""
         best = load_finetuned(outcome.folder / "best", self.task.model, device=self.device)
+        use_cpu_kernels(best.model.bert)
         features = self.evaluator.features
         logits = logits_of(best.model, self.task, features, precision=self.precision)
         task, predictions = self.evaluator.predict(logits)

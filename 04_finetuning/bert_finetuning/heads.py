@@ -24,11 +24,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from bert_finetuning.features import Features
-from bert_paper.data import to_device
-from bert_paper.device import mixed_precision
 from bert_paper.model import BertModel
 from bert_paper.ranks import Ranks
 from bert_run.config import BertConfig, Dropout
+from bert_run.device import mixed_precision, to_device
 from bert_run.errors import UserError
 from bert_run.parameters import Shapes, Weights, truncated_normal
 from bert_run.progress import progress_bar

@@ -21,7 +21,6 @@ from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.features import excerpt
 from bert_finetuning.heads import logits_of
 from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours
-from bert_paper.device import choose_device
 from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command

@@ -32,6 +32,7 @@ from bert_finetuning.heads import BertWithHead, Logits, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import freeze, make_optimizer, train
+from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
     optimizer_state,
@@ -133,6 +134,7 @@ class SeedRun:
         self.tokenizer, self.saved_task, self.inputs = initial.tokenizer, saved_task, inputs
         self.ranks, self.metric = data.ranks, evaluator.task.metrics[0]
         self.model = initial.model.to(device)
+        use_cpu_kernels(self.model.bert)
         freeze(self.model, data.settings.freeze)
         self.optimizer = make_optimizer(self.model, data.settings)
         self.folder = None if folder is None else RunFolder(folder)

@@ -23,9 +23,7 @@ from torch import Tensor, nn
 from bert_finetuning.batches import MicroBatch, TrainingData
 from bert_finetuning.heads import ALONE, BertWithHead, forward
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.data import to_device
-from bert_paper.device import mixed_precision
-from bert_paper.optimizer import BertAdam, clip_gradients, learning_rate
+from bert_paper.optimizer import BertAdam, clip_gradients
 from bert_paper.parallel import without_exchange
 from bert_paper.prefetch import prefetch
 from bert_paper.ranks import Ranks
@@ -36,6 +34,7 @@ from bert_run.metrics import Record
 from bert_run.parameters import is_decayed
 from bert_run.progress import progress_bar
 from bert_run.settings import AdamSettings
+from bert_run.training_loop import learning_rate
 
 # --- What learns, and at which rate --------------------------------------------------------------
 
@@ -174,7 +173,7 @@ def train(
     postfix: dict[str, str] = {}
     model.train()
     steps = range(start, total)
-    with bar, made_ahead(data.micro_batches, steps) as made:
+    with bar, prefetch(data.micro_batches, steps) as made:
         for step, parts in zip(steps, made, strict=True):
             torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
             rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)

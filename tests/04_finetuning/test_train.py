@@ -18,7 +18,6 @@ from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_finetuning.train import depth, freeze, make_optimizer, set_rate, train, training_step
-from bert_paper.data import to_device
 from bert_run.config import BertConfig
 from bert_run.device import to_device
 from bert_run.errors import UserError

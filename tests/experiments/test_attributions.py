@@ -11,14 +11,17 @@ import transformers
 from torch import nn
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_experiments.attributions.__main__ import LookingSettings, chosen_cases, look
-from bert_experiments.attributions.cases import Case, cases_of, window_with
-from bert_experiments.attributions.colours import WHITE, colours_of
-from bert_experiments.attributions.looks import Look, LookInside, hiding_test
-from bert_experiments.attributions.mattered import gradient_times_input, standing_out
-from bert_experiments.attributions.page import page
-from bert_experiments.attributions.terminal import look_as_text
-from bert_experiments.attributions.words import Word, summed, words_of
+from bert_experiments.attributions.__main__ import AttributionSettings, attribute, chosen_cases
+from bert_experiments.attributions.attribution import (
+    Attribution,
+    Attributor,
+    gradient_times_input,
+    margin,
+    masking_test,
+    summed,
+)
+from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
+from bert_experiments.attributions.render import WHITE, colours_of, html_page, terminal_lines
 from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig, forward, logits_of
@@ -47,9 +50,9 @@ def model_of(task, *, pooling="cls"):
 
 
 def answers(task, model, examples, *, max_length=32) -> list[Case]:
-    features = task.encode(examples, TOKENIZER, max_length=max_length)
-    predictions = task.predict(examples, features, logits_of(model, task, features))
-    return cases_of(task, examples, features, predictions, TOKENIZER)
+    readings = task.encode(examples, TOKENIZER, max_length=max_length)
+    predictions = task.predict(examples, readings, logits_of(model, task, readings))
+    return cases_of(task, examples, readings, predictions, TOKENIZER)
 
 
 def batch_of(ids: list[int]) -> dict[str, torch.Tensor]:
@@ -145,7 +148,7 @@ def test_a_tagged_sentence_keeps_its_words_as_they_were_written():
     task = Tagging(HeadConfig(("O", "B-PER")), ("entity_f1",))
     sentence = TaggedSentence(("The", "cats", "Anna", "\u0301"), ("O", "O", "B-PER", "O"))
     cases = answers(task, model_of(task), [sentence])
-    assert [case.asked for case in cases] == [f"tag of {word}" for word in sentence.words]
+    assert [case.question for case in cases] == [f"tag of {word}" for word in sentence.words]
     assert [word.text for word in cases[0].words] == ["[CLS]", *sentence.words, "[SEP]"]
     assert [case.read_from for case in cases] == [(1,), (2,), (4,), (5,)]
     assert cases[1].words[2] == Word("cats", 2, 4)
@@ -161,7 +164,7 @@ EXAMPLES = {
              [TaggedSentence(("the", "cats"), ("O", "B-X"))]),
     "questions": (QuestionAnswering(), [Question("1", "who sat ?",
                                                  "the cat sat . anna sat on a mat .",
-                                     (Answer("anna", 14),))]),
+                                                 (Answer("anna", 14),))]),
     "choices": (MultipleChoice(HeadConfig(), ("accuracy",)),
                 [Choice("the cat", ("sat", "a mat ."), 0)]),
 }  # fmt: skip
@@ -171,27 +174,27 @@ EXAMPLES = {
 def test_the_logits_that_decided_are_those_of_the_answer(format):
     task, examples = EXAMPLES[format]
     model = model_of(task)
-    look_inside = LookInside(model, task)
+    attributor = Attributor(model, task)
     for case in answers(task, model, examples):
-        decisions = case.decisions(forward(model, look_inside.batch(case)))
+        decisions = case.decisions(forward(model, attributor.batch(case)))
         if format != "questions":  # a span must end after its start, so others may have more
             assert attributor.highest(case, attributor.batch(case)) == list(case.chosen)
         if format in ("texts", "tags"):
-            assert case.said == task.head.labels[decisions[0].chosen]
-        seen = look_inside(case)
-        assert len(seen.mattered) == len(seen.attended) == len(case.words)
-        assert np.isfinite(seen.mattered).all() and np.abs(seen.mattered).max() > 0
-        np.testing.assert_allclose(seen.attended.sum(), 1, atol=1e-5)
-        assert (seen.attended_most >= seen.attended - 1e-6).all()
+            assert case.answer == task.head.labels[decisions[0].chosen]
+        seen = attributor(case)
+        assert len(seen.gradient) == len(seen.attention) == len(case.words)
+        assert np.isfinite(seen.gradient).all() and np.abs(seen.gradient).max() > 0
+        np.testing.assert_allclose(seen.attention.sum(), 1, atol=1e-5)
+        assert (seen.highest_head >= seen.attention - 1e-6).all()
 
 
 def test_the_answer_to_a_question_is_found_in_the_window_that_sees_most_of_it():
     text = "the cat sat . the mats . anna sat on a mat . the cat sat on the mat ."
     task = QuestionAnswering(stride=4)
     question = Question("1", "who", text, (Answer("anna sat", 25),))
-    features = task.encode([question], TOKENIZER, max_length=16)
-    assert len(features) > 2
-    reading, (first, last) = window_with(question.answers[0], features)
+    readings = task.encode([question], TOKENIZER, max_length=16)
+    assert len(readings) > 2
+    reading, (first, last) = window_with(question.answers[0], readings)
     tokens = [TOKENIZER.id_to_token(token) for token in reading.input_ids[first : last + 1]]
     assert tokens == ["anna", "sat"]
     assert reading.place.best[first - (len(reading.input_ids) - 1 - len(reading.place.offsets))]

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_paper.optimizer import learning_rate
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.ranges import Range, number_fields

@@ -11,9 +11,17 @@ from dataclasses import dataclass
 
 from bert_corpus import storyworld as town
 from bert_corpus.storyworld import Sentence, Story, story
-from bert_corpus.storyworld.table import BAD_FOOD, BAD_SERVICE, DISHES, GOOD_FOOD, GOOD_SERVICE
-from bert_corpus.storyworld.telling import Dice, draw
-from bert_corpus.storyworld.world import COLOURS, DAYS, PEOPLE
+from bert_corpus.storyworld.generator import Dice, draw
+from bert_corpus.storyworld.world import (
+    BAD_FOOD,
+    BAD_SERVICE,
+    COLOURS,
+    DAYS,
+    DISHES,
+    GOOD_FOOD,
+    GOOD_SERVICE,
+    PEOPLE,
+)
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction

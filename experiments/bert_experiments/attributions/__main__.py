@@ -14,10 +14,8 @@ from tyro.conf import Positional, arg
 
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.looks import Hidden, LookInside, hiding_test
-from bert_experiments.attributions.page import page
-from bert_experiments.attributions.picture import draw_looks
-from bert_experiments.attributions.terminal import look_as_text
+from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
+from bert_experiments.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.data.rows import parse_columns
@@ -96,7 +94,7 @@ def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any
     return data.dev[: settings.examples]
 
 
-def read_input(settings: LookingSettings, task: Task) -> list[Any]:
+def read_input(settings: AttributionSettings, task: Task) -> list[Any]:
     columns = parse_columns(settings.columns, labelled=settings.labels)
     if not settings.labels:
         queries = from_source(settings.input, type(task), columns)
@@ -121,7 +119,7 @@ class Chosen(NamedTuple):
     what: str
 
 
-def chosen_cases(cases: list[Case], settings: LookingSettings, task: Task) -> Chosen:
+def chosen_cases(cases: list[Case], settings: AttributionSettings, task: Task) -> Chosen:
     """The errors, the surest first; where there is none, or nobody knows, answers as they come."""
     known = [case for case in cases if case.expected is not None]
     wrong = sorted((case for case in known if case.is_wrong), key=lambda case: -case.confidence)
@@ -156,7 +154,7 @@ READ_AS = (
 )
 
 
-def look(settings: LookingSettings) -> None:
+def attribute(settings: AttributionSettings) -> None:
     predictor = Predictor.load(settings.checkpoint, device=settings.device)
     examples = examples_of(settings, predictor)
     check_pairs(examples, predictor.saved)
@@ -164,16 +162,16 @@ def look(settings: LookingSettings) -> None:
     if not cases:
         raise UserError("there is no word to look at")
     shown, what = chosen_cases(cases, settings, predictor.task)
-    look_inside = LookInside(predictor.finetuned.model, predictor.task)
-    looks = []
-    with progress_bar(len(shown), "looking", unit="answer", disable=len(shown) < 20) as bar:
+    attributor = Attributor(predictor.finetuned.model, predictor.task)
+    found = []
+    with progress_bar(len(shown), "attributing", unit="answer", disable=len(shown) < 20) as bar:
         for case in shown:
             found.append(attributor(case))
             bar.update()
-    sample = cases[:: max(1, len(cases) // HIDDEN)][:HIDDEN]
+    sample = cases[:: max(1, len(cases) // TESTED)][:TESTED]
     mask_id = predictor.finetuned.tokenizer.token_to_id("[MASK]")
     has_choice = not isinstance(predictor.task, Regression)
-    hidden = None
+    test = None
     if len(examples) > 1 and has_choice and mask_id is not None:
         test = masking_test(attributor, sample, mask_id=mask_id)
     notes = [note for note in (what, READ_AS, note_of(test)) if note]

@@ -30,9 +30,13 @@ from torch import Tensor, nn
 
 from bert_experiments.attributions.cases import Case, Word
 from bert_experiments.looking_inside.heads import attention_weights
-from bert_finetuning.answering import forward
-from bert_finetuning.heads import BertForMultipleChoice, BertForSequenceClassification, BertWithHead
-from bert_finetuning.kinds.base import Kind
+from bert_finetuning.heads import (
+    BertForMultipleChoice,
+    BertForSequenceClassification,
+    BertWithHead,
+    forward,
+)
+from bert_finetuning.tasks.base import Task
 from bert_run.device import to_device
 from bert_run.progress import progress_bar
 
@@ -96,13 +100,13 @@ class Attribution:
 class Attributor:
     """Attributes the answers of one model to the words that it reads."""
 
-    def __init__(self, model: BertWithHead, kind: Kind) -> None:
-        self.model, self.kind = model.eval(), kind
+    def __init__(self, model: BertWithHead, task: Task) -> None:
+        self.model, self.task = model.eval(), task
         self.device = next(model.parameters()).device
 
     def batch(self, case: Case) -> Batch:
-        """The case's reading alone."""
-        arrays = self.kind.batch([case.reading], pad_id=self.model.config.pad_token_id)
+        """The case's features alone."""
+        arrays = self.task.collate([case.features], pad_id=self.model.config.pad_token_id)
         return to_device(arrays, self.device)
 
     def __call__(self, case: Case) -> Attribution:
@@ -135,7 +139,7 @@ class Attributor:
         """The tokens that the head has read: all of them, if it took their mean."""
         is_text = isinstance(self.model, BertForSequenceClassification)
         if is_text and self.model.head.pooling == "mean":
-            return list(range(len(case.reading.input_ids)))
+            return list(range(len(case.features.input_ids)))
         return list(case.read_from)
 
     def row(self, case: Case) -> int:

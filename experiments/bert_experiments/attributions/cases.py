@@ -8,7 +8,7 @@ an ending         the logit of each ending              read from [CLS]
 an extract        of one sentence: selected or not      read from [CLS]
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bert_experiments.attributions.words import Word, words_of, words_of_sentence
 from bert_finetuning.features import Features
 from bert_finetuning.heads import SpanLogits
 from bert_finetuning.metrics import answer_exact
@@ -66,10 +65,10 @@ def words_of(ids: Sequence[int], tokenizer: Tokenizer) -> list[Word]:
     return words
 
 
-def words_of_sentence(reading: Reading, sentence: TaggedSentence) -> list[Word]:
+def words_of_sentence(features: Features, sentence: TaggedSentence) -> list[Word]:
     """The words of a tagged sentence as they were written."""
-    first_word, tokens = reading.place
-    last = len(reading.input_ids) - 1
+    first_word, tokens = features.place
+    last = len(features.input_ids) - 1
     ends = [*tokens[1:].tolist(), last]
     words = [
         Word(sentence.words[first_word + number], first, end)

@@ -12,11 +12,20 @@ from pathlib import Path
 import tyro
 
 from bert_experiments.feature_based.bilstm import TaggerRecipe
-from bert_experiments.feature_based.table_7 import FineTunedRow, table_text, verdicts_of
+from bert_experiments.feature_based.table_7 import (
+    BEST,
+    FINE_TUNED,
+    MEASURE,
+    beside,
+    shallow_note,
+    verdicts_of,
+)
+from bert_experiments.feature_based.taggers import Bench, measure
+from bert_experiments.figures import UNTRAINED, Figures
+from bert_experiments.page import Page, check_report, command_of
 from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
 from bert_finetuning.frozen_features import Feature, chosen_features
-from bert_paper.device import choose_device
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
@@ -197,14 +206,23 @@ def page_of(settings: FeatureSettings) -> Page:
     device = next(pretrained.model.parameters()).device
     bench = Bench(data, drawn_by(data, settings), settings.recipe(config.hidden_size), device)
     results = measure(bench, pretrained, features, compared=compared)
+    if fine_tuned is not None:
+        results[FINE_TUNED] = fine_tuned
     has_names = data.task.metrics[0] == "entity_f1"  # as the paper's table, and its claims
-    parts = [
-        table_text(results, fine_tuned, layers=config.num_hidden_layers, with_paper=has_names),
-        wrapped(how_measured(settings, bench, described(config, compared))),
-    ]
-    if has_names and (verdicts := verdicts_of(results, fine_tuned)):
-        parts += [verdicts_text(verdicts), wrapped(RULE)]
-    return "\n\n".join(parts)
+    notes = [how_measured(settings, bench, described(config, compared))]
+    if config.num_hidden_layers <= 4 and any("last-4" in name for name in results):
+        notes.insert(0, shallow_note(config.num_hidden_layers))
+    return Page(
+        title="Table 7: the feature-based approach",
+        results=results,
+        columns=(MEASURE,),
+        verdicts=verdicts_of(results) if has_names else [],
+        notes="\n\n".join(notes),
+        corner="features",
+        headings={MEASURE: "ours, per cent"},
+        theirs=beside(results) if has_names else None,
+        their_title="the paper",
+    )
 
 
 @command

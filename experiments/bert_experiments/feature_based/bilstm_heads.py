@@ -32,7 +32,6 @@ from bert_finetuning.heads import (
 from bert_finetuning.run import Evaluator, SeedRun
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
-from bert_paper.device import choose_device, choose_precision
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError

@@ -23,7 +23,6 @@ from bert_finetuning.data.load import TaskData
 from bert_finetuning.frozen_features import Feature, WordVectors, word_vectors
 from bert_finetuning.metrics import entity_scores
 from bert_finetuning.tasks.tagging import TaggedSentence
-from bert_paper.model import load_arrays
 from bert_paper.pretrained import Pretrained
 from bert_run.progress import progress_bar
 

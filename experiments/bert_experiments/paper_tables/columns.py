@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
-from bert_experiments.paper_tables.trials import How
-from bert_finetuning.data.named import GLUE
+from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_files
+from bert_finetuning.data.load import load_named
+from bert_finetuning.data.named import GLUE, KNOWN, find_glue, glue_files
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.tasks.classification import TextTask
 from bert_run.errors import UserError
@@ -189,7 +190,7 @@ def files_of(task: str, folder: Path) -> list[Path]:
     if task in KNOWN:
         return [Path(KNOWN[task].source(split, folder)) for split in ("train", "dev")]
     return [path for split in ("train", "dev")
-            for path in task_files(find_task(task), folder, split)]  # fmt: skip
+            for path in glue_files(find_glue(task), folder, split)]  # fmt: skip
 
 
 def content_of(task: str, folder: Path | None) -> str | None:
@@ -203,7 +204,7 @@ def content_of(task: str, folder: Path | None) -> str | None:
 @cache
 def content_of_storyworld(task: str) -> str:
     """It takes seconds, and is the same for every run of a task."""
-    data = open_named(task)
+    data = load_named(task)
     return fingerprint([*data.train, *data.dev])
 
 
@@ -211,4 +212,4 @@ def names_of_files(task: str) -> str:
     """What a folder must hold, in words."""
     if task in KNOWN:
         return f"{KNOWN[task].train[0]} and {KNOWN[task].dev[0]}"
-    return f"a folder {task} with train.tsv and {find_task(task).dev}.tsv"
+    return f"a folder {task} with train.tsv and {find_glue(task).dev}.tsv"

@@ -21,14 +21,22 @@ from bert_experiments.feature_based.__main__ import (
     open_tags,
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one
-from bert_experiments.paper_tables.data import content_of
-from bert_experiments.paper_tables.features import score_of_features, scores_of_all_features
-from bert_experiments.paper_tables.mismatched import mismatched_accuracy
+from bert_experiments.feature_based.table_7 import MEASURE
+from bert_experiments.feature_based.taggers import Bench, measure, read
+from bert_experiments.figures import Results, one_by_one, say, title_of
+from bert_experiments.models import untrained
+from bert_experiments.page import write_json
+from bert_experiments.paper_tables.columns import How, content_of
+from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.fingerprints import fingerprint_of_files, reading_files
-from bert_finetuning.data.load import load_task
+from bert_finetuning.data.load import load_named, load_task
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import drop_models, finetune, identity
+from bert_finetuning.frozen_features import chosen_features, features_of
+from bert_finetuning.heads import logits_of
 from bert_finetuning.settings import FinetuneSettings
+from bert_paper.pretrained import Pretrained, open_pretrained
+from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
 from bert_run.hub import locate
@@ -155,13 +163,14 @@ def with_bilstm(settings: FinetuneSettings) -> Scores:
 def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
     """Of a model that has learnt MNLI, on kinds of text that train has not."""
     device = choose_device(settings.device)
-    data = open_named("mnli-mm", settings.data)
-    opened = open_finetuned(folder, data.kind.model, device=device)
-    longest = reading_length(settings, data.kind, opened.model.config)
-    readings = data.kind.read(data.dev, opened.tokenizer, max_length=longest)
+    data = load_named("mnli-mm", settings.data)
+    task = data.task
+    finetuned = load_finetuned(folder, task.model, device=device)
+    longest = task.reading_length(settings.max_length, finetuned.model.config)
+    features = task.encode(data.dev, finetuned.tokenizer, max_length=longest)
     precision = choose_precision(settings.precision, device)
-    logits = logits_of(opened.model, data.kind, readings, precision=precision)
-    return data.kind.score(data.dev, data.kind.predict(data.dev, readings, logits))["accuracy"]
+    logits = logits_of(finetuned.model, task, features, precision=precision)
+    return task.score(data.dev, task.predict(data.dev, features, logits))["accuracy"]
 
 
 # A BiLSTM on the frozen vectors: for Table 8 on the last four layers, for Table 7 on all choices.
@@ -196,7 +205,7 @@ def score_of_features(settings: FinetuneSettings) -> dict[str, Record]:
     feature = features_of(pretrained.model.config.num_hidden_layers)["concat-last-4"]
     vectors = read(bench, pretrained, list(feature.layers))
     score = bench.score(vectors, feature, settings.seed)
-    return {"scores": {bench.data.kind.metrics[0]: score}, "majority": majority_of(bench)}
+    return {"scores": {bench.data.task.metrics[0]: score}, "majority": majority_of(bench)}
 
 
 def scores_of_all_features(settings: FinetuneSettings) -> dict[str, Record]:
@@ -210,7 +219,7 @@ def scores_of_all_features(settings: FinetuneSettings) -> dict[str, Record]:
 
 def majority_of(bench: Bench) -> Record:
     data = bench.data
-    return data.kind.score(data.dev, data.kind.most_common(data.train, data.dev))
+    return data.task.score(data.dev, data.task.majority(data.train, data.dev))
 
 
 RUNS: dict[How, Callable[[FinetuneSettings], Scores]] = {

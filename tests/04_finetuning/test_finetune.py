@@ -19,7 +19,7 @@ from safetensors.numpy import load_file
 
 import bert_finetuning.train
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_finetuning.checkpoint import load_finetuned
+from bert_finetuning.checkpoint import ModelInit, load_finetuned
 from bert_finetuning.data.load import few_of
 from bert_finetuning.data.named import GLUE, KNOWN
 from bert_finetuning.data.storyworld import STORYWORLD
@@ -185,6 +185,18 @@ def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monk
     assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learnt"
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
+
+
+def test_a_model__is_built_once_for_each_seed(settings, monkeypatch):
+    built, build = [], ModelInit.build
+
+    def counted(init: ModelInit, seed: int):
+        built.append(seed)
+        return build(init, seed)
+
+    monkeypatch.setattr(ModelInit, "build", counted)
+    finetune(replace(settings, seeds=2, epochs=0.5))
+    assert built == [0, 1]
 
 
 def test_the_grid_runs_all_combinations_and_keeps_the_best(settings, monkeypatch):

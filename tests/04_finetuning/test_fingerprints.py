@@ -8,7 +8,7 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.feature_based.__main__ import FeatureSettings, fine_tuned_row
-from bert_experiments.paper_tables import trials
+from bert_experiments.paper_tables import columns, trials
 from bert_finetuning.data.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import load_files
 from bert_finetuning.finetune import finetune

@@ -21,7 +21,7 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
-from bert_experiments.feature_based.table_7 import verdicts_of
+from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
 from bert_finetuning import frozen_features as features_module
 from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData

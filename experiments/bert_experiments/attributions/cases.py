@@ -8,7 +8,7 @@ an ending         the logit of each ending              read from [CLS]
 an extract        of one sentence: selected or not      read from [CLS]
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -108,9 +108,9 @@ class Answered(NamedTuple):
     """An example, what was read of it, and what the model predicted."""
 
     example: Any
-    readings: list[Reading]
+    parts: list[Features]
     prediction: Any
-    kind: Kind
+    task: Task
     tokenizer: Tokenizer
 
 
@@ -126,79 +126,53 @@ def cases_of(
     own: list[list[Features]] = [[] for _ in examples]
     for each in features:
         own[each.example].append(each)
-    return [
-        case
-        for example, read, prediction in zip(examples, own, predictions, strict=True)
-        if read
-        for case in cases(example, read, prediction, task, tokenizer)
-    ]
-
-
-@singledispatch
-def cases(
-    example: Any, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
-) -> list[Case]:
-    """The answers to one example."""
-    raise TypeError(f"nothing is known of {type(example).__name__}")
-
-
-@cases.register
-def _(
-    example: TextExample, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
-) -> list[Case]:
-    (part,) = parts
-    words, said, right = (
-        words_of(part.input_ids, tokenizer),
-        task.answer(prediction),
-        example.label,
-    )
-    known = right is not None
-    if isinstance(said, float):
-        off = abs(said - right) if known else 0.0
-        shown = f"{right:.2f}" if known else None
-        name = task.head.labels[0]
-        return [Case(part, words, name, f"{said:.2f}", shown, off > 0, off, (0,))]
-    wrong, sure = known and said != right, max(prediction.probabilities)
-    return [Case(part, words, "label", said, right, wrong, sure, (task.head.labels.index(said),))]
-
-
-@cases.register
-def _(
-    example: TaggedSentence,
-    parts: list[Features],
-    prediction: Any,
-    task: Task,
-    tokenizer: Tokenizer,
-) -> list[Case]:
-    found = []
-    for part in parts:
-        words = words_of_sentence(part, example)
-        for number, token in enumerate(part.place.tokens.tolist(), part.place.first_word):
-            said, sure = prediction.tags[number], prediction.probabilities[number]
-            right = example.tags[number] if example.tags else None
-            wrong = right is not None and said != right
-            asked, chosen = f"tag of {example.words[number]}", (task.head.labels.index(said),)
-            found.append(Case(part, words, asked, said, right, wrong, sure, chosen, (token,)))
+    found: list[Case] = []
+    for example, read, prediction in zip(examples, own, predictions, strict=True):
+        if read:
+            found += CASES[type(example)](Answered(example, read, prediction, task, tokenizer))
     return found
 
 
-@cases.register
-def _(
-    example: Question, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
-) -> list[Case]:
-    said = task.answer(prediction)
-    accepted = list(dict.fromkeys(answer.text for answer in example.answers))
-    wrong = bool(accepted) and not answer_exact(said, accepted)
-    part, span = parts[0], (0, 0)  # "no answer" is the span of [CLS]
-    if said:
-        best = prediction.candidates[0]
-        part, span = window_with(Answer(best.text, best.start), parts)
-    words, right = words_of(part.input_ids, tokenizer), " / ".join(accepted) or None
-    sure, read_from = prediction.probability, tuple(sorted(set(span)))
-    return [
-        Case(part, words, example.question, said or NO_ANSWER, right, wrong, sure, span,
-             read_from)
-    ]  # fmt: skip
+def text_cases(of: Answered) -> Iterator[Case]:
+    (part,), labels = of.parts, of.task.head.labels
+    words, answer = words_of(part.input_ids, of.tokenizer), of.task.answer(of.prediction)
+    right = of.example.label
+    known = right is not None
+    if isinstance(answer, float):
+        off = abs(answer - right) if known else 0.0
+        expected = f"{right:.2f}" if known else None
+        yield Case(part, words, labels[0], f"{answer:.2f}", expected, off > 0, off, (0,))
+        return
+    is_wrong, confidence = known and answer != right, max(of.prediction.probabilities)
+    chosen = (labels.index(answer),)
+    yield Case(part, words, "label", answer, right, is_wrong, confidence, chosen)
+
+
+def tag_cases(of: Answered) -> Iterator[Case]:
+    sentence, prediction, labels = of.example, of.prediction, of.task.head.labels
+    for part in of.parts:
+        words = words_of_sentence(part, sentence)
+        for number, token in enumerate(part.place.tokens.tolist(), part.place.first_word):
+            tag = prediction.tags[number]
+            right = sentence.tags[number] if sentence.tags else None
+            is_wrong = right is not None and tag != right
+            asked, confidence = f"tag of {sentence.words[number]}", prediction.probabilities[number]
+            chosen = (labels.index(tag),)
+            yield Case(part, words, asked, tag, right, is_wrong, confidence, chosen, (token,))
+
+
+def question_cases(of: Answered) -> Iterator[Case]:
+    answer = of.task.answer(of.prediction)
+    accepted = list(dict.fromkeys(answer.text for answer in of.example.answers))
+    is_wrong = bool(accepted) and not answer_exact(answer, accepted)
+    part, span = of.parts[0], (0, 0)  # "no answer" is the span of [CLS]
+    if answer:
+        best = of.prediction.candidates[0]
+        part, span = window_with(Answer(best.text, best.start), of.parts)
+    words = words_of(part.input_ids, of.tokenizer)
+    yield Case(part, words, of.example.question, answer or NO_ANSWER,
+               " / ".join(accepted) or None, is_wrong, of.prediction.probability, span,
+               tuple(sorted(set(span))))  # fmt: skip
 
 
 def window_with(answer: Answer, parts: list[Features]) -> tuple[Features, tuple[int, int]]:
@@ -219,32 +193,34 @@ def window_with(answer: Answer, parts: list[Features]) -> tuple[Features, tuple[
     return part, span
 
 
-@cases.register
-def _(
-    example: Choice, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
-) -> list[Case]:
+def choice_cases(of: Answered) -> Iterator[Case]:
     """The ending that was chosen is shown, read with the beginning."""
-    (part,) = parts
-    said, sure = task.answer(prediction), max(prediction.probabilities)
-    known = example.label is not None
+    (part,), example = of.parts, of.example
+    chosen, known = of.task.answer(of.prediction), example.label is not None
     right = example.endings[example.label] if known else None
-    words, wrong = words_of(part.input_ids[said], tokenizer), known and said != example.label
-    return [Case(part, words, example.context, example.endings[said], right, wrong, sure, (said,))]
+    words = words_of(part.input_ids[chosen], of.tokenizer)
+    yield Case(part, words, example.context, example.endings[chosen], right,
+               known and chosen != example.label, max(of.prediction.probabilities),
+               (chosen,))  # fmt: skip
 
 
-@cases.register
-def _(
-    example: Extract, parts: list[Features], prediction: Any, task: Task, tokenizer: Tokenizer
-) -> list[Case]:
-    found, names = [], ("left out", "selected")
-    for part in parts:
-        taken, right = part.place in prediction.chosen, part.place in example.selected
+def extract_cases(of: Answered) -> Iterator[Case]:
+    example, names = of.example, ("left out", "selected")
+    for part in of.parts:
+        place, known = part.place, bool(example.selected)
+        taken, right = place in of.prediction.chosen, place in example.selected
         if not (taken or right):
             continue
-        chance, known = prediction.probabilities[part.place], bool(example.selected)
-        found.append(
-            Case(part, words_of(part.input_ids, tokenizer), example.sentences[part.place],
-                 names[taken], names[right] if known else None, known and taken != right,
-                 chance if taken else 1 - chance, (int(taken),))
-        )  # fmt: skip
-    return found
+        chance = of.prediction.probabilities[place]
+        yield Case(part, words_of(part.input_ids, of.tokenizer), example.sentences[place],
+                   names[taken], names[right] if known else None, known and taken != right,
+                   chance if taken else 1 - chance, (int(taken),))  # fmt: skip
+
+
+CASES: dict[type, Callable[[Answered], Iterator[Case]]] = {
+    TextExample: text_cases,
+    TaggedSentence: tag_cases,
+    Question: question_cases,
+    Choice: choice_cases,
+    Extract: extract_cases,
+}

@@ -30,6 +30,7 @@ from bert_experiments.paper_tables.columns import (
 )
 from bert_experiments.paper_tables.settings import EXAMPLES, TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
+from bert_experiments.verdicts import RULE, Claim, Side, Verdict, judge
 from bert_finetuning.data.load import load_named
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_run.config import BertConfig

@@ -17,7 +17,8 @@ PROMISES = {
     r"\text{shares} = \operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d}}\right)": (
         FORWARD,),
     r"\text{context} = \text{shares}\; V": (FORWARD,),
-    "| `shares` | (batch, heads, queries, keys); each row adds up to 1 |": (FORWARD, MASK),
+    "| `shares`, the attention weights | (batch, heads, queries, keys); each row adds up to 1 |": (
+        FORWARD, MASK),
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (
         FORWARD, MASK, TYPES),
     "Products and softmax are computed for each head of each sentence.": (FORWARD,),

@@ -57,7 +57,7 @@ SEGMENTS = np.array([[0, 0, 1, 1, 2], [0, 2, 2, 0, 0], [0, 1, 0, 1, 0]])
 POSITIONS = np.array([[1, 3], [2, 0], [2, 2]])  # a position may be asked for twice
 
 
-# --- Every pair, as a case: what takes a gradient, the way there and the way back ---
+# --- Every pair, as a case: what takes a gradient, forward and backward ---
 
 
 @dataclass

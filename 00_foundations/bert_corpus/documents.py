@@ -50,7 +50,7 @@ class Corpus:
     fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
     readers: Sequence[LineReader] = ()  # of its files, for progress bars
     files: Sequence[SourceFile] = ()  # those that a user may change
-    n_documents: int | None = None  # None where it is not known beforehand
+    n_documents: int | None = None  # None where it is not known in advance
     held_out: "Corpus | None" = None  # kept for measuring, beside the training documents
 
     def __iter__(self) -> Iterator[Document]:

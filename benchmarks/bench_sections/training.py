@@ -14,7 +14,7 @@ PRODUCTS = {"fp32": "highest", "medium": "medium", "bf16": "bf16"}
 THEIRS, OURS = ("transformers",), ("level 3",)
 
 # Size, words, precision, batch, length; which kinds are measured "settled", with this course's
-# settings of memory and in float32 "medium" products too, and which compiled besides.
+# settings of memory and in float32 "medium" products too, and which are also compiled.
 CASES = (
     ("tiny", 8_192, "fp32", 32, 128, (), ()),
     ("tiny", 8_192, "bf16", 32, 128, (), ()),

@@ -102,7 +102,7 @@ def read_kinds(folder: Path, tables: Mapping, functions: Mapping) -> dict[str, K
 
 
 class StoryFile:
-    """The tables and kinds of a file; `tables` and `functions` are known beforehand."""
+    """The tables and kinds of a file; `tables` and `functions` are known in advance."""
 
     def __init__(self, path: Path, tables: Mapping, functions: Mapping):
         self.path, self.tables, self.functions = path, dict(tables), dict(functions)

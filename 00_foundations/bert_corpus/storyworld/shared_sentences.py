@@ -37,7 +37,7 @@ def size(say: Dice) -> str:
 
     The second animal stands at most two places from the first. One beyond an end of the row
     becomes the animal at that end; where that is the first animal itself, its neighbour. So a
-    neighbour of the ant or the whale is told of more often than an animal two places away.
+    neighbour of the ant or the whale occurs more often than an animal two places away.
     """
     animals = TABLES["BY_SIZE"]
     first, last = int(say.random() * len(animals)), len(animals) - 1

@@ -1,5 +1,6 @@
 """`make demo`: pretrain BERT on StoryWorld in a few minutes, then look at what it learnt."""
 
+import argparse
 import json
 import os
 import sys
@@ -139,6 +140,8 @@ def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
 
 @command
 def main() -> None:
+    about = "Pretrain a small BERT on StoryWorld into runs/demo, and show what it learned."
+    argparse.ArgumentParser(prog="python -m bert_paper.demo", description=about).parse_args()
     started = time.perf_counter()
     print("BERT from nothing: a town is invented, its words are learnt, its sentences read.\n")
     sys.stdout.flush()

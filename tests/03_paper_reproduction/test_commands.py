@@ -8,6 +8,7 @@ import torch
 import transformers
 from safetensors import SafetensorError
 
+from bert_paper import demo
 from bert_paper.encode import encode
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
@@ -295,3 +296,13 @@ def test_help_tells_every_option(call, command):
     code, out, _ = call(command, "--help")
     assert code == 0
     assert "--device" in out and "checkpoint" in out
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--steps", 2)])
+def test_demo__help_and_an_unknown_option_train_nothing(argument, code, monkeypatch, capsys):
+    monkeypatch.setattr("bert_paper.demo.pretrain", lambda settings: pytest.fail("it trains"))
+    monkeypatch.setattr("sys.argv", ["demo", argument])
+    with pytest.raises(SystemExit) as stopped:
+        demo.main()
+    assert stopped.value.code == code
+    assert "python -m bert_paper.demo" in "".join(capsys.readouterr())

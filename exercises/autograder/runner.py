@@ -133,10 +133,12 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, repetition: int = 0,
     only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
+    decided: Callable[[Outcome], bool] = lambda outcome: False,
 ) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise on a file, in this process or through `transport`.
 
     `seconds` of a processor are for the tests themselves, for all their comparisons together.
+    After an outcome that is `decided`, the other tests are not run.
     """
     if reason := obstacle(exercise, path):
         return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
@@ -150,6 +152,8 @@ def grade(
             with limited(seconds):
                 outcomes.append(judge(check, run(getattr(tests, check.id), student)))
             seconds = max(0.01, seconds - (time.process_time() - start))
+            if decided(outcomes[-1]):
+                break
     finally:
         transport.close()
     return settled(exercise, outcomes)

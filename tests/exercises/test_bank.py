@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -21,7 +22,7 @@ def per_exercise(values=EXERCISES):
 
 @pytest.mark.parametrize("variant", EVERY, ids=NAMES)
 def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
-    verdict = try_out(variant)
+    verdict = try_out(variant, decided=variant.is_decided_by)
     told = "\n".join(verdict.messages)
     if variant.is_right:
         assert verdict.is_full, told
@@ -47,6 +48,17 @@ def test_a_bank_has_8_wrong_answers_4_of_5_named_and_3_right_ones(exercise):
     assert len(wrong) >= 8 and len(right) >= 3
     assert sum(v.says is not None for v in wrong) >= 0.8 * len(wrong)
     assert max(Counter(v.text for v in own).values()) == 1, "two variants are one"
+
+
+def test_grading_stops_at_what_decides_about_a_wrong_answer_and_never_for_a_right_one():
+    own = bank.variants(EXERCISES[2])
+    wrong, right = next(v for v in own if v.says), next(v for v in own if v.is_right)
+    whole, short = try_out(wrong), try_out(wrong, decided=wrong.is_decided_by)
+    assert (short.is_full, short.is_named) == (whole.is_full, whole.is_named) == (False, True)
+    assert short.outcomes[-1].outcome == "not run" != whole.outcomes[-1].outcome
+    assert try_out(right, decided=right.is_decided_by).is_full
+    unnamed = replace(wrong, says="what no message says")
+    assert try_out(unnamed, decided=unnamed.is_decided_by).outcomes == whole.outcomes
 
 
 @per_exercise()

@@ -34,6 +34,15 @@ class Variant:
     text: str
     says: str | None = None
 
+    def is_named_by(self, outcome: Outcome) -> bool:
+        return bool(self.says) and self.says in outcome.message
+
+    def is_decided_by(self, outcome: Outcome) -> bool:
+        """Whether no other test can change what the bank asks: a wrong answer has lost points, and
+        its mistake has been named if it is to be."""
+        has_lost = not self.is_right and outcome.outcome != PASSED
+        return has_lost and (self.says is None or self.is_named_by(outcome))
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -48,8 +57,7 @@ class Verdict:
 
     @property
     def is_named(self) -> bool:
-        says = self.variant.says
-        return bool(says) and any(says in outcome.message for outcome in self.outcomes)
+        return any(self.variant.is_named_by(outcome) for outcome in self.outcomes)
 
     @property
     def messages(self) -> list[str]:
@@ -79,13 +87,13 @@ def edited(text: str, edits: list[tuple[str, str]], name: str) -> str:
     return text
 
 
-def try_out(variant: Variant, grader: Callable[[Exercise, Path], list[Outcome]] = grade) -> Verdict:
-    """Hand in a variant as a student's file."""
+def try_out(variant: Variant, grader: Callable[..., list[Outcome]] = grade, **more) -> Verdict:
+    """Hand in a variant as a student's file. `more` are arguments of the grader."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         path = Path(folder) / variant.exercise.file
         path.write_text(variant.text, encoding="utf-8")
         warnings.simplefilter("ignore")  # wrong answers overflow, and NumPy says so
-        return Verdict(variant, grader(variant.exercise, path))
+        return Verdict(variant, grader(variant.exercise, path, **more))
 
 
 def rows(verdicts: list[Verdict]) -> list[str]:
@@ -146,7 +154,8 @@ def run_bank(
     every = [variant for exercise in chosen for variant in variants(exercise)]
     with progress_bar(len(every), "answers", unit="answer") as bar:
         for variant in every:
-            verdict = try_out(variant, grade_in_child if in_child else grade)
+            decided = variant.is_decided_by if not show else (lambda outcome: False)
+            verdict = try_out(variant, grade_in_child if in_child else grade, decided=decided)
             verdicts.append(verdict)
             as_wanted = verdict.is_full if variant.is_right else verdict.is_named
             if show or not as_wanted:
@@ -176,7 +185,7 @@ def repeat(name: str, *, runs: int) -> None:
         for variant in right:
             of_this = 0
             for repetition in range(runs):
-                verdict = try_out(variant, lambda e, p, r=repetition: grade(e, p, repetition=r))
+                verdict = try_out(variant, grade, repetition=repetition)
                 if not verdict.is_full:
                     of_this += 1
                     bar.write(f"{variant.name}, run {repetition}")

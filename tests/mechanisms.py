@@ -14,6 +14,7 @@ MECHANISMS = {
     "process": {
         "subprocess", "multiprocessing", "Popen", "os.fork", "ProcessPoolExecutor",
         "NotebookClient", "grade_in_child", "ChildTransport", "ForkTransport", "children",
+        "RankProcesses",
     },
     "compiler": {"torch.compile"},
     "bank": {"try_out", "mutation_score", "run_bank"},

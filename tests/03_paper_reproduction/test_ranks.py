@@ -1,6 +1,7 @@
 """Many ranks: they share out the work and change nothing about the result.
 
-The runs are real: `torchrun` starts two processes, which talk through gloo on the CPU.
+The runs are real: two processes, which talk through gloo on the CPU. `torchrun` itself starts them
+where a test asks what it does; elsewhere they are forked, which saves loading torch anew.
 """
 
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import transformers
+from rank_processes import RankProcesses
 from safetensors.numpy import load_file
 
 from bert_paper.ranks import Ranks
@@ -39,19 +41,22 @@ def arguments(settings: PretrainSettings) -> list[str]:
     ]  # fmt: skip
 
 
-def start(settings: PretrainSettings, ranks: int, parallel: str) -> subprocess.Popen:
+def start(settings: PretrainSettings, ranks: int, parallel: str) -> RankProcesses:
+    return RankProcesses("bert_paper.pretrain", [*arguments(settings), "--parallel", parallel],
+                         ranks, settings.out.parent / f"{settings.out.name}.txt")  # fmt: skip
+
+
+def start_torchrun(settings: PretrainSettings, ranks: int, parallel: str) -> subprocess.Popen:
     """The command as a user calls it, in a process group of its own."""
-    launcher = [sys.executable, "-m"]
-    if ranks > 1:
-        launcher += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks), "-m"]
     return subprocess.Popen(
-        [*launcher, "bert_paper.pretrain", *arguments(settings), "--parallel", parallel],
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+         str(ranks), "-m", "bert_paper.pretrain", *arguments(settings), "--parallel", parallel],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
 
 
-def finish(process: subprocess.Popen) -> str:
+def finish(process: RankProcesses | subprocess.Popen) -> str:
     output, _ = process.communicate(timeout=200)
     assert process.returncode == 0, output
     return output
@@ -112,7 +117,9 @@ def test_two_ranks_end_with_the_weights_of_one(settings_in, tmp_path, alone, par
     """Seven examples a step, so that one rank has four and the other three, with uneven masks."""
     if "optimizer" in changes:
         alone = run(settings_in(tmp_path / "alone", **changes), *ALONE)
-    both = run(settings_in(tmp_path / "both", **changes), 2, parallel)
+    both = settings_in(tmp_path / "both", **changes)
+    finish((start if changes else start_torchrun)(both, 2, parallel))
+    both = both.out
     assert largest_difference(alone, both) < 1e-6
     for mine, theirs in zip(*map(entries, (alone, both)), strict=True):
         assert mine.keys() == theirs.keys()
@@ -147,7 +154,6 @@ def test_what_fsdp_saves_opens_in_transformers_and_no_scratch_is_left(settings_i
     assert not list(out.rglob("sharded"))
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes of a run in /proc")
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 def test_two_ranks_killed_at_random_moments_resume_to_the_same_bits(
     settings_in, tmp_path, parallel
@@ -165,7 +171,7 @@ def test_two_ranks_killed_at_random_moments_resume_to_the_same_bits(
             assert process.poll() is None, process.communicate()
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.03))
-        kill_all(process)
+        process.kill()
         assert len(saved(settings.out)) < 7, "it was over before it was killed"
         for folder in saved(settings.out):
             assert find_damage(folder) is None
@@ -174,13 +180,6 @@ def test_two_ranks_killed_at_random_moments_resume_to_the_same_bits(
         assert np.array_equal(array, arrays(settings.out)[name]), name
     steps = [entry["step"] for entry in entries(settings.out)]
     assert steps == [entry["step"] for entry in entries(whole)]
-
-
-def kill_all(process: subprocess.Popen) -> None:
-    """SIGKILL for torchrun and its processes, which are in sessions of their own."""
-    for pid in [process.pid, *children(process.pid)]:
-        os.kill(pid, signal.SIGKILL)
-    process.communicate()
 
 
 def children(parent: int) -> list[int]:
@@ -193,7 +192,7 @@ def children(parent: int) -> list[int]:
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes of a run in /proc")
 def test_processes_left_behind_by_torchrun_keep_a_second_call_out(settings_in, tmp_path):
     settings = settings_in(tmp_path / "left", steps=100_000, save_every=100_000)
-    first = start(settings, *DDP)
+    first = start_torchrun(settings, *DDP)
     while not (settings.out / "metrics.jsonl").exists():
         assert first.poll() is None, first.communicate()
         time.sleep(0.01)
@@ -219,7 +218,7 @@ def test_a_mistake_is_said_once_in_one_line_and_every_rank_stops(settings_in, tm
         ({}, "--batch-size 1 is too small for 2 processes"),
         ({"batch_size": 8, "corpus": str(tmp_path / "nothing.txt")}, "nothing.txt"),
     ):
-        process = start(replace(settings, **changes), *DDP)
+        process = start_torchrun(replace(settings, **changes), *DDP)
         output, _ = process.communicate(timeout=100)
         assert process.returncode != 0
         lines = [line for line in output.splitlines() if line.startswith("error:")]

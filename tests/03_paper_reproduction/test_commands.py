@@ -99,8 +99,8 @@ def test_fill_mask_prints_the_json_that_is_documented(call, small_run):
             assert probabilities == sorted(probabilities, reverse=True)
 
 
-def test_fill_mask_prints_a_table_with_bars(call, small_run):
-    code, out, _ = call("bert-fill-mask", "the [MASK] sees", "--checkpoint", small_run)
+def test_fill_mask_prints_a_table_with_bars(call_here, small_run):
+    code, out, _ = call_here("bert-fill-mask", "the [MASK] sees", "--checkpoint", small_run)
     assert code == 0
     assert len(out.splitlines()) == 6 and "%" in out
 
@@ -158,8 +158,8 @@ def test_encode_in_bf16_gives_float32_vectors_that_differ_by_its_rounding(
     assert np.abs(np.load(tmp_path / "v.npy")[0] - exact["last_hidden_state"][1]).max() < 0.05
 
 
-def test_encode_writes_npy_with_the_last_layer_alone(call, small_run, tmp_path):
-    code, _, err = call("bert-encode", "a bird", "the dog", "--checkpoint", small_run, "--out",
+def test_encode_writes_npy_with_the_last_layer_alone(call_here, small_run, tmp_path):
+    code, _, err = call_here("bert-encode", "a bird", "the dog", "--checkpoint", small_run, "--out",
                         tmp_path / "v.npy")  # fmt: skip
     assert code == 0, err
     assert np.load(tmp_path / "v.npy").ndim == 3
@@ -235,9 +235,9 @@ def other_vocabulary(run):
     (lambda run, tmp: ("bert-pretrain", "--device", "cuda:99", "--out", tmp / "r"), "--device"),
 ])  # fmt: skip
 def test_bad_input_is_answered_in_one_clear_line_with_exit_code_2(
-    call, small_run, tmp_path, make, says
+    call_here, small_run, tmp_path, make, says
 ):
-    code, out, err = call(*make(small_run, tmp_path))
+    code, out, err = call_here(*make(small_run, tmp_path))
     assert code == 2
     assert says in err
     assert len(err.strip().splitlines()) == 1, err
@@ -250,9 +250,9 @@ def test_bad_input_is_answered_in_one_clear_line_with_exit_code_2(
     (b"\x00\x01binary\x00" * 50, "binary"),
     ("Sm\u00f8rrebr\u00f8d.\n".encode("latin-1") * 5, "UTF-8"),
 ])  # fmt: skip
-def test_a_corpus_that_is_no_text_is_refused_in_one_clear_line(call, tmp_path, content, says):
+def test_a_corpus_that_is_no_text_is_refused_in_one_clear_line(call_here, tmp_path, content, says):
     (tmp_path / "corpus.txt").write_bytes(content)
-    code, _, err = call("bert-pretrain", "--corpus", tmp_path / "corpus.txt", "--out",
+    code, _, err = call_here("bert-pretrain", "--corpus", tmp_path / "corpus.txt", "--out",
                         tmp_path / "run")  # fmt: skip
     assert code == 2
     assert says in err and "corpus.txt" in err
@@ -260,13 +260,13 @@ def test_a_corpus_that_is_no_text_is_refused_in_one_clear_line(call, tmp_path, c
 
 
 def test_a_refused_corpus_leaves_no_folder_so_the_corrected_command_works(
-    call, corpus_file, tmp_path
+    call_here, corpus_file, tmp_path
 ):
     fields = ("--out", tmp_path / "run", "--vocab-size", 150, "--seq-length", 32, "--steps", 2,
               "--hidden-size", 16, "--batch-size", 4, "--eval-examples", 8)  # fmt: skip
-    assert call("bert-pretrain", "--corpus", tmp_path / "wrong.txt", *fields)[0] == 2
+    assert call_here("bert-pretrain", "--corpus", tmp_path / "wrong.txt", *fields)[0] == 2
     assert not (tmp_path / "run").exists()
-    code, _, err = call("bert-pretrain", "--corpus", corpus_file, *fields)
+    code, _, err = call_here("bert-pretrain", "--corpus", corpus_file, *fields)
     assert code == 0, err
 
 
@@ -292,8 +292,8 @@ def test_weights_that_do_not_fit_on_the_disk_are_a_users_error(monkeypatch, tmp_
 
 
 @pytest.mark.parametrize("command", ["bert-pretrain", "bert-fill-mask", "bert-encode"])
-def test_help_tells_every_option(call, command):
-    code, out, _ = call(command, "--help")
+def test_help_tells_every_option(call_here, command):
+    code, out, _ = call_here(command, "--help")
     assert code == 0
     assert "--device" in out and "checkpoint" in out
 

@@ -11,11 +11,23 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["bert_paper.pretrain", "bert_finetuning.finetune",
                               "torch.distributed.fsdp"])  # fmt: skip
+
+
+def command_line(settings) -> list[str]:
+    """The settings of a command as its options."""
+    options = []
+    for name, value in asdict(settings).items():
+        if value is None or value is False:
+            continue
+        options.append(f"--{name.replace('_', '-')}")
+        options += [] if value is True else [str(value)]
+    return options
 
 
 class RankProcesses:

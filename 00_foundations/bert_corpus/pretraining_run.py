@@ -6,6 +6,7 @@ and writes down what is measured and learnt. How a step is computed is the level
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -40,6 +41,8 @@ FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every",
                   "save_every", "keep_checkpoints", "tensorboard", "micro_batch_size"}  # fmt: skip
 
 
+DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
+
 MEASURED = {"heldout_mlm_loss", "heldout_mlm_accuracy"}  # every measurement on held-out text
 
 
@@ -57,6 +60,7 @@ class PretrainingRun:
         config = settings.bert_config(settings.vocab_size or DEFAULT_VOCABULARY)
         refuse_too_large(config.with_changes(vocab_size=1))
         self.settings, self.leads = settings, leads
+        self.undrawn_step, self.drawn_at = 0, time.monotonic()
         self.folder = RunFolder(settings.out)
         program = {"program": settings.program}  # its state is of no use to another program
         is_new = leads and self.folder.claim(
@@ -128,6 +132,7 @@ class PretrainingRun:
     def __enter__(self) -> "PretrainingRun":
         self.work = ExitStack()
         self.work.callback(self.folder.release)
+        self.work.callback(self.draw_curve)
         self.work.enter_context(divergence_noted(self.folder, leads=self.leads))
         return self
 
@@ -181,7 +186,7 @@ class PretrainingRun:
         self.log.append(entry)
 
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
-        """Write a checkpoint, and draw the curve up to it."""
+        """Write a checkpoint, and draw the curve up to it if the last drawing is old."""
 
         def write(folder: Path) -> None:
             save_weights(weights, folder / WEIGHTS_FILE)
@@ -197,7 +202,9 @@ class PretrainingRun:
             self.describe(folder, step)
 
         self.folder.save(step, write, keep=self.settings.keep_checkpoints)
-        self.draw_curve(step)
+        self.undrawn_step = step
+        if time.monotonic() - self.drawn_at > DRAWN_EVERY:
+            self.draw_curve()
 
     def save_best(self, step: int, write_weights: Callable[[Path], None]) -> None:
         """Keep the model as the best so far, in `best/`."""
@@ -235,9 +242,11 @@ class PretrainingRun:
         )
         write_atomically(folder / "README.md", card)
 
-    def draw_curve(self, step: int) -> None:
-        """Both losses up to a step, as `curve.png`."""
-        settings = self.settings
+    def draw_curve(self) -> None:
+        """Draw both losses up to the newest checkpoint as `curve.png`, unless that is done."""
+        if not self.undrawn_step:
+            return
+        settings, step = self.settings, self.undrawn_step
         draw_curve(
             read_metrics(self.log.path),
             settings.out / "curve.png",
@@ -249,6 +258,7 @@ class PretrainingRun:
                 p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]
             },
         )
+        self.undrawn_step, self.drawn_at = 0, time.monotonic()
 
     def measurements(self) -> Record:
         """The last ones on held-out text; none in the first steps."""
@@ -258,6 +268,7 @@ class PretrainingRun:
 
     def conclude(self) -> None:
         """Print what was reached, and what to do with it."""
+        self.draw_curve()
         out = self.settings.out
         print(f"\nheld out: {self.reached()}")
         print(f"model:    {out}      curve: {out / 'curve.png'}")

@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import transformers
-from rank_processes import RankProcesses
+from rank_processes import RankProcesses, command_line
 from safetensors.numpy import load_file
 
 from bert_paper.ranks import Ranks
@@ -28,21 +28,8 @@ from bert_run.run_folder import find_damage
 ALONE, DDP, FSDP = (1, "ddp"), (2, "ddp"), (2, "fsdp")
 
 
-def arguments(settings: PretrainSettings) -> list[str]:
-    """Settings as a command line."""
-    fields = {k: v for k, v in asdict(settings).items() if v is not None and v is not False}
-    return [
-        part
-        for name, value in fields.items()
-        for part in (
-            [f"--{name.replace('_', '-')}"] if value is True
-            else [f"--{name.replace('_', '-')}", str(value)]
-        )
-    ]  # fmt: skip
-
-
 def start(settings: PretrainSettings, ranks: int, parallel: str) -> RankProcesses:
-    return RankProcesses("bert_paper.pretrain", [*arguments(settings), "--parallel", parallel],
+    return RankProcesses("bert_paper.pretrain", [*command_line(settings), "--parallel", parallel],
                          ranks, settings.out.parent / f"{settings.out.name}.txt")  # fmt: skip
 
 
@@ -50,7 +37,7 @@ def start_torchrun(settings: PretrainSettings, ranks: int, parallel: str) -> sub
     """The command as a user calls it, in a process group of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-         str(ranks), "-m", "bert_paper.pretrain", *arguments(settings), "--parallel", parallel],
+         str(ranks), "-m", "bert_paper.pretrain", *command_line(settings), "--parallel", parallel],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip

@@ -4,16 +4,14 @@ import json
 import math
 import random
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from rank_processes import RankProcesses, command_line
 from safetensors.numpy import load_file
 
 from bert_paper.masking import MaskingVocabulary, mask_tokens
@@ -172,22 +170,19 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(corpus_file, tmp_pa
     whole = small_settings(corpus_file, tmp_path / "whole", steps=60, save_every=3)
     pretrain(whole)
     killed = replace(whole, out=tmp_path / "killed")
-    command = [sys.executable, "-c", KILLABLE, json.dumps(asdict(killed), default=str)]
-    moments = random.Random(5)
-    kills = 0
-    for _ in range(40):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        ready = process.stdout.readline()
-        time.sleep(moments.uniform(0.05, 0.5))
-        if ready and process.poll() is None and kills < 3:
-            process.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
-            process.wait()
-            kills += 1
-            continue
-        process.communicate()
-        break
-    assert kills >= 2, "the run must have been cut off"
-    assert process.returncode == 0
+    checkpoints, moments = killed.out / "checkpoints", random.Random(5)
+    start = lambda: RankProcesses("bert_paper.pretrain", command_line(killed), 1, log)  # noqa: E731
+    log = tmp_path / "killed.txt"
+    for seen in (2, 4, 8):  # checkpoints; a kill may fall into the making of the next one
+        process = start()
+        while not newest_step(checkpoints) >= 3 * seen:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0, 0.03))
+        process.kill()
+        assert newest_step(checkpoints) < 60, "it was over before it was killed"
+    output, _ = start().communicate()
+    assert "going on from step" in output
     expected, got = weights_of(whole.out), weights_of(killed.out)
     assert all(np.array_equal(expected[name], got[name]) for name in expected)
     steps = [r["step"] for r in read_metrics(killed.out / "metrics.jsonl")
@@ -195,16 +190,34 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_bits(corpus_file, tmp_pa
     assert steps == list(range(1, 61))
 
 
-KILLABLE = """
-import json, sys
-from pathlib import Path
-from bert_paper import pretrain
-from bert_paper.settings import PretrainSettings
-introduce = pretrain.PretrainingRun.introduce
-pretrain.PretrainingRun.introduce = lambda *a: (introduce(*a), print("ready", flush=True))
-fields = json.loads(sys.argv[1])
-pretrain.pretrain(PretrainSettings(**{**fields, "out": Path(fields["out"])}))
-"""
+def test_the_curve__is_drawn_when_a_run_ends_or_stops_and_not_at_every_checkpoint(
+    corpus_file, tmp_path, small_settings, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr("bert_corpus.pretraining_run.draw_curve",
+                        lambda records, path, **more: drawn.append(more["title"]))  # fmt: skip
+    settings = small_settings(corpus_file, tmp_path / "run", steps=12, save_every=2)
+    pretrain(settings)
+    assert len(drawn) == 1 and "12 steps" in drawn[0]
+    monkeypatch.setattr("bert_paper.training.training_step", stop_at_the_third())
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(replace(settings, out=tmp_path / "stopped", save_every=1))
+    assert len(drawn) == 2 and "2 steps" in drawn[1]
+
+
+def stop_at_the_third():
+    taken = iter(range(1, 4))
+
+    def step(*arguments, **more):
+        if next(taken) == 3:
+            raise KeyboardInterrupt
+        return training_step(*arguments, **more)
+
+    return step
+
+
+def newest_step(checkpoints: Path) -> int:
+    return max((int(f.name.removeprefix("step-")) for f in checkpoints.glob("step-*")), default=0)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(

@@ -129,8 +129,12 @@ def looks_like_a_name(quoted: str) -> bool:
 def numbers_are_computed(book: Notebook) -> Iterator[str]:
     """A decimal number, or one with a comma for thousands, is in an output or the code, rounded as
     it is quoted; or a link beside it leads to a file that has it, or to a paper."""
-    here = values_in("\n".join([book.output_text, *(cell.source for cell in book.code)]))
+    seen = values_in("\n".join([book.output_text, *(cell.source for cell in book.code)]))
     for text in book.prose:
+        # A folded answer may show, as fenced code, what to run and what it prints.
+        folds = re.findall(r"<details>.*?</details>", text, re.DOTALL)
+        shown = re.findall(r"```.*?```", "\n".join(folds), re.DOTALL)
+        here = seen + values_in("\n".join(shown))
         blocks = re.split(r"\n\s*\n", without_code(text))
         for number, block in enumerate(blocks):
             is_table = block.lstrip().startswith("|")

@@ -30,6 +30,16 @@ from notebook_parts import (
     without_code,
 )
 from notebook_prose import links_lead_somewhere, numbers_are_computed, symbols_exist
+from notebook_tasks import (
+    FOLD,
+    QUIZ,
+    Task,
+    complete_tasks,
+    incomplete_questions,
+    quiz_of,
+    tags,
+    tasks_of,
+)
 
 THE_END = ("What you can now do", "The exercise to do next", "A question to think about")
 AHEAD = {0: "bert_numpy.masking"}  # what a model sees has masks in it
@@ -60,7 +70,8 @@ def cells_are_few_and_short(book: Notebook) -> Iterator[str]:
 
 
 def prose_explains_the_code(book: Notebook) -> Iterator[str]:
-    prose = re.sub(r"\]\([^)]*\)", "]", without_code("\n".join(book.prose)))
+    """What is folded is not read on the way, so it does not count."""
+    prose = re.sub(r"\]\([^)]*\)", "]", FOLD.sub("", without_code("\n".join(book.prose))))
     words = len(re.findall(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*", prose))
     lines = sum(bool(line.strip()) for cell in book.code for line in cell.source.splitlines())
     low, high = WORDS_A_LINE
@@ -105,9 +116,10 @@ def outputs_are_stored(book: Notebook) -> Iterator[str]:
     counts = [cell.execution_count for cell in book.code]
     if counts != list(range(1, len(counts) + 1)):
         yield f"execution counts are {counts}: run it from top to bottom (--store)"
-    shown = sum(bool(cell.outputs) for cell in book.code)
-    if shown < SHARE_WITH_OUTPUT * len(book.code):
-        yield f"{shown} of {len(book.code)} code cells show something: three in four are wanted"
+    talking = [cell for cell in book.code if "fill-in" not in tags(cell)]  # a fill-in says nothing
+    shown = sum(bool(cell.outputs) for cell in talking)
+    if shown < SHARE_WITH_OUTPUT * len(talking):
+        yield f"{shown} of {len(talking)} code cells show something: three in four are wanted"
 
 
 def outputs_belong_to_the_code(book: Notebook) -> Iterator[str]:
@@ -133,6 +145,27 @@ def outputs_are_clean(book: Notebook) -> Iterator[str]:
         yield f"{book.path.stat().st_size:,} bytes: at most {MOST_BYTES:,}"
 
 
+# --- What there is to do -------------------------------------------------------------------------
+
+
+def fill_ins_are_checked_and_solved(book: Notebook) -> Iterator[str]:
+    yield from (found for found in tasks_of(book) if not isinstance(found, Task))
+
+
+def outputs_of_guesses_are_folded(book: Notebook) -> Iterator[str]:
+    for number, cell in enumerate(book.code, 1):
+        if ("guess" in tags(cell)) != bool(cell.metadata.get("jupyter", {}).get("outputs_hidden")):
+            yield f"code cell {number}: the tag `guess` and the folded output go together (--store)"
+
+
+def quizzes_answer_themselves(book: Notebook) -> Iterator[str]:
+    for text in book.prose:
+        if questions := quiz_of(text, QUIZ):
+            if len(questions) != 3:
+                yield f"{QUIZ!r} has {len(questions)} questions"
+            yield from incomplete_questions(questions)
+
+
 # --- What the packages have ----------------------------------------------------------------------
 
 
@@ -156,7 +189,10 @@ def defined_in_packages() -> tuple[dict[str, str], dict[str, str]]:
 
 def nothing_is_defined_twice(book: Notebook) -> Iterator[str]:
     names, bodies = defined_in_packages()
+    own = {task.name for task in complete_tasks(book)}  # the student's, not a copy
     for name, node in definitions(book.tree, nested=True).items():
+        if name in own:
+            continue
         if same := names.get(name) or bodies.get(body_of(node)):
             yield f"`{name}` is {same}: import it"
 
@@ -183,6 +219,7 @@ RULES: list[Callable[[Notebook], Iterator[str]]] = [
     cells_are_few_and_short, prose_explains_the_code, there_are_pictures,
     it_begins_with_a_question, it_ends_in_three_parts,
     outputs_are_stored, outputs_belong_to_the_code, outputs_are_clean,
+    fill_ins_are_checked_and_solved, outputs_of_guesses_are_folded, quizzes_answer_themselves,
     nothing_is_defined_twice, it_imports_its_own_chapter_and_those_before,
     links_lead_somewhere, symbols_exist, numbers_are_computed,
 ]  # fmt: skip

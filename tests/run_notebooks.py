@@ -2,6 +2,7 @@
 
     python tests/run_notebooks.py                   all of them; nothing is written
     python tests/run_notebooks.py --store FILE …    run these, and store what they show
+    python tests/run_notebooks.py --filled          fill in the folded solutions first
 
 A fresh run must show what is stored: the same words, and the same numbers up to one in the last
 digit. What differs from run to run or from machine to machine (times, long training) stands in a
@@ -25,10 +26,14 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from notebook_parts import NUMBER, ROOT, all_notebooks, fingerprint, text_of
+from notebook_parts import NUMBER, ROOT, Notebook, all_notebooks, fingerprint, text_of
+from notebook_tasks import complete_tasks, fill_in, tags
 
 LIMIT = 120  # seconds a notebook may take
 TINY = 1e-6  # below this, a difference of rounding; no two machines agree on it
+
+# What JupyterLab needs to open a cell with its output folded: that of a guess.
+FOLDED = {"collapsed": True, "jupyter": {"outputs_hidden": True}}
 
 # One thread, so that sums are taken in the same order everywhere; no network; no bars.
 ENVIRONMENT = {
@@ -39,9 +44,13 @@ ENVIRONMENT = {
 }  # fmt: skip
 
 
-def run(path: Path, *, limit: float) -> tuple[nbformat.NotebookNode, float]:
-    """The notebook with fresh outputs, and the seconds it took; its file is left alone."""
+def run(path: Path, *, limit: float, filled: bool = False) -> tuple[nbformat.NotebookNode, float]:
+    """The notebook with fresh outputs, and the seconds it took; its file is left alone.
+
+    filled: as a student leaves it who has filled in every cell; each check must say so.
+    """
     book = nbformat.read(path, as_version=4)
+    book.metadata["checks"] = fill_in(book) if filled else []
     for cell in book.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -62,8 +71,8 @@ def tidy(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
     })  # fmt: skip
     book.nbformat, book.nbformat_minor = 4, 5
     for number, cell in enumerate(book.cells, 1):
-        tags = cell.metadata.get("tags")
-        cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        kept = {"tags": tags(cell)} if tags(cell) else {}
+        cell.metadata = nbformat.from_dict(kept | (FOLDED if "guess" in tags(cell) else {}))
         cell.id = f"cell-{number:02}"
         if cell.cell_type == "code":
             cell.outputs = [tidy_output(output) for output in joined(cell.outputs)]
@@ -114,10 +123,18 @@ def last_digit(number: str) -> float:
 def differences(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> list[str]:
     """Cells that no longer show what is stored."""
     found = []
-    cells = [pair for pair in zip(stored.cells, fresh.cells, strict=True)
-             if pair[0].cell_type == "code"]  # fmt: skip
-    for number, (old, new) in enumerate(cells, 1):
-        if "varies" in old.metadata.get("tags", []):
+    checks = fresh.metadata.get("checks", [])  # of cells that were filled in
+    number = 0
+    for place, (old, new) in enumerate(zip(stored.cells, fresh.cells, strict=True)):
+        if old.cell_type != "code":
+            continue
+        number += 1
+        if place in checks:
+            said = "".join(map(text_of, new.outputs))
+            if said.strip() != "Right.":
+                found.append(f"code cell {number} does not say that the solution is right: {said}")
+            continue
+        if "varies" in tags(old):
             continue
         texts = ["\n".join(map(text_of, joined(cell.outputs))) for cell in (old, new)]
         if not says_the_same(*texts):
@@ -127,10 +144,12 @@ def differences(stored: nbformat.NotebookNode, fresh: nbformat.NotebookNode) -> 
     return found
 
 
-def check(path: Path, *, limit: float, store: bool) -> tuple[float, list[str]]:
+def check(
+    path: Path, *, limit: float, store: bool, filled: bool = False
+) -> tuple[float, list[str]]:
     """Run one notebook: its seconds, and what is wrong."""
     try:
-        fresh, seconds = run(path, limit=limit)
+        fresh, seconds = run(path, limit=limit, filled=filled)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         return 0.0, [f"stopped: {error}"]
     problems = [f"took {seconds:.0f} s: at most {limit:.0f}"] if seconds > limit else []
@@ -149,18 +168,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="notebooks (default: all)")
     parser.add_argument("--store", action="store_true", help="write the outputs into the files")
+    parser.add_argument("--filled", action="store_true", help="with the folded solutions filled in")
     parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds each ({LIMIT})")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (2)")
     options = parser.parse_args()
 
     paths = [path.resolve() for path in options.files] or all_notebooks()
+    if options.filled:
+        paths = [path for path in paths if complete_tasks(Notebook.read(path))]
     if missing := [path for path in paths if not path.is_file()]:
         sys.exit(f"error: there is no notebook {missing[0].name} there")
+    if options.store and options.filled:
+        sys.exit("error: a notebook is stored with its cells empty; leave out --filled or --store")
     if options.store and (ruff := shutil.which("ruff", path=Path(sys.executable).parent)):
         subprocess.run([ruff, "format", "--quiet", *paths], check=True)
         if subprocess.run([ruff, "check", "--quiet", *paths]).returncode:
             sys.exit("nothing was stored: mend what ruff finds, or let `ruff check --fix` do so")
-    one = partial(check, limit=options.limit, store=options.store)
+    one = partial(check, limit=options.limit, store=options.store, filled=options.filled)
     start, failed = time.perf_counter(), 0
     with ThreadPoolExecutor(options.jobs) as pool:
         for path, (seconds, problems) in zip(paths, pool.map(one, paths), strict=True):

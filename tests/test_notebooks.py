@@ -127,6 +127,28 @@ def repeated(cell, times: int):
     return change
 
 
+def tagged(number: int, tag: str):
+    def change(cells):
+        cells[number].metadata["tags"] = [tag]
+
+    return change
+
+
+SOLVED = "```python\ndef add(a, b):\n    return a + b\n```"
+
+
+def fill_in(check: str = "add = check.add(add)", solution: str = SOLVED):
+    """A cell to fill in, its check and its folded solution, put after the first cell."""
+
+    def change(cells):
+        empty = new_code_cell('def add(a, b):\n    """The sum."""\n    ...')
+        empty.metadata["tags"] = ["fill-in"]
+        fold = f"<details><summary>Solution</summary>\n\n{solution}\n\n</details>"
+        cells[1:1] = [empty, new_code_cell(check), new_markdown_cell(fold)]
+
+    return change
+
+
 COPY = "def anything(text):\n" + "\n".join(
     f"    {line}" for line in (
         'return "".join(f" {char} " if is_chinese(char) else char for char in text)',
@@ -161,6 +183,12 @@ BROKEN = [
      output(2, new_output("display_data", {"application/vnd.jupyter.widget-view+json": {}})),
      "widget"),
     ("outputs_are_clean", output(2, *shows("x" * 1_000_001)), "bytes"),
+    ("fill_ins_are_checked_and_solved", tagged(2, "fill-in"), "a docstring and `...`"),
+    ("fill_ins_are_checked_and_solved", fill_in(check="add = add"), "the next cell is to be"),
+    ("fill_ins_are_checked_and_solved", fill_in(solution="It is a + b."), "Solution"),
+    ("fill_ins_are_checked_and_solved", fill_in(solution="```python\nx = 1\n```"), "Solution"),
+    ("outputs_of_guesses_are_folded", tagged(2, "guess"), "go together"),
+    ("quizzes_answer_themselves", prose(0, "## Three questions from before\n\n1. Why?"), "1 q"),
     ("nothing_is_defined_twice", code(2, "class PairDataset:\n    pass"), "bert_corpus.pairs"),
     ("nothing_is_defined_twice", code(2, COPY), "space_chinese"),
     ("it_imports_its_own_chapter_and_those_before",
@@ -205,9 +233,15 @@ def test_every_rule_is_seen_to_catch_something():
     assert {rule for rule, _, says in BROKEN if says} == RULES.keys()
 
 
+FOLDED_WORDS = f"<details><summary>Answer</summary>{'word ' * 100}</details>"
+
 FINE = [
     ("numbers_are_computed", prose(0, "75.0% of it, or 0.8 when rounded, or 3/4")),
     ("numbers_are_computed", prose(0, "a loss of 1.38 ([measured](results.md)); see section 3.1")),
+    ("fill_ins_are_checked_and_solved", fill_in()),
+    ("nothing_is_defined_twice", fill_in(solution=SOLVED)),
+    ("prose_explains_the_code", prose(0, FOLDED_WORDS)),
+    ("numbers_are_computed", prose(0, "<details>\n\nIt is 0.31:\n\n```\n0.31\n```\n</details>")),
     ("symbols_exist", prose(0, "`[CLS]`, `crane`, `play ##ing`, `model.safetensors`, `x_y`")),
     ("symbols_exist", prose(0, "`np.exp`, `torch.nn.Linear`, `bert_corpus/pairs.py`, `math.pi`")),
     ("symbols_exist", prose(0, "`PairDataset.batch`, `bert-pretrain --seq-length 64`")),
@@ -253,6 +287,25 @@ def test_a_stale_output_is_told_except_in_a_cell_that_varies(tags, found):
     fresh.cells[2].outputs = shows("0.9")
     stored.cells[2].metadata["tags"] = tags
     assert len(runner.differences(stored, fresh)) == found
+
+
+def test_a_filled_notebook_must_be_told_that_it_is_right(tmp_path):
+    cells = [new_markdown_cell("A sum.")]
+    fill_in("add = check.add(add)")(cells)
+    source = "class check:\n    def add(f):\n        print('Right.' if f(1, 2) {} 3 else 'To do.')"
+    for relation, problems in (("==", 0), ("!=", 1)):
+        cells[0] = new_code_cell(source.format(relation), execution_count=1)
+        (tmp_path / relation).mkdir()
+        path = write(cells, tmp_path / relation)
+        assert len(runner.check(path, limit=60, store=False, filled=True)[1]) == problems
+
+
+def test_a_guess_is_stored_with_its_output_folded():
+    cells = good_cells()
+    cells[2].metadata["tags"] = ["guess"]
+    book = runner.tidy(new_notebook(cells=cells))
+    assert book.cells[2].metadata == {"tags": ["guess"], **runner.FOLDED}
+    assert book.cells[1].metadata == {}
 
 
 def runnable(folder: Path, source: str) -> Path:

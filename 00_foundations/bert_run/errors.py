@@ -54,7 +54,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
-        sys.argv[1:] = map(with_home_folder, sys.argv[1:])
+        sys.argv[1:] = with_home_folder(sys.argv[1:])
         try:
             main(*args, **kwargs)
             sys.stdout.flush()
@@ -80,12 +80,18 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def with_home_folder(argument: str) -> str:
-    """The home folder in place of the ~ in `--out=~/runs`, which shells leave as it is there."""
-    option, _, value = argument.partition("=")
-    if not (option.startswith("--") and value.startswith("~")):
-        return argument
-    return f"{option}={os.path.expanduser(value)}"
+def with_home_folder(arguments: list[str]) -> list[str]:
+    """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
+    it as it is. What follows no option may be a text, and stays."""
+    expanded = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        option, equals, value = argument.partition("=")
+        if option.startswith("--") and equals and value.startswith("~"):
+            argument = f"{option}={os.path.expanduser(value)}"
+        elif before.startswith("--") and "=" not in before and argument.startswith("~/"):
+            argument = os.path.expanduser(argument)
+        expanded.append(argument)
+    return expanded
 
 
 def in_one_line(error: Exception) -> str | None:

@@ -59,6 +59,8 @@ class EncodeSettings:
             )
         if not self.out.parent.is_dir():
             raise UserError(f"--out {self.out}: there is no folder {self.out.parent}")
+        if self.out.exists():
+            raise UserError(f"--out {self.out} exists: choose another name, or remove that file")
 
 
 def read_texts(path: Path) -> Texts:

@@ -112,9 +112,11 @@ def test_a_container_with_less_memory_than_the_machine_counts(monkeypatch, tmp_p
 # Paths.
 
 
-def test_a_tilde_after_the_equals_sign_of_an_option_is_the_home_folder(monkeypatch):
+def test_a_tilde_that_an_option_is_given_is_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/where/i/live")
-    given = ["--out=~/runs", "--out=~", "--out=a~", "~/[MASK]", "a=~", "--text=x=~"]
+    given = ["--out=~/runs", "--out=~", "--out=a~", "~/[MASK]", "a=~", "--text=x=~", "--text",
+             "~ is a tilde", "--out", "~/x"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["bert-pretrain", *given])
     command(lambda: None)()
-    assert sys.argv[1:] == ["--out=/where/i/live/runs", "--out=/where/i/live", *given[2:]]
+    assert sys.argv[1:] == ["--out=/where/i/live/runs", "--out=/where/i/live", *given[2:-1],
+                            "/where/i/live/x"]  # fmt: skip

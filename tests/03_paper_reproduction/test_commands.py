@@ -136,6 +136,14 @@ def test_encode_gives_a_row_for_every_line_whatever_characters_it_holds(
     assert np.array_equal(np.load(tmp_path / "s.npz")["pooler_output"], arrays["pooler_output"])
 
 
+def test_encode__does_not_write_over_a_file_that_is_there(call_here, small_run, tmp_path):
+    (tmp_path / "mine.npz").write_text("mine")
+    code, _, err = call_here("bert-encode", "a cat", "--checkpoint", small_run, "--out",
+                             tmp_path / "mine.npz")  # fmt: skip
+    assert code == 2 and "mine.npz exists: choose another name" in err
+    assert (tmp_path / "mine.npz").read_text() == "mine"
+
+
 def test_encode_refuses_an_empty_line_by_its_number(call_here, small_run, tmp_path):
     (tmp_path / "texts.txt").write_text("a bird\n\nan apple\n")
     code, _, err = call_here("bert-encode", "--input", tmp_path / "texts.txt", "--checkpoint",

@@ -241,6 +241,7 @@ def test_wrong_usage_is_told_in_a_line_and_exits_with_2(tmp_path, arguments, say
     done = call(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and says in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "x").exists()  # the corrected call finds its place free
 
 
 def test_a_sandbox_that_is_not_there_is_told_and_not_replaced(tmp_path):

@@ -18,7 +18,7 @@ from autograder.untrusted import gradebook, likeness, pages
 from autograder.untrusted.gradebook import Graded, key_of
 from autograder.untrusted.grading_process import Job, choose, grade_all
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
-from autograder.untrusted.submissions import gather
+from autograder.untrusted.submissions import Submission, gather
 from bert_run.errors import UserError, command
 from bert_run.files import hold
 from bert_run.progress import progress_bar
@@ -57,10 +57,13 @@ def main() -> None:
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
+    submissions, passed_over = gather(list(settings.submissions), but=settings.out)
     claim(settings.out)
     with locked(settings.out), tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
         (settings.out / TIMES).touch()
-        run(settings, Path(folder))
+        for line in passed_over:
+            print(f"passed over: {line}", file=sys.stderr)
+        run(settings, submissions, Path(folder))
 
 
 def claim(out: Path) -> None:
@@ -81,10 +84,7 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def run(settings: GradeSettings, folder: Path) -> None:
-    submissions, passed_over = gather(list(settings.submissions), but=settings.out)
-    for line in passed_over:
-        print(f"passed over: {line}", file=sys.stderr)
+def run(settings: GradeSettings, submissions: list[Submission], folder: Path) -> None:
     for submission in submissions:
         for note in submission.notes:
             print(f"{submission.student}: {note}", file=sys.stderr)

@@ -28,8 +28,8 @@ from bert_paper.demo import DEMO
 from bert_paper.pretrain import pretrain as pretrain_paper
 from bert_paper.settings import PretrainSettings
 from bert_run.files import write_atomically
-from bert_run.metrics import read_metrics
 from bert_run.pictures import AMBER, BLUE, GREY, Picture
+from bert_run.training_loop import read_metrics
 
 STEPS = 200  # all of them within the demo's warm-up and its phase of short examples
 NAMES = {"train_mlm_loss": "masked words", "train_nsp_loss": "next sentence"}

@@ -21,8 +21,8 @@ from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha2
 from bert_run.config import Vocabulary
 from bert_run.errors import UserError, command
 from bert_run.files import folder_in_one_piece
-from bert_run.ranges import check_numbers
 from bert_run.settings import RunSettings
+from bert_run.validation import check_numbers
 
 
 @dataclass(frozen=True)

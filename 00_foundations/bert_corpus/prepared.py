@@ -18,8 +18,8 @@ from bert_corpus.store_building import build_store, refuse_other_things
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically
-from bert_run.records import read_record
 from bert_run.settings import RunSettings
+from bert_run.validation import read_record
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"

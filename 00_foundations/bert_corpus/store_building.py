@@ -36,8 +36,8 @@ from bert_corpus.store_report import count_content
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
 from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
-from bert_run.progress import progress_bar
-from bert_run.records import is_of, read_record
+from bert_run.training_loop import progress_bar
+from bert_run.validation import is_of, read_record
 
 BATCH = 1 << 20  # characters encoded at once
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost

@@ -14,7 +14,7 @@ from pathlib import Path
 import zstandard
 
 from bert_run.errors import UserError
-from bert_run.text_lines import decode_line, refuse_old_mac_line_ends
+from bert_run.files import decode_line, refuse_old_mac_line_ends
 
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 JSON_LINES = (".jsonl", ".json", ".ndjson")

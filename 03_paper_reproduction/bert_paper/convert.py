@@ -19,15 +19,12 @@ from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
 from bert_paper.pretrained import read_model, read_tokenizer
-from bert_run.config import BertConfig
+from bert_run.config import HEAD_NAMES, BertConfig, Weights, initial_weights, parameter_shapes
 from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
-from bert_run.hub import Located, locate
 from bert_run.model_card import front_matter, size_of
-from bert_run.parameters import HEAD_NAMES, Weights, initial_weights, parameter_shapes
-from bert_run.ranges import Seed, check_numbers
-from bert_run.records import read_record
-from bert_run.weights import WEIGHTS_FILE, common_name, missing_heads, weight_files
+from bert_run.validation import Seed, check_numbers, read_record
+from bert_run.weights import WEIGHTS_FILE, Located, common_name, locate, missing_heads, weight_files
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
 PREFIXES = {"pooler": "bert.pooler.", **{words: prefix for prefix, words in HEAD_NAMES.items()}}

@@ -30,8 +30,8 @@ from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, train
 from bert_run.device import choose_precision
 from bert_run.errors import UserError, command
-from bert_run.metrics import Record
 from bert_run.run_folder import STATE_FILE
+from bert_run.training_loop import Record
 from bert_run.weights import WEIGHTS_FILE, save_weights
 
 

@@ -10,12 +10,10 @@ from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Weights
 from bert_run.errors import UserError
-from bert_run.hub import locate
-from bert_run.parameters import Weights
-from bert_run.records import shown
-from bert_run.weights import load_weights, missing_heads, weight_files
+from bert_run.validation import shown
+from bert_run.weights import load_weights, locate, missing_heads, weight_files
 
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
 EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"

@@ -26,10 +26,8 @@ from bert_paper.prefetch import prefetch
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
 from bert_run.device import mixed_precision, to_device
-from bert_run.divergence import refuse_divergence
-from bert_run.metrics import Record
 from bert_run.settings import MaskingRecipe, Phase
-from bert_run.training_loop import Journal, learning_rate, split_batch
+from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 TensorBatch = dict[str, Tensor]
 ALONE = Ranks()

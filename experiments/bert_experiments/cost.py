@@ -21,8 +21,8 @@ from bert_paper.settings import PretrainSettings
 from bert_run.config import PRESETS
 from bert_run.errors import UserError, command
 from bert_run.flops import training_flops
-from bert_run.ranges import Count, Real, check_numbers
 from bert_run.settings import Batch, Phase, Size, Steps
+from bert_run.validation import Count, Real, check_numbers
 
 # Bytes a second between nodes, where there are fewer or slower cards than in NVIDIA's machines.
 SLOWER_LINKS = {

@@ -8,8 +8,7 @@ import torch
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.pretrained import Pretrained
-from bert_run.config import BertConfig
-from bert_run.parameters import initial_weights
+from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import load_weights
 
 

@@ -9,9 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, count_parameters, parameter_shapes
 from bert_run.flops import floating_point_operations, known_gpu
-from bert_run.parameters import count_parameters, parameter_shapes
 from bert_run.settings import MaskingRecipe, Phase
 
 Parallel = Literal["ddp", "fsdp"]

@@ -22,10 +22,9 @@ from bert_paper import masking as paper_masking
 from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import pretrain as pretrain_with_torch
 from bert_paper.settings import PretrainSettings
-from bert_run.config import BertConfig
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights
+from bert_run.config import BertConfig, initial_weights
 from bert_run.settings import AdamSettings, RunSettings
+from bert_run.training_loop import read_metrics
 from bert_run.weights import load_weights
 
 CONFIG = BertConfig(vocab_size=97, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,

@@ -39,13 +39,11 @@ from bert_numpy.pretrain import pretrain as pretrain_level_1
 from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import pretrain as pretrain_level_3
 from bert_paper.settings import PretrainSettings
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights, is_decayed
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights, is_decayed
 from bert_run.settings import AdamSettings, MaskingRecipe, RunSettings
-from bert_run.training_loop import split_batch
+from bert_run.training_loop import read_metrics, split_batch
 from bert_run.weights import load_weights, read_safetensors
 
 CONFIG = BertConfig(vocab_size=2010, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,

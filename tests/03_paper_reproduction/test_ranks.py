@@ -20,8 +20,8 @@ from safetensors.numpy import load_file
 
 from bert_paper.ranks import Ranks
 from bert_paper.settings import PretrainSettings
-from bert_run.metrics import read_metrics
 from bert_run.run_folder import find_damage
+from bert_run.training_loop import read_metrics
 
 ALONE, DDP, FSDP = (1, "ddp"), (2, "ddp"), (2, "fsdp")
 

@@ -44,9 +44,8 @@ from bert_experiments.models import untrained
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 CLS, SEP, PAD = 2, 3, 0

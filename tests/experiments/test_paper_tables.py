@@ -53,9 +53,8 @@ from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collecte
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.settings import FinetuneSettings
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import PRESETS, BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "barks", "cat", "sleeps"]

@@ -23,8 +23,8 @@ from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import sha256
-from bert_run.metrics import MetricsLog, read_metrics
 from bert_run.run_folder import RunFolder, find_damage
+from bert_run.training_loop import MetricsLog, read_metrics
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code must notice
 

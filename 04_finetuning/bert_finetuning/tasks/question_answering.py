@@ -64,7 +64,7 @@ from bert_finetuning.tasks.spans import (
 )
 from bert_run.config import Positions
 from bert_run.errors import UserError
-from bert_run.ranges import Count, Real, check_fields
+from bert_run.validation import Count, Real, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")

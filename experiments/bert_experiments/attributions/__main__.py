@@ -26,8 +26,8 @@ from bert_finetuning.tasks.base import Arguments, Task, has_colours
 from bert_finetuning.tasks.regression import Regression
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
-from bert_run.ranges import Count, check_numbers
+from bert_run.training_loop import progress_bar
+from bert_run.validation import Count, check_numbers
 
 TESTED = 200  # answers that the masking test is done on
 PICTURED = 5

@@ -37,8 +37,7 @@ from bert_numpy.model import (
     pretraining_backward,
     pretraining_forward,
 )
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights, initial_weights, make_mimetic
+from bert_run.config import BertConfig, Weights, initial_weights, make_mimetic
 from bert_run.settings import AdamSettings, MaskingRecipe
 from bert_run.training_loop import learning_rate
 

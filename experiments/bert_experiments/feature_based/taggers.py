@@ -26,7 +26,7 @@ from bert_finetuning.frozen_features import Feature, WordVectors, word_vectors
 from bert_finetuning.metrics import entity_scores
 from bert_finetuning.tasks.tagging import TaggedSentence
 from bert_paper.pretrained import Pretrained
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 
 @dataclass(frozen=True)

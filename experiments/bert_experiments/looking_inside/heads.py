@@ -28,7 +28,7 @@ from bert_paper.model import BertModel, BertSelfAttention
 from bert_paper.pretrained import Pretrained
 from bert_run.device import to_device
 from bert_run.pictures import BLUE, GREY, Picture
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 Weights = Float[Tensor, "layers batch heads seq seq"]  # of each query (row) on each key (column)
 FARTHEST = 10  # offsets of the picture run from -10 to +10

@@ -33,7 +33,7 @@ from bert_paper.pretrained import Pretrained
 from bert_paper.probes import principal_plane
 from bert_run.device import to_device
 from bert_run.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 STYLES = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"))
 Allowed = Bool[ndarray, "occurrences occurrences"]  # may a row be judged by this column?

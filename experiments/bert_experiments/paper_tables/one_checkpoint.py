@@ -35,7 +35,7 @@ from bert_finetuning.data.load import load_named
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
-from bert_run.hub import locate
+from bert_run.weights import locate
 
 OURS = "ours"
 

@@ -39,9 +39,8 @@ from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
-from bert_run.hub import locate
-from bert_run.metrics import Record
-from bert_run.weights import weight_files
+from bert_run.training_loop import Record
+from bert_run.weights import locate, weight_files
 
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]

@@ -21,10 +21,9 @@ from bert_experiments.figures import Results
 from bert_experiments.page import Page, write_json
 from bert_paper.demo import DEMO
 from bert_paper.fill_mask import fill_mask
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
 from bert_paper.probes import first_guess
-from bert_paper.settings import PretrainSettings
 
 RECIPES = {
     "demo": {},

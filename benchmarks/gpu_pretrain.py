@@ -48,8 +48,7 @@ from bert_experiments.step_cost import layer_bytes, logit_bytes
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.prefetch import prefetch
-from bert_paper.training import training_step
+from bert_paper.training import prefetch, training_step
 from bert_run.config import (
     PRESETS,
     BertConfig,

@@ -25,8 +25,8 @@ from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_numpy
 from bert_paper.demo import DEMO
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_paper
-from bert_paper.settings import PretrainSettings
 from bert_run.files import write_atomically
 from bert_run.pictures import AMBER, BLUE, GREY, Picture
 from bert_run.training_loop import read_metrics

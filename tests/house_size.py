@@ -76,8 +76,7 @@ def modules_opened(action: Callable[[], object], *, until: str | None = None) ->
 
 def batch_to_loss(folder: Path) -> Callable[[], object]:
     """`bert-pretrain` on a text file, for one step."""
-    from bert_paper.pretrain import pretrain
-    from bert_paper.settings import PretrainSettings
+    from bert_paper.pretrain import PretrainSettings, pretrain
 
     corpus = folder / "text.txt"
     texts = [f"The crane stood in river {n}.\nIt caught {n} fish.\n" for n in range(200)]

@@ -14,8 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from bert_corpus.pairs import pair_report
-from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare
-from bert_corpus.sources import read_sources, same_corpus
+from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare, read_sources, same_corpus
 from bert_corpus.store import PARTS, TokenStore
 from bert_corpus.wordpiece import save_tokenizer, tokenizer_sha256
 from bert_run.config import (

@@ -17,7 +17,7 @@ from bert_experiments.step_cost import (
     rows_on_each,
     step_time,
 )
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_run.config import PRESETS
 from bert_run.errors import UserError, command
 from bert_run.flops import training_flops

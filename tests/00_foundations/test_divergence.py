@@ -16,8 +16,8 @@ from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_level_2
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_level_1
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
-from bert_paper.settings import PretrainSettings
 from bert_run.errors import Diverged, UserError
 from bert_run.run_folder import NOTE_FILE
 from bert_run.settings import RunSettings

@@ -20,8 +20,8 @@ from bert_numpy.pretrain import NumpySettings, pretrain
 from bert_numpy.training import Cores, batch_gradients, rows_in_a_part
 from bert_paper import masking as paper_masking
 from bert_paper import optimizer as paper_optimizer
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_with_torch
-from bert_paper.settings import PretrainSettings
 from bert_run.config import BertConfig, initial_weights
 from bert_run.settings import AdamSettings, RunSettings
 from bert_run.training_loop import read_metrics

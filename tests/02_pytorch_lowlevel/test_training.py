@@ -37,8 +37,8 @@ from bert_lowlevel.training import (
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_level_1
 from bert_paper import optimizer as paper_optimizer
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
-from bert_paper.settings import PretrainSettings
 from bert_run.config import BertConfig, initial_weights, is_decayed
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError

@@ -197,7 +197,7 @@ KILLABLE = """
 import json, sys
 from pathlib import Path
 from bert_paper import pretrain
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 introduce = pretrain.PretrainingRun.introduce
 pretrain.PretrainingRun.introduce = lambda *a: (introduce(*a), print("ready", flush=True))
 fields = json.loads(sys.argv[1])

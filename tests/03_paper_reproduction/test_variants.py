@@ -19,9 +19,8 @@ from bert_paper import training
 from bert_paper.fill_mask import fill_mask
 from bert_paper.masking import MaskingVocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
-from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, evaluate, forward
 from bert_run.config import BertConfig, initial_weights, parameter_shapes
 from bert_run.errors import UserError

@@ -29,9 +29,9 @@ from bert_experiments.models import open_either
 from bert_experiments.page import write_json
 from bert_paper.masking import masking_vocabulary
 from bert_paper.model import load_arrays
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import first_guess
-from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, evaluate
 from bert_run.config import initial_weights, make_mimetic
 from bert_run.device import to_device

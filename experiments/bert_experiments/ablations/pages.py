@@ -18,7 +18,7 @@ from bert_experiments.figures import (
 from bert_experiments.page import Page
 from bert_experiments.plots import COLOURS, draw_curve, draw_rows, unboxed
 from bert_experiments.verdicts import judge
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
 
 SHOWN_OF_THE_PAPER = {"5": 4, "6": 0, "8": 2}  # the column of its table that ours stand beside

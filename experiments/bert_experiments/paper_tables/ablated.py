@@ -33,7 +33,7 @@ from bert_experiments.paper_tables.settings import TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.plots import COLOURS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
 from bert_run.run_folder import RunFolder, step_of
 

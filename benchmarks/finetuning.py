@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert_experiments.figures import spread
-from bert_experiments.page import Page, aligned
+from bert_experiments.report.figures import spread
+from bert_experiments.report.page import Page, aligned
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import BertConfig, count_parameters, parameter_shapes

@@ -44,7 +44,7 @@ from torch.utils.benchmark import Timer
 
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
-from bert_experiments.step_cost import layer_bytes, logit_bytes
+from bert_experiments.cost import layer_bytes, logit_bytes
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer

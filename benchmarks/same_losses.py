@@ -19,7 +19,7 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 import numpy as np
 import torch
 
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings

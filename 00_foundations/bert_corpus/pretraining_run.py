@@ -174,10 +174,6 @@ class PretrainingRun:
         )
         say(f"computing   {' '.join(computing)}; the run's folder is {settings.out}")
 
-    def record(self, entry: Record) -> None:
-        """Add a line to `metrics.jsonl`."""
-        self.log.append(entry)
-
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
         """Write a checkpoint, and draw the curve up to it."""
 

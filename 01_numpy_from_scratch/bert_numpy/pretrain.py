@@ -68,7 +68,7 @@ def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
             settings,
             cores,
             start=run.start,
-            record=run.record,
+            record=run.log.append,
             save=lambda step: run.save(step, bert.weights, adam.to_arrays()),
         )
 

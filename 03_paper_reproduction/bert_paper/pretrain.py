@@ -28,10 +28,9 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
-from bert_paper.ranks import Ranks, join
 from bert_paper.training import Task, train
 from bert_run.config import BertConfig
-from bert_run.device import choose_precision
+from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command
 from bert_run.run_folder import STATE_FILE
 from bert_run.settings import PairRecipe, RunSettings, SentenceTask
@@ -103,17 +102,15 @@ class PretrainSettings(RunSettings):
 def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
-        return pretrain_on(ranks, device, settings)
-
-
-def pretrain_on(ranks: Ranks, device: torch.device, settings: PretrainSettings) -> PretrainingRun:
-    check_shares(settings, ranks)
-    check_packages(settings)
-    with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
-        tensorboard = open_tensorboard(settings) if settings.tensorboard and ranks.leads else None
-        train_on(run, ranks, device, tensorboard)
-        if tensorboard is not None:
-            tensorboard.close()
+        check_shares(settings, ranks)
+        check_packages(settings)
+        with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
+            tensorboard = None
+            if settings.tensorboard and ranks.leads:
+                tensorboard = import_summary_writer()(settings.out / "tensorboard")
+            train_on(run, ranks, device, tensorboard)
+            if tensorboard is not None:
+                tensorboard.close()
     return run
 
 
@@ -154,7 +151,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
 
     def record(entry: Record) -> None:
         if ranks.leads:
-            run.record(entry)
+            run.log.append(entry)
             for name, value in entry.items() if tensorboard is not None else ():
                 if name != "step":
                     tensorboard.add_scalar(name, value, entry["step"])
@@ -273,10 +270,6 @@ def check_packages(settings: PretrainSettings) -> None:
         import_summary_writer()
 
 
-def open_tensorboard(settings: PretrainSettings):
-    return import_summary_writer()(settings.out / "tensorboard")
-
-
 def import_summary_writer() -> type:
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -289,11 +282,9 @@ def import_summary_writer() -> type:
 
 @command
 def main() -> None:
-    settings = tyro.cli(PretrainSettings, prog="bert-pretrain")
-    with join(settings.device) as (ranks, device):
-        run = pretrain_on(ranks, device, settings)
-        if ranks.leads:
-            run.conclude()
+    run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain"))
+    if run.leads:
+        run.conclude()
 
 
 if __name__ == "__main__":

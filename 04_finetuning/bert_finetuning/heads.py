@@ -25,9 +25,8 @@ from torch import Tensor, nn
 
 from bert_finetuning.features import Features
 from bert_paper.model import BertModel
-from bert_paper.ranks import Ranks
 from bert_run.config import BertConfig, Dropout, Shapes, Weights, truncated_normal
-from bert_run.device import mixed_precision, to_device
+from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
 from bert_run.validation import check_fields

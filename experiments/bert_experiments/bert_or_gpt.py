@@ -16,7 +16,7 @@ from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.page import write_json
+from bert_experiments.report.page import write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain
 from bert_run.config import BertConfig

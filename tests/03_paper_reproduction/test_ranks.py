@@ -19,7 +19,7 @@ import transformers
 from safetensors.numpy import load_file
 
 from bert_paper.pretrain import PretrainSettings
-from bert_paper.ranks import Ranks
+from bert_run.device import Ranks
 from bert_run.run_folder import find_damage
 from bert_run.training_loop import read_metrics
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bert_corpus.pretraining_run import identity
-from bert_experiments.figures import one_by_one
+from bert_experiments.report.figures import one_by_one
 from bert_paper.demo import DEMO
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError

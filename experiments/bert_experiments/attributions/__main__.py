@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
 from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
-from bert_experiments.page import wrapped
+from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.data.rows import parse_columns

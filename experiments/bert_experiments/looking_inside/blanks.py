@@ -12,7 +12,7 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import CLASSIC_BLANKS
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError
 from bert_run.pictures import AMBER, BLUE, ORANGE, PINK, Picture

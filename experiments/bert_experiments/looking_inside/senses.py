@@ -28,7 +28,7 @@ from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import KINDS, Story, stories
 from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import principal_plane
 from bert_run.device import to_device

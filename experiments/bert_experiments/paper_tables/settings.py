@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert_experiments.page import check_report
+from bert_experiments.report.page import check_report
 from bert_finetuning.settings import Epochs
 from bert_run.errors import UserError
 from bert_run.settings import Steps

@@ -20,7 +20,7 @@ from bench_sections.saved import FOLDER, Saved
 from tyro.conf import arg
 
 from bert_run.errors import UserError, command
-from bert_run.ranges import Whole, check_numbers
+from bert_run.validation import Whole, check_numbers
 
 SECTIONS = {
     "training": training.run,

@@ -17,14 +17,13 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 # isort: split
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, measure_settled_words
-from bert_experiments.figures import Results
-from bert_experiments.page import Page, write_json
+from bert_experiments.report.figures import Results
+from bert_experiments.report.page import Page, write_json
 from bert_paper.demo import DEMO
 from bert_paper.fill_mask import fill_mask
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
 from bert_paper.probes import first_guess
-from bert_paper.settings import PretrainSettings
 
 RECIPES = {
     "demo": {},

@@ -20,13 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert_experiments.figures import spread
-from bert_experiments.page import Page, aligned
+from bert_experiments.report.figures import spread
+from bert_experiments.report.page import Page, aligned
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, count_parameters, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import count_parameters, parameter_shapes
 from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 
 FEW, FEW_SEEDS, FEW_EPOCHS = 100, 5, 20.0  # twenty passes over a hundred examples: 80 steps

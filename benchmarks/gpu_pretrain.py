@@ -44,21 +44,25 @@ from torch.utils.benchmark import Timer
 
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
-from bert_experiments.step_cost import layer_bytes, logit_bytes
+from bert_experiments.cost import layer_bytes, logit_bytes
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.prefetch import prefetch
-from bert_paper.training import training_step
-from bert_run.config import PRESETS, BertConfig
+from bert_paper.training import prefetch, training_step
+from bert_run.config import (
+    PRESETS,
+    BertConfig,
+    Weights,
+    count_parameters,
+    initial_weights,
+    parameter_shapes,
+)
 from bert_run.device import choose_device, mixed_precision, to_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
 from bert_run.flops import known_gpu, training_flops
-from bert_run.parameters import Weights, count_parameters, initial_weights, parameter_shapes
-from bert_run.progress import progress_bar
 from bert_run.settings import AdamSettings, RunSettings
-from bert_run.training_loop import learning_rate
+from bert_run.training_loop import learning_rate, progress_bar
 
 COMMAND = "python benchmarks/gpu_pretrain.py --out results/gpu_pretrain.md"
 ON_CPU = "--device cpu --size tiny --batch-size 4 --seq-length 32 --rounds 2"

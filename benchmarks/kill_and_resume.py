@@ -24,8 +24,8 @@ import torch
 from safetensors.numpy import load_file
 
 from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
 from bert_run.run_folder import find_damage
+from bert_run.training_loop import progress_bar
 
 STEPS, SAVE_EVERY = 400, 4
 OPTIONS = ["--documents", "400", "--vocab-size", "1000", "--hidden-size", "32", "--num-layers", "2",

@@ -19,17 +19,17 @@ import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes bef
 import numpy as np
 import torch
 
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_lowlevel
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_numpy
 from bert_paper.demo import DEMO
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_paper
-from bert_paper.settings import PretrainSettings
 from bert_run.files import write_atomically
-from bert_run.metrics import read_metrics
 from bert_run.pictures import AMBER, BLUE, GREY, Picture
+from bert_run.training_loop import read_metrics
 
 STEPS = 200  # all of them within the demo's warm-up and its phase of short examples
 NAMES = {"train_mlm_loss": "masked words", "train_nsp_loss": "next sentence"}

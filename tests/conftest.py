@@ -103,7 +103,7 @@ OBJECTS = ["the river", "a small house", "the red ball", "an apple", "the market
 
 def make_settings(corpus: Path, out: Path, **changes):
     """`PretrainSettings` of a model of a few thousand numbers: a step takes milliseconds."""
-    from bert_paper.settings import PretrainSettings
+    from bert_paper.pretrain import PretrainSettings
 
     fields = dict(
         corpus=str(corpus), out=out, vocab_size=200, seq_length=32, num_hidden_layers=2,

@@ -3,15 +3,21 @@
     python tests/house_size.py              lines, files and modules of each package
     python tests/house_size.py --opened     also the modules that are entered on the way
 
-A module counts as opened when a function of it is called between the two ends: from a text to the
-loss of a batch, in `bert-finetune` on a file, in `bert-predict` on one text. What is only imported
-does not count.
+A module counts as opened when a function of it is called between the two ends. What is only
+imported does not count. The three ways are:
+
+- from a text to the loss: `bert-pretrain` on a text file, from its start until the model's `loss`
+  has returned for the first time, so that the backward pass, checkpoints, model card and curve,
+  which come after the loss, do not count;
+- `bert-finetune` on a file: the whole command;
+- `bert-predict` on one text: the whole command.
 """
 
 import contextlib
 import io
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,29 +47,36 @@ def size_of(package: str) -> Size:
     return Size(len(files), lines, len(top))
 
 
-def modules_opened(action: Callable[[], object]) -> list[str]:
-    """The modules of ours in which a function is called while `action` runs, in order."""
+def modules_opened(action: Callable[[], object], *, until: str | None = None) -> list[str]:
+    """The modules of ours in which a function is called while `action` runs, in order.
+
+    `until` names a function of ours after whose first return nothing is counted any more.
+    """
     opened: dict[str, None] = {}
+    is_over = threading.Event()
 
     def note(frame, event, _):
-        if event == "call":
-            name = frame.f_globals.get("__name__", "")
-            is_definition = frame.f_code.co_name in ("<module>", "<lambda>")
-            if name.split(".")[0] in COURSE and not is_definition:
-                opened.setdefault(name)
+        module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module.split(".")[0] not in COURSE or function in ("<module>", "<lambda>"):
+            return
+        if event == "call" and not is_over.is_set():
+            opened.setdefault(module)
+        elif event == "return" and function == until:
+            is_over.set()
 
+    threading.setprofile(note)  # batches are prepared in a thread of their own
     sys.setprofile(note)
     try:
         action()
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
     return list(opened)
 
 
 def batch_to_loss(folder: Path) -> Callable[[], object]:
-    """From a text file to the loss of one batch, as `bert-pretrain` goes."""
-    from bert_paper.pretrain import pretrain
-    from bert_paper.settings import PretrainSettings
+    """`bert-pretrain` on a text file, for one step."""
+    from bert_paper.pretrain import PretrainSettings, pretrain
 
     corpus = folder / "text.txt"
     texts = [f"The crane stood in river {n}.\nIt caught {n} fish.\n" for n in range(200)]
@@ -110,19 +123,21 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        batch = batch_to_loss(folder)
-        roads = {"text to loss (bert-pretrain)": batch}
         data = rows(folder)
-        roads["bert-finetune on a file"] = call(
+        finetune = call(
             bert_finetuning.finetune.main, "--train", data, "--dev", data, "--checkpoint",
             folder / "run", "--epochs", "1", "--out", folder / "tuned", "--device", "cpu",
         )  # fmt: skip
-        roads["bert-predict on one text"] = call(
+        predict = call(
             bert_finetuning.predict.main, "a good film", "--checkpoint", folder / "tuned",
             "--device", "cpu",
         )  # fmt: skip
-        for road, action in roads.items():
-            opened = modules_opened(action)
+        for road, action, until in (
+            ("text to loss (bert-pretrain)", batch_to_loss(folder), "loss"),
+            ("bert-finetune on a file", finetune, None),
+            ("bert-predict on one text", predict, None),
+        ):
+            opened = modules_opened(action, until=until)
             print(f"\n{road}: {len(opened)} modules\n  {', '.join(opened)}")
 
 

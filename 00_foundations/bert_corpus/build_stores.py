@@ -14,15 +14,14 @@ from tokenizers import Tokenizer
 from tyro.conf import Positional, arg
 
 from bert_corpus.documents import open_corpus
-from bert_corpus.prepared import prepare
-from bert_corpus.sources import SOURCES_FILE
+from bert_corpus.prepared import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import Vocabulary
 from bert_run.errors import UserError, command
 from bert_run.files import folder_in_one_piece
-from bert_run.ranges import check_numbers
 from bert_run.settings import RunSettings
+from bert_run.validation import check_numbers
 
 
 @dataclass(frozen=True)

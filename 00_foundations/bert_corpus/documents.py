@@ -9,25 +9,30 @@ import difflib
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
-from bert_corpus.sentences import (
+from bert_corpus.text_files import (
     SAMPLE,
     Document,
+    LineReader,
     documents_from_lines,
     documents_from_rows,
+    find_text_files,
+    json_texts,
     judge_layout,
+    kind_of,
     peek,
 )
-from bert_corpus.sources import EMBEDDED, SourceFile, describe_files
-from bert_corpus.text_files import LineReader, find_text_files, json_texts, kind_of
 from bert_run.errors import UserError
+from bert_run.files import sha256
+from bert_run.training_loop import progress_bar
 
+EMBEDDED = ("storyworld", "pydocs")
 STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
@@ -35,6 +40,16 @@ HELD_OUT_MOST = 500  # documents
 PROBE = 100  # of the first so many documents at least a twentieth is held out, and two
 
 Walk = Callable[[], Iterator[Document]]  # begins a new walk through some documents
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a corpus as it was read."""
+
+    path: str  # below the folder of the corpus; "." for a corpus that is one file
+    bytes: int
+    modified: int  # nanoseconds since 1970
+    sha256: str
 
 
 @dataclass
@@ -218,6 +233,25 @@ def _open_whole(
         readers=readers if limit is None else [],
         files=files,
     )
+
+
+def describe_files(root: Path, paths: Iterable[Path], *, progress: bool) -> list[SourceFile]:
+    """The files of a corpus as they are now; all of them are read."""
+    paths = [(path, path.stat()) for path in paths]
+    size = sum(stat.st_size for _, stat in paths)
+    described = []
+    with progress_bar(
+        size, "checking the corpus", unit="B", unit_scale=True, delay=3, disable=not progress
+    ) as bar:
+        for path, stat in paths:
+            name = path.relative_to(root).as_posix()
+            try:
+                content = sha256(path)
+            except OSError as error:
+                raise UserError(f"{path}: cannot be read ({error.strerror})") from None
+            described.append(SourceFile(name, stat.st_size, stat.st_mtime_ns, content))
+            bar.update(stat.st_size)
+    return described
 
 
 def _first(walk: Walk, count: int) -> Iterator[Document]:

@@ -1,8 +1,9 @@
 """From a corpus to sentence pairs: tokenizer, token store, pairs to train and to measure on."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -10,16 +11,16 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import Corpus, corpus_path, open_corpus
+from bert_corpus.documents import EMBEDDED, Corpus, SourceFile, corpus_path, open_corpus
 from bert_corpus.pairs import PairDataset, SpecialTokens
-from bert_corpus.sources import refuse_changes, save_sources
 from bert_corpus.store import PARTS, TokenStore, holds_stores
 from bert_corpus.store_building import build_store, refuse_other_things
+from bert_corpus.text_files import find_text_files
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
-from bert_run.files import folder_in_one_piece, write_atomically
-from bert_run.records import read_record
+from bert_run.files import folder_in_one_piece, sha256, write_atomically
 from bert_run.settings import RunSettings
+from bert_run.validation import read_record, wrong_field
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"
@@ -181,3 +182,87 @@ def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
 def is_reserved(entry: str) -> bool:
     """Whether a vocabulary entry stands for no word: [CLS], [unused7]; but a lone bracket does."""
     return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
+
+
+# What a corpus was when it was read: its files, each with its size and its SHA-256.
+#
+#     sources.json    beside the token stores: {"corpus": [{path, bytes, modified, sha256}, …]}
+#
+# A corpus is known by its content: copied, renamed, touched or spelled otherwise it is the same,
+# and edited it is another. Whether a file has changed is told by its size and its time, as `make`
+# and `git` do; only where the time differs is it read again.
+
+
+SOURCES_FILE = "sources.json"
+
+
+def save_sources(folder: Path, corpora: dict[str, Sequence[SourceFile]]) -> None:
+    """Write beside the stores in `folder` what they are made from."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {name: [asdict(file) for file in files] for name, files in corpora.items() if files}
+    write_atomically(folder / SOURCES_FILE, json.dumps(content, indent=2) + "\n")
+
+
+def read_sources(folder: Path) -> dict[str, list[SourceFile]]:
+    """What `save_sources` wrote; nothing where it is not known."""
+    path = folder / SOURCES_FILE
+    if not path.exists():
+        return {}
+    way_out = "remove that file, and changes of the corpus are not noticed any more"
+    record = read_record(path, {}, {"corpus": list, "heldout": list}, way_out=way_out)
+    types = {"path": str, "bytes": int, "modified": int, "sha256": str}
+    for file in (file for files in record.values() for file in files or ()):
+        if not isinstance(file, dict) or wrong_field(file, types, {}):
+            raise UserError(f"{path} is damaged: {way_out}")
+    return {name: [SourceFile(**{key: file[key] for key in types}) for file in files or ()]
+            for name, files in record.items()}  # fmt: skip
+
+
+def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
+    """The first difference between a corpus and what was read of it, in words; None if none."""
+    found = {path.relative_to(root).as_posix(): path for path in find_text_files(root).files}
+    for file in recorded:
+        path = found.pop(file.path, None)
+        if path is None:
+            there = root / file.path
+            return f"{there} is no longer a file" if there.exists() else f"{there} is missing"
+        stat = path.stat()
+        if stat.st_size != file.bytes:
+            return f"{path} has {stat.st_size:,} bytes, {file.bytes:,} were read"
+        if stat.st_mtime_ns != file.modified and sha256(path) != file.sha256:
+            return f"{path} has other content"
+    return f"{next(iter(found.values()))} is new" if found else None
+
+
+def refuse_changes(corpora: dict[str, str | None], folder: Path, *, is_complete: bool) -> None:
+    """Compare the corpora of a run that goes on with what was read of them.
+
+    `corpora` are their names by option. One that has changed is refused; of one that is gone, its
+    text is at hand if the stores in `folder` are complete, and a note says that it is used.
+    """
+    for option, recorded in read_sources(folder).items():
+        name = corpora.get(option)
+        if name is None or not recorded:
+            continue
+        root = Path(name).expanduser()
+        if not root.exists():
+            if is_complete:
+                print(
+                    f"note: {option} {name} is gone: the text is used as it was read",
+                    file=sys.stderr,
+                )
+        elif change := find_change(root, recorded):
+            raise UserError(
+                f"{option} {name} has changed since it was read ({change}): restore it, or choose "
+                "another --out to begin with the new text"
+            )
+
+
+def same_corpus(earlier: str | None, now: str | None, recorded: Sequence[SourceFile]) -> bool:
+    """Whether two names mean one corpus: two spellings of a path, or files of the same content."""
+    if earlier is None or now is None or {earlier, now} & set(EMBEDDED):
+        return earlier == now
+    before, after = Path(earlier).expanduser(), Path(now).expanduser()
+    if before.resolve() == after.resolve():
+        return True
+    return bool(recorded) and after.exists() and find_change(after, recorded) is None

@@ -5,6 +5,7 @@ and writes down what is measured and learnt. How a step is computed is the level
 """
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -14,26 +15,23 @@ from functools import cached_property
 from pathlib import Path
 
 from bert_corpus.pairs import pair_report
-from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare
-from bert_corpus.sources import read_sources, same_corpus
+from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare, read_sources, same_corpus
 from bert_corpus.store import PARTS, TokenStore
 from bert_corpus.wordpiece import save_tokenizer, tokenizer_sha256
-from bert_run.curve import draw_curve
-from bert_run.divergence import divergence_noted
-from bert_run.errors import UserError
-from bert_run.files import write_atomically
-from bert_run.memory import refuse_too_large
-from bert_run.metrics import MetricsLog, Record, read_metrics
-from bert_run.model_card import command_line, model_card
-from bert_run.parameters import (
+from bert_run.config import (
+    BertConfig,
     Weights,
     count_parameters,
     initial_weights,
     make_mimetic,
     parameter_shapes,
 )
-from bert_run.run_folder import STATE_FILE, RunFolder
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+from bert_run.model_card import command_line, model_card
+from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
 from bert_run.settings import RunSettings
+from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
 from bert_run.weights import WEIGHTS_FILE, save_weights
 
 # What may differ between two calls that continue one run.
@@ -181,10 +179,6 @@ class PretrainingRun:
         )
         say(f"computing   {' '.join(computing)}; the run's folder is {settings.out}")
 
-    def record(self, entry: Record) -> None:
-        """Add a line to `metrics.jsonl`."""
-        self.log.append(entry)
-
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
         """Write a checkpoint, and draw the curve up to it if the last drawing is old."""
 
@@ -304,3 +298,36 @@ def identity(settings: RunSettings) -> dict:
 
 def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+# Whether a model fits into this machine, asked before it is built.
+
+
+BYTES_A_PARAMETER = 16  # in float32: the weight, its gradient and Adam's two moments
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+GIBIBYTE = 2**30
+
+
+def memory_here() -> int | None:
+    """Bytes that this machine has, or that this container may use; None where nobody tells."""
+    try:
+        installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return None
+    try:
+        return min(installed, int(CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or one without a limit ("max")
+        return installed
+
+
+def refuse_too_large(config: BertConfig) -> None:
+    """Raise `UserError` for a model that cannot be trained in the memory there is."""
+    parameters, here = count_parameters(parameter_shapes(config)), memory_here()
+    needed = BYTES_A_PARAMETER * parameters
+    if here is not None and needed > here:
+        raise UserError(
+            f"a model of {parameters:,} parameters takes {needed / GIBIBYTE:,.0f} GB to train, and "
+            f"this machine has {here / GIBIBYTE:,.0f} GB: take a smaller --model, or lower "
+            "--hidden-size, --intermediate-size, --num-hidden-layers, --vocab-size or "
+            "--max-position-embeddings"
+        )

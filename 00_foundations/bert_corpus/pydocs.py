@@ -21,9 +21,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
-from bert_corpus.sentences import split_prose
+from bert_corpus.text_files import split_prose
 from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 VERSION = 1  # of the rules below: a higher one builds the cached file anew
 SHORTEST_DOCUMENT = 2  # sentences

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
-from bert_run.records import is_of, read_record, wrong_field
+from bert_run.validation import is_of, read_record, wrong_field
 
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")

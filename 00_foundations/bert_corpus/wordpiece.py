@@ -18,10 +18,9 @@ from tokenizers.trainers import WordPieceTrainer
 
 from bert_corpus.wordpiece_by_hand import LONGEST_WORD, is_chinese, is_punctuation
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
-from bert_run.records import read_record, shown
-from bert_run.text_lines import text_lines
+from bert_run.files import text_lines, write_atomically
+from bert_run.training_loop import progress_bar
+from bert_run.validation import read_record, shown
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import parameter_shapes
 
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 Arrays = Mapping[str, np.ndarray]

@@ -1,9 +1,20 @@
-"""Where the tensors lie, and how many digits their products have."""
+"""Where to compute: the device, the precision of products, and this process among many.
 
-from contextlib import AbstractContextManager
+`torchrun` starts the processes of a run and tells each its rank through the environment. Every rank
+reads its own examples, which are a function of their indices: nothing is handed round but sums of
+gradients, counts of masks, and losses when a line of metrics is due.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 import torch
+import torch.distributed as dist
+from jaxtyping import Int64
 from torch import Tensor
 
 from bert_run.errors import UserError
@@ -51,3 +62,83 @@ def to_device(batch: dict[str, np.ndarray], device: torch.device) -> dict[str, T
     if device.type == "cuda":
         return {name: t.pin_memory().to(device, non_blocking=True) for name, t in tensors.items()}
     return tensors
+
+
+# Several processes, one run.
+
+
+PATIENCE = timedelta(days=2)  # while rank 0 prepares the data, the others wait
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process among those of the run."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Rank 0 alone writes files and shows progress."""
+        return self.rank == 0
+
+    def share(self, indices: Int64[np.ndarray, "batch"]) -> Int64[np.ndarray, "part"]:
+        """This rank's part of a step's examples: neighbours, and all parts nearly equally long."""
+        return np.array_split(indices, self.size)[self.rank]
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """The sum over all ranks, in place and returned; every rank must ask."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def wait(self) -> None:
+        """Until all ranks are here."""
+        if self.size > 1:
+            dist.barrier()
+
+    def after_first(self, make: Callable[[bool], object]) -> object:
+        """`make(True)` on rank 0; when that is done, `make(False)` on the others.
+
+        If it fails on rank 0, which says why, the others leave without a word.
+        """
+        if self.size == 1:
+            return make(True)
+        patient = dist.new_group(backend="gloo", timeout=PATIENCE)
+        done = torch.zeros(1)
+        try:
+            if self.leads:
+                made = make(True)
+                done += 1
+        finally:
+            dist.broadcast(done, src=0, group=patient)
+        if done == 0:
+            raise SystemExit(2)
+        return made if self.leads else make(False)
+
+
+@contextmanager
+def join(device: str) -> Iterator[tuple[Ranks, torch.device]]:
+    """This process's place among those that `torchrun` started, and the device it computes on.
+
+    Without `torchrun` it is alone. NCCL connects GPUs, gloo CPUs.
+    """
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size == 1:
+        yield Ranks(), choose_device(device)
+        return
+    if device not in ("auto", "cpu", "cuda"):
+        raise UserError(f"--device {device}: under torchrun each process takes a GPU of its own; "
+                        "choose auto, cpu or cuda")  # fmt: skip
+    chosen = choose_device(device)
+    if chosen.type == "cuda":
+        here, devices = int(os.environ["LOCAL_WORLD_SIZE"]), torch.cuda.device_count()
+        if here > devices:
+            raise UserError(f"{here} processes for {devices} GPUs: --nproc-per-node {devices}")
+        chosen = choose_device(f"cuda:{os.environ['LOCAL_RANK']}")
+        torch.cuda.set_device(chosen)
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield Ranks(dist.get_rank(), dist.get_world_size()), chosen
+    finally:
+        dist.destroy_process_group()

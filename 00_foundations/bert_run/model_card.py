@@ -7,8 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bert_run.config import BertConfig
-from bert_run.parameters import count_parameters, parameter_shapes
+from bert_run.config import BertConfig, count_parameters, parameter_shapes
 
 
 class Task(NamedTuple):

@@ -16,13 +16,14 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from bert_run.config import BertConfig
-from bert_run.errors import UserError
+from bert_run.config import BertConfig, Weights
+from bert_run.errors import Diverged, UserError
 from bert_run.files import (
     clear_leftovers,
     folder_in_one_piece,
@@ -33,8 +34,7 @@ from bert_run.files import (
     sha256,
     write_atomically,
 )
-from bert_run.parameters import Weights
-from bert_run.records import read_record, shown, wrong_field
+from bert_run.validation import read_record, shown, wrong_field
 from bert_run.weights import load_weights, read_safetensors
 
 STATE_FILE = "training_state.safetensors"
@@ -320,3 +320,47 @@ def find_damage(folder: Path) -> str | None:
         if sha256(path) != entry["sha256"]:
             return f"the content of {name} has changed"
     return None
+
+
+NOTE_FILE = "diverged.txt"
+
+
+@contextmanager
+def divergence_noted(folder: RunFolder, *, leads: bool = True) -> Iterator[None]:
+    """Complete the message of a run that diverges in here, and repeat it when the run is called
+    again. Of several processes, the one that leads writes."""
+    note = folder.path / NOTE_FILE
+    if leads and note.exists():
+        print(f"note        an earlier call stopped here: {note.read_text('utf-8').strip()}; this "
+              "one takes the same steps again", file=sys.stderr)  # fmt: skip
+    try:
+        yield
+    except Diverged as error:
+        if leads:
+            write_atomically(note, f"{error}\n")
+        newest = folder.newest()
+        kept = f"the checkpoint of step {newest.step:,} is kept" if newest else "nothing is saved"
+        raise UserError(f"{folder.path}: {error} ({kept})") from None
+    if leads:
+        note.unlink(missing_ok=True)
+
+
+# The folder of `make demo`, whose model the notebooks of the later chapters open.
+
+
+DEMO = Path("runs/demo")
+
+
+def demo_folder(start: Path = Path()) -> Path:
+    """The folder that `make demo` left, seen from `start`: the repository or a chapter in it.
+
+    Raises `UserError` if there is none, or if the demo was stopped before its end: `summary.json`
+    is the last file that it writes.
+    """
+    for folder in (start / DEMO, start / ".." / DEMO):
+        if (folder / "summary.json").is_file():
+            return folder
+    raise UserError(
+        f"{DEMO} holds no model that was trained to the end: run `make demo` first "
+        "(without make: python -m bert_paper.demo), about five minutes"
+    )

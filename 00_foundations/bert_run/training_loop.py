@@ -1,13 +1,27 @@
-"""What the training loops of all levels share: the learning rate, a batch in parts, the journal."""
+"""What the training loops of all levels share, apart from the computation.
 
+- the learning rate of a step, and a batch in parts;
+- the journal of a run: `metrics.jsonl`, a progress bar, the curve of both losses;
+- the check that stops a run whose numbers are no longer finite.
+"""
+
+import json
+import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from bert_run.metrics import Record
-from bert_run.progress import progress_bar
+from tqdm import tqdm
+
+from bert_run.errors import Diverged, UserError
+from bert_run.files import write_atomically
 from bert_run.settings import RunSettings
+from bert_run.validation import parse_object, wrong_field
+
+Record = dict[str, float]  # what was measured at a step: names and numbers
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -85,3 +99,134 @@ class Journal:
         before = time.perf_counter()
         yield
         self.begin += time.perf_counter() - before
+
+
+# `metrics.jsonl`: what a run measured, one JSON object a line.
+
+
+class MetricsLog:
+    """The metrics of one run, appended as they come and read back on resume."""
+
+    def __init__(self, path: Path, *, resume_at: int = 0) -> None:
+        """Open `path`; records of steps after `resume_at` belong to a run that was cut off there,
+        and will be made again."""
+        self.path = Path(path)
+        kept = [record for record in read_metrics(self.path) if record["step"] <= resume_at]
+        write_atomically(self.path, "".join(json.dumps(record) + "\n" for record in kept))
+
+    def append(self, record: Record) -> None:
+        """Raises `Diverged` for a number that is not finite: JSON has no such numbers."""
+        refuse_divergence(**record)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def read_metrics(path: Path) -> list[Record]:
+    """All whole records; a last line that a crash cut short is passed over.
+
+    Raises `UserError` for any other line that is no measurement.
+    """
+    if not path.exists():
+        return []
+    records = []
+    lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        problem, record = parse_object(line)
+        if problem and (number == len(lines)):
+            break
+        problem = problem or wrong_field(record, {"step": int}, {})
+        problem = problem or wrong_field(record, dict.fromkeys(record, float), {})
+        if problem:
+            raise UserError(
+                f"{path} is damaged (line {number}: {problem}): repair or remove the line"
+            )
+        records.append(record)
+    return records
+
+
+# Divergence: one update that is too large makes a loss infinite or NaN ("not a number"), and NaN
+# spreads to every weight. Going on is useless, and would replace the last good checkpoint.
+
+
+def refuse_divergence(step: int, rate: float | None = None, **numbers: float) -> None:
+    """Raise `Diverged` if one of the numbers measured at a step is not finite."""
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            at = "" if rate is None else f", where the learning rate is {rate:.1e}"
+            raise Diverged(f"the {name.replace('_', ' ')} is {number} at step {step:,}{at}")
+
+
+# Progress of long work: a bar on a terminal, a line every half minute in a log file.
+
+
+class LinesInsteadOfBar:
+    """What tqdm writes to when nobody watches: each state of the bar becomes a line."""
+
+    def write(self, text: str) -> None:
+        text = text.replace("\r", "").strip()
+        if text:
+            print(text, file=sys.stderr, flush=True)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def progress_bar(
+    total: int | None, description: str, *, unit: str, initial: int = 0, **options: Any
+) -> tqdm:
+    """A bar with the rate and the time left; in a log, one line every half minute."""
+    if sys.stderr.isatty():
+        options = {"dynamic_ncols": True, **options}
+    else:
+        options = {"file": LinesInsteadOfBar(), "mininterval": 30, "ncols": 110, "ascii": True,
+                   **options}  # fmt: skip
+    return tqdm(total=total, desc=description, unit=unit, initial=initial, **options)
+
+
+# The picture of a run.
+
+
+TRAINING, HELD_OUT, REFERENCE = "#88b4d8", "#d55e00", "#666666"
+
+
+def draw_curve(
+    records: list[Record],
+    path: Path,
+    *,
+    title: str,
+    references: dict[str, float] | None = None,
+    turns: dict[int, str] | None = None,
+) -> None:
+    """Draw `metrics.jsonl` as a picture.
+
+    `references` are horizontal lines of the left panel, in nats: a name and a loss, say the
+    unigram entropy. The right panel carries ln 2, where a coin toss stands. `turns` are steps at
+    which the recipe changes, with what changes then.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(1, 2)
+    lines = [dict(references or {}), {"a coin toss: ln 2": 0.6931}]
+    names = {"mlm_loss": "masked words: loss (nats)", "nsp_loss": "next sentence: loss (nats)"}
+    for panel, (key, label), marks in zip(panels, names.items(), lines, strict=True):
+        for split, colour, style in (
+            ("train", TRAINING, "-"),
+            ("heldout", HELD_OUT, ".-"),
+        ):
+            points = [(r["step"], r[f"{split}_{key}"]) for r in records if f"{split}_{key}" in r]
+            if points:
+                panel.plot(*zip(*points, strict=True), style, color=colour,
+                           label="training" if split == "train" else "held out")  # fmt: skip
+        for name, value in marks.items():
+            panel.axhline(value, color=REFERENCE, linestyle=":", linewidth=1.2, label=name)
+        for step, change in (turns or {}).items():
+            panel.axvline(step, color=REFERENCE, linewidth=0.8, label=change)
+        panel.set(xlabel="step", ylabel=label)
+        panel.set_ylim(bottom=0)
+        panel.legend(frameon=False)
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title)
+    figure.savefig(path, dpi=120)

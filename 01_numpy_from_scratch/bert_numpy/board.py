@@ -18,9 +18,8 @@ import tyro
 from bert_numpy.checks import Batch, check_batch, check_weights
 from bert_numpy.encoder import Bert, Gradients
 from bert_numpy.model import pretraining_backward, pretraining_forward
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Weights, parameter_shapes
 from bert_run.errors import UserError, command
-from bert_run.parameters import Weights, parameter_shapes
 from bert_run.weights import load_weights
 
 IGNORED = -100  # the label of a token that is not asked for, in transformers

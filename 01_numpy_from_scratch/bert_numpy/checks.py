@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from bert_run import checks
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Weights
 from bert_run.errors import UserError
-from bert_run.parameters import Weights
 
 Batch = dict[str, np.ndarray]
 

@@ -23,8 +23,7 @@ from bert_numpy.operations import (
     linear_backward,
     linear_forward,
 )
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights
+from bert_run.config import BertConfig, Weights
 
 States = Float[ndarray, "batch seq hidden"]
 Mask = Float[ndarray, "batch 1 1 seq"]

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from bert_corpus.counter_random import random_bits
+from bert_corpus.pairs import random_bits
 from bert_numpy.checks import Batch
 from bert_run.settings import MaskingRecipe
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bert_run.parameters import Weights, is_decayed
+from bert_run.config import Weights, is_decayed
 from bert_run.settings import AdamSettings
 
 

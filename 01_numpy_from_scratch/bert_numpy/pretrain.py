@@ -12,8 +12,8 @@ from bert_numpy.encoder import Bert
 from bert_numpy.optimizer import Adam
 from bert_numpy.training import Cores, Task, train
 from bert_run.errors import command
-from bert_run.ranges import Whole
 from bert_run.settings import RunSettings
+from bert_run.validation import Whole
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def train_on(run: PretrainingRun, settings: NumpySettings) -> None:
             settings,
             cores,
             start=run.start,
-            record=run.record,
+            record=run.log.append,
             save=lambda step: run.save(step, bert.weights, adam.to_arrays()),
         )
 

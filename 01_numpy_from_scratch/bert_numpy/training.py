@@ -30,10 +30,8 @@ from bert_numpy.model import (
 )
 from bert_numpy.operations import cross_entropy_forward
 from bert_numpy.optimizer import Adam, clip_gradients
-from bert_run.divergence import refuse_divergence
-from bert_run.metrics import Record
 from bert_run.settings import MaskingRecipe, RunSettings
-from bert_run.training_loop import Journal, learning_rate, split_batch
+from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 EVALUATION_ROWS = 32
 TOKENS_IN_A_PART = 2048  # so many tokens' activations fit into a core's second-level cache

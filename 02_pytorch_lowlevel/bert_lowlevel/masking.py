@@ -81,7 +81,7 @@ def maskable(batch: TensorBatch) -> Bool[Tensor, "batch seq"]:
     return is_token & ~closes_segment & ~is_first
 
 
-# --- The hash of `bert_corpus.counter_random`, in the signed 64-bit integers of torch ---
+# --- The hash of `bert_corpus.pairs`, in the signed 64-bit integers of torch ---
 
 
 def signed(bits: int) -> int:

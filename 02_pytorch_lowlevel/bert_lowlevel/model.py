@@ -15,8 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bert_lowlevel.attention import ATTENTIONS, Mask, merge_heads, split_heads, visible_keys
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights
+from bert_run.config import BertConfig, Weights
 
 TensorBatch = dict[str, Tensor]
 States = Float[Tensor, "batch seq hidden"]

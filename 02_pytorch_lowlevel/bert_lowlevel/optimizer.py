@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bert_run.parameters import Weights, is_decayed
+from bert_run.config import Weights, is_decayed
 from bert_run.settings import AdamSettings
 
 Tensors = dict[str, Tensor]

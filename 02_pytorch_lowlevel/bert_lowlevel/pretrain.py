@@ -92,7 +92,7 @@ def train_on(
         settings,
         computing,
         start=run.start,
-        record=run.record,
+        record=run.log.append,
         save=lambda step: run.save(step, to_arrays(bert.weights), adam.to_arrays()),
     )
 

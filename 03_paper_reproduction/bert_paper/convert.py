@@ -14,39 +14,27 @@ import numpy as np
 import safetensors.torch
 import torch
 import tyro
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
-from bert_paper.pretrained import read_model, read_tokenizer
-from bert_run.config import BertConfig
+from bert_paper.pretrained import (
+    FORMS,
+    PREFIXES,
+    Form,
+    in_words,
+    left_out,
+    read_model,
+    read_tokenizer,
+)
+from bert_run.config import BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
-from bert_run.hub import Located, locate
 from bert_run.model_card import front_matter, size_of
-from bert_run.parameters import HEAD_NAMES, Weights, initial_weights, parameter_shapes
-from bert_run.ranges import Seed, check_numbers
-from bert_run.records import read_record
-from bert_run.weights import WEIGHTS_FILE, common_name, missing_heads, weight_files
+from bert_run.validation import Seed, check_numbers, read_record
+from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
-PREFIXES = {"pooler": "bert.pooler.", **{words: prefix for prefix, words in HEAD_NAMES.items()}}
-
-
-@dataclass(frozen=True)
-class Form:
-    """A class of `transformers`, and the parts that it has beside the encoder."""
-
-    architecture: str
-    parts: tuple[str, ...]
-    pipeline_tag: str = "fill-mask"
-
-
-FORMS = {
-    "pretraining": Form("BertForPreTraining", tuple(PREFIXES)),
-    "masked-lm": Form("BertForMaskedLM", ("masked-language-model",)),
-    "encoder": Form("BertModel", ("pooler",), "feature-extraction"),
-}
 
 
 @dataclass(frozen=True)
@@ -153,28 +141,6 @@ def choose_form(settings: ConvertSettings, missing: list[str]) -> tuple[Form, li
             "another --to, or let --new-heads 0 draw it as before training"
         )
     return form, new
-
-
-def left_out(folder: Path, config: BertConfig, form: Form) -> list[str]:
-    """Parts that the source has and the form has no place for, such as a classifier."""
-    shapes, found = parameter_shapes(config), set()
-    for path in weight_files(folder):
-        with safe_open(path, framework="np") as file:
-            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
-        for name in names:
-            part = next(
-                (words for words, start in PREFIXES.items() if name.startswith(start)), None
-            )
-            if part is not None:
-                found.add(part)
-            elif name not in shapes and not name.endswith("position_ids"):
-                found.add(name if name.startswith("bert.") else name.split(".")[0])
-    return sorted(found - set(form.parts))
-
-
-def in_words(parts: list[str]) -> str:
-    words = [f"{part} head" if part in HEAD_NAMES.values() else part for part in parts[:4]]
-    return ", ".join(words) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 def parts_of(weights: Weights, form: Form) -> Weights:

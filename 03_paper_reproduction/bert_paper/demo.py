@@ -12,7 +12,7 @@ import numpy as np
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.storyworld.evaluation import measure_settled_words
 from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_paper.probes import (
     first_guess,
@@ -20,7 +20,6 @@ from bert_paper.probes import (
     principal_plane,
     sense_vectors,
 )
-from bert_paper.settings import PretrainSettings
 from bert_run.errors import command
 from bert_run.files import write_atomically
 

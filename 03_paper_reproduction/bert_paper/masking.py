@@ -11,7 +11,7 @@ The released code draws the random word from the whole vocabulary. Here it is dr
 words only: neither special tokens nor `[unused…]` entries.
 
 Every draw is a hash of (seed, index of the example, position), the one of
-`bert_corpus.counter_random`. So an example has the same masks on whatever device, in whatever batch
+`bert_corpus.pairs`. So an example has the same masks on whatever device, in whatever batch
 and on whatever rank it is made, and each new pass over the corpus gets new masks.
 """
 
@@ -135,7 +135,7 @@ def maskable(batch: dict[str, Tensor]) -> Bool[Tensor, "batch seq"]:
     return is_token & ~closes_segment & ~is_first
 
 
-# The hash of `bert_corpus.counter_random`, in the signed 64-bit integers that torch has.
+# The hash of `bert_corpus.pairs`, in the signed 64-bit integers that torch has.
 
 
 def signed(bits: int) -> int:

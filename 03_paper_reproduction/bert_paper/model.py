@@ -16,8 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights
+from bert_run.config import BertConfig, Weights
 
 Heads = Float[Tensor, "batch heads seq head_dim"]
 PRETRAINING_INPUTS = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")

@@ -27,7 +27,7 @@ from torch.distributed.checkpoint.hf_storage import (
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.nn.parallel import DistributedDataParallel
 
-from bert_paper.ranks import Ranks
+from bert_run.device import Ranks
 
 Parallel = Literal["ddp", "fsdp"]
 

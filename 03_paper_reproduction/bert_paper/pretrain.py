@@ -5,7 +5,9 @@ torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 import tyro
@@ -13,6 +15,7 @@ from torch import nn
 
 from bert_corpus.pretraining_run import PretrainingRun
 from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_paper.mask_units import MaskUnit
 from bert_paper.masking import masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.optimizer import (
@@ -25,30 +28,89 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
-from bert_paper.ranks import Ranks, join
-from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, train
-from bert_run.device import choose_precision
+from bert_run.config import BertConfig
+from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command
-from bert_run.metrics import Record
 from bert_run.run_folder import STATE_FILE
+from bert_run.settings import PairRecipe, RunSettings, SentenceTask
+from bert_run.training_loop import Record
+from bert_run.validation import Count, Share
 from bert_run.weights import WEIGHTS_FILE, save_weights
+
+
+@dataclass(frozen=True)
+class PretrainSettings(RunSettings):
+    """Pretrain BERT on a corpus: masked words and next sentences, as in the paper.
+
+    Trains a tokenizer if none is given, turns the corpus into a token store, trains, and writes
+    checkpoints that transformers opens. The same command called again goes on where it stopped.
+    Under torchrun all processes share the work: torchrun --nproc-per-node 2 -m bert_paper.pretrain.
+    """
+
+    # --- Variants ---
+    objective: Literal["masked-words", "next-words"] = "masked-words"
+    """masked words, seen from both sides; or each next word, from the left alone, as the paper's
+    left-to-right model"""
+    sentence_task: SentenceTask = PairRecipe.sentence_task
+    """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
+    random_next: Share = PairRecipe.random_next
+    """how often the second sentence is another document's (not with sop)"""
+    optimizer: Literal["bert-adam", "adamw", "lamb"] = "bert-adam"
+    """the paper's Adam, without bias correction; AdamW, which corrects it; or LAMB, for batches of
+    thousands, which wants a --learning-rate some ten times higher"""
+    mask_unit: MaskUnit = "token"
+    """what is masked together: tokens, whole words, or runs of one to three words"""
+    duplicate_factor: Count | None = None
+    """pairs and masks of so many passes over the corpus, then the same again, as in the released
+    code (10); new ones on every pass, unless given"""
+
+    # --- Machine ---
+    device: str = "auto"
+    """auto, cpu, cuda or cuda:N"""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """auto takes bf16 where the device multiplies it faster"""
+    parallel: Literal["ddp", "fsdp"] = "ddp"
+    """under torchrun: every process holds the whole model, or a part of it"""
+    compile: bool = False
+    """compile the model with torch.compile"""
+    tensorboard: bool = False
+    """write TensorBoard files too"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.optimizer == "lamb" and self.parallel == "fsdp":
+            raise UserError(
+                "--optimizer lamb needs the norm of whole parameters, and with --parallel fsdp no "
+                "process holds a whole one; choose --parallel ddp"
+            )
+        if self.objective == "next-words" and self.sentence_task != "none":
+            raise UserError(
+                "--objective next-words: [CLS] stands first and sees no sentence, so there is no "
+                "sentence task to learn; add --sentence-task none"
+            )
+
+    @property
+    def pairs(self) -> PairRecipe:
+        return PairRecipe(self.sentence_task, self.random_next)
+
+    def bert_config(self, vocab_size: int) -> BertConfig:
+        config = super().bert_config(vocab_size)
+        return config.with_changes(is_decoder=self.objective == "next-words")
 
 
 def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
-        return pretrain_on(ranks, device, settings)
-
-
-def pretrain_on(ranks: Ranks, device: torch.device, settings: PretrainSettings) -> PretrainingRun:
-    check_shares(settings, ranks)
-    check_packages(settings)
-    with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
-        tensorboard = open_tensorboard(settings) if settings.tensorboard and ranks.leads else None
-        train_on(run, ranks, device, tensorboard)
-        if tensorboard is not None:
-            tensorboard.close()
+        check_shares(settings, ranks)
+        check_packages(settings)
+        with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
+            tensorboard = None
+            if settings.tensorboard and ranks.leads:
+                tensorboard = import_summary_writer()(settings.out / "tensorboard")
+            train_on(run, ranks, device, tensorboard)
+            if tensorboard is not None:
+                tensorboard.close()
     return run
 
 
@@ -89,7 +151,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
 
     def record(entry: Record) -> None:
         if ranks.leads:
-            run.record(entry)
+            run.log.append(entry)
             for name, value in entry.items() if tensorboard is not None else ():
                 if name != "step":
                     tensorboard.add_scalar(name, value, entry["step"])
@@ -208,10 +270,6 @@ def check_packages(settings: PretrainSettings) -> None:
         import_summary_writer()
 
 
-def open_tensorboard(settings: PretrainSettings):
-    return import_summary_writer()(settings.out / "tensorboard")
-
-
 def import_summary_writer() -> type:
     try:
         from torch.utils.tensorboard import SummaryWriter
@@ -224,11 +282,9 @@ def import_summary_writer() -> type:
 
 @command
 def main() -> None:
-    settings = tyro.cli(PretrainSettings, prog="bert-pretrain")
-    with join(settings.device) as (ranks, device):
-        run = pretrain_on(ranks, device, settings)
-        if ranks.leads:
-            run.conclude()
+    run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain"))
+    if run.leads:
+        run.conclude()
 
 
 if __name__ == "__main__":

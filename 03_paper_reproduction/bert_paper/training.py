@@ -5,10 +5,14 @@ masks and dropout all draw from (seed, step). So nothing but the weights and mom
 and a run that was killed ends with the same bits as one that was not.
 """
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -22,14 +26,9 @@ from bert_paper.masking import MaskingVocabulary, mask_tokens, next_tokens
 from bert_paper.model import PRETRAINING_INPUTS, BertForPreTraining, Losses
 from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import Replicas, without_exchange
-from bert_paper.prefetch import prefetch
-from bert_paper.ranks import Ranks
-from bert_paper.settings import PretrainSettings
-from bert_run.device import mixed_precision, to_device
-from bert_run.divergence import refuse_divergence
-from bert_run.metrics import Record
-from bert_run.settings import MaskingRecipe, Phase
-from bert_run.training_loop import Journal, learning_rate, split_batch
+from bert_run.device import Ranks, mixed_precision, to_device
+from bert_run.settings import MaskingRecipe, Phase, RunSettings
+from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 TensorBatch = dict[str, Tensor]
 ALONE = Ranks()
@@ -182,7 +181,7 @@ def train(
     model: BertForPreTraining | Replicas,
     optimizer: torch.optim.Optimizer,
     tasks: list[tuple[Task, Task]],
-    settings: PretrainSettings,
+    settings: RunSettings,
     *,
     peak_rate: float,
     start: int,
@@ -246,3 +245,44 @@ def train(
             if done % settings.saving_interval == 0 or done == settings.steps:
                 with journal.paused():
                     save(done)
+
+
+# The pairs of the next steps, prepared in a thread while this step computes.
+#
+# A batch is a function of its step's number, so preparing it early changes nothing: the same
+# batches come in the same order, and a run that goes on at step s asks for s, s + 1, … as one that
+# was never stopped. Only what needs no GPU belongs in here: NumPy lets other threads work while it
+# computes, and what is sent to the device stays in the order in which one thread sends it.
+
+
+Made = TypeVar("Made")
+AHEAD = 2  # one is ready when a step ends, the other levels out what now and then takes longer
+
+
+@contextmanager
+def prefetch(
+    make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = AHEAD
+) -> Iterator[Iterator[Made]]:
+    """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance.
+
+    with prefetch(pairs_of, range(start, steps)) as made:
+        for pairs in made: …
+
+    What `make` raises is raised where its result is read. When the block is left, also by Ctrl-C,
+    pending work is canceled and the thread ends after the call that it has begun.
+    """
+    worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
+    try:
+        yield _in_order(worker, make, iter(steps), ahead)
+    finally:
+        worker.shutdown(cancel_futures=True)
+
+
+def _in_order(
+    worker: ThreadPoolExecutor, make: Callable[[int], Made], steps: Iterator[int], ahead: int
+) -> Iterator[Made]:
+    waiting = deque(worker.submit(make, step) for step in islice(steps, ahead))
+    while waiting:
+        made = waiting.popleft().result()
+        waiting.extend(worker.submit(make, step) for step in islice(steps, 1))
+        yield made

@@ -20,7 +20,7 @@ from bert_finetuning.features import Batch, Features
 from bert_finetuning.heads import ALONE
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
-from bert_paper.ranks import Ranks
+from bert_run.device import Ranks
 
 Indices = Int64[np.ndarray, "_"]  # places of features
 

@@ -26,14 +26,11 @@ from bert_finetuning.heads import (
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
-from bert_paper.convert import Form, in_words, left_out
 from bert_paper.model import load_arrays, to_arrays
-from bert_paper.pretrained import read_model, read_tokenizer
-from bert_run.config import PRESETS, BertConfig
+from bert_paper.pretrained import Form, in_words, left_out, read_model, read_tokenizer
+from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError
-from bert_run.hub import locate
-from bert_run.parameters import Weights, initial_weights
-from bert_run.weights import WEIGHTS_FILE, save_weights, weight_files
+from bert_run.weights import WEIGHTS_FILE, locate, save_weights, weight_files
 
 FIELD = "bert_finetuning"  # of config.json
 VOCABULARY = 8192  # at most, where one is trained on the task's own text

@@ -29,8 +29,7 @@ from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import freeze
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.ranks import Ranks, join
-from bert_run.device import choose_precision
+from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command
 from bert_run.run_folder import RunFolder
 from bert_run.weights import WEIGHTS_FILE

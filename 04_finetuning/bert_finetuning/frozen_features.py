@@ -31,7 +31,7 @@ from bert_finetuning.tasks.words import pieces_of_words, stretches
 from bert_paper.model import BertModel
 from bert_run.device import to_device
 from bert_run.errors import UserError
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 BATCH = 64  # sentences
 IN_MEMORY = 2**30  # bytes; what is larger lies in a file that is mapped into memory

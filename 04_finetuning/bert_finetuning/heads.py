@@ -25,13 +25,11 @@ from torch import Tensor, nn
 
 from bert_finetuning.features import Features
 from bert_paper.model import BertModel
-from bert_paper.ranks import Ranks
-from bert_run.config import BertConfig, Dropout
-from bert_run.device import mixed_precision, to_device
+from bert_run.config import BertConfig, Dropout, Shapes, Weights, truncated_normal
+from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError
-from bert_run.parameters import Shapes, Weights, truncated_normal
-from bert_run.progress import progress_bar
-from bert_run.ranges import check_fields
+from bert_run.training_loop import progress_bar
+from bert_run.validation import check_fields
 
 IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 ALONE = Ranks()
@@ -359,7 +357,7 @@ def span_loss(
 def values_before_learning(shapes: Shapes, config: BertConfig, seed: int) -> Weights:
     """First values of parameters that no checkpoint has: truncated normal matrices and zero biases.
 
-    As in `bert_run.parameters.initial_weights`, each draws from a generator keyed by its name.
+    As in `bert_run.config.initial_weights`, each draws from a generator keyed by its name.
     """
     return {
         name: np.zeros(shape, np.float32)

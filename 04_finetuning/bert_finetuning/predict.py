@@ -25,8 +25,8 @@ from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_whole
-from bert_run.progress import progress_bar
-from bert_run.ranges import Count, check_numbers
+from bert_run.training_loop import progress_bar
+from bert_run.validation import Count, check_numbers
 
 QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
 MANY_QUERIES = 200  # from here on a bar is shown

@@ -27,10 +27,9 @@ from bert_finetuning.metrics import confusion_matrix
 from bert_finetuning.run import METRICS_FILE, SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
-from bert_run.curve import HELD_OUT, REFERENCE, TRAINING
 from bert_run.files import publish, write_atomically, write_whole
-from bert_run.metrics import Record, read_metrics
 from bert_run.model_card import command_line, front_matter
+from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
 
 MOST_ERRORS = 100  # that are listed
 LONGEST_CELL = 300  # characters of a text

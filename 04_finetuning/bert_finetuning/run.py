@@ -41,11 +41,10 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import spread
-from bert_run.divergence import divergence_noted, refuse_divergence
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
-from bert_run.metrics import MetricsLog, Record, read_metrics
-from bert_run.run_folder import STATE_FILE, RunFolder
+from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
+from bert_run.training_loop import MetricsLog, Record, read_metrics, refuse_divergence
 from bert_run.weights import WEIGHTS_FILE, read_safetensors, save_weights
 
 RESULT = "result.json"

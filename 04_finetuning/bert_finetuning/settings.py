@@ -11,8 +11,8 @@ from bert_finetuning.heads import Pooling
 from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_run.config import PRESETS, Dropout, Positions
 from bert_run.errors import UserError
-from bert_run.ranges import Count, Real, Seed, Share, check_numbers, option
 from bert_run.settings import AdamSettings, Batch, GradNorm, LearningRate
+from bert_run.validation import Count, Real, Seed, Share, check_numbers, option
 
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "seeds", "device", "micro_batch_size", "save_every"}

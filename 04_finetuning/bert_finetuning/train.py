@@ -25,16 +25,12 @@ from bert_finetuning.heads import ALONE, BertWithHead, forward
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.optimizer import BertAdam, clip_gradients
 from bert_paper.parallel import without_exchange
-from bert_paper.prefetch import prefetch
-from bert_paper.ranks import Ranks
-from bert_run.device import mixed_precision, to_device
-from bert_run.divergence import refuse_divergence
+from bert_paper.training import prefetch
+from bert_run.config import is_decayed
+from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError
-from bert_run.metrics import Record
-from bert_run.parameters import is_decayed
-from bert_run.progress import progress_bar
 from bert_run.settings import AdamSettings
-from bert_run.training_loop import learning_rate
+from bert_run.training_loop import Record, learning_rate, progress_bar, refuse_divergence
 
 # --- What learns, and at which rate --------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from bench_sections.saved import Saved
 from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import prepare
 from bert_corpus.wordpiece import save_tokenizer
-from bert_run.progress import progress_bar
 from bert_run.settings import RunSettings
+from bert_run.training_loop import progress_bar
 
 SECTION = "data"
 BATCH, SEQ, VOCABULARY = 64, 128, 8192

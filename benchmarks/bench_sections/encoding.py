@@ -15,9 +15,8 @@ from bench_sections.children import WARM_UP, Contestant, measure_group
 from bench_sections.saved import Saved
 from bert_corpus import storyworld
 from bert_corpus.wordpiece import save_tokenizer, train_wordpiece, vocabulary_of
-from bert_run.config import BertConfig
-from bert_run.parameters import initial_weights
-from bert_run.progress import progress_bar
+from bert_run.config import BertConfig, initial_weights
+from bert_run.training_loop import progress_bar
 from bert_run.weights import save_weights
 
 SECTION = "encoding"

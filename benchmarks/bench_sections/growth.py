@@ -21,7 +21,7 @@ from bench_sections.saved import Saved
 from bench_sections.steps import operations
 from bert_corpus.wordpiece import save_tokenizer
 from bert_run.errors import UserError
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 SECTION = "cost"
 ROWS, SEQ, VOCABULARY = 8, 128, 8192

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_numpy.masking import mask_tokens
-from bert_run.config import PRESETS, BertConfig
-from bert_run.parameters import initial_weights
+from bert_run.config import PRESETS, BertConfig, initial_weights
 from bert_run.weights import save_weights
 
 MASK_ID, FIRST_WORD = 103, 200

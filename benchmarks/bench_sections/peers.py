@@ -13,8 +13,7 @@ import transformers
 from torch import Tensor, nn
 
 from bench_sections.models import read_batch
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights, is_decayed
+from bert_run.config import BertConfig, Weights, is_decayed
 from bert_run.settings import AdamSettings
 from bert_run.weights import load_weights
 

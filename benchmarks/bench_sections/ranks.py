@@ -19,8 +19,8 @@ from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
 from bert_paper.parallel import spread_loss
-from bert_paper.ranks import Ranks, join
 from bert_paper.training import training_step
+from bert_run.device import Ranks, join
 
 
 def part_of(batch: dict[str, torch.Tensor], ranks: Ranks) -> dict[str, torch.Tensor]:

@@ -21,7 +21,7 @@ from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.store import TokenStore
 from bert_corpus.store_building import BATCH, build_store
 from bert_corpus.wordpiece import load_tokenizer, train_wordpiece
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 VOCABULARY = 8192
 TOKENIZER_SENTENCES = 200_000

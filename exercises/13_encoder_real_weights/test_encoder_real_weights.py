@@ -12,8 +12,7 @@ from safetensors.torch import save
 from autograder import checks
 from autograder.codec import Folder, is_tensor
 from bert_lowlevel import model
-from bert_run.config import BertConfig
-from bert_run.parameters import parameter_shapes
+from bert_run.config import BertConfig, parameter_shapes
 
 WIDE = BertConfig(vocab_size=50, hidden_size=24, num_hidden_layers=3, num_attention_heads=4,
                   intermediate_size=40, max_position_embeddings=20)  # fmt: skip

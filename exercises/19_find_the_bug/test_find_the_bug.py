@@ -11,8 +11,7 @@ import torch.nn.functional as F
 from autograder import checks
 from autograder.codec import TorchRng
 from bert_paper import model, optimizer
-from bert_run.config import BertConfig
-from bert_run.parameters import is_decayed
+from bert_run.config import BertConfig, is_decayed
 
 # --- 1. embed ---
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import checks
-from bert_run import parameters
+from bert_run import config as course
 from bert_run.config import PRESETS, BertConfig
 
 SMALL = {"architectures": ["BertForPreTraining"], "hidden_act": "gelu", "hidden_size": 4,
@@ -25,7 +25,7 @@ ROLES = ("query", "key", "value")
 
 def shapes_of(config):
     known = {n: v for n, v in config.items() if n not in ("architectures", "model_type")}
-    return parameters.parameter_shapes(BertConfig(**known))
+    return course.parameter_shapes(BertConfig(**known))
 
 
 def weights_of(config=SMALL, *, dtype=np.float32, seed=5):

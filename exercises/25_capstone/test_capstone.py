@@ -30,8 +30,7 @@ from bert_experiments.capstone.side_by_side import (
     story_data,
     train,
 )
-from bert_run.config import BertConfig
-from bert_run.parameters import parameter_shapes
+from bert_run.config import BertConfig, parameter_shapes
 
 IGNORED = -100
 

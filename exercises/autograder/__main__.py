@@ -10,8 +10,8 @@ from tyro.conf import Positional
 from autograder.authors import bank, generate, promises
 from autograder.points import CATALOGUE, find
 from bert_run.errors import UserError, command
-from bert_run.ranges import Count, check_numbers
 from bert_run.settings import Steps
+from bert_run.validation import Count, check_numbers
 
 
 @dataclass(frozen=True)

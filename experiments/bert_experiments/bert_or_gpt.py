@@ -16,13 +16,13 @@ from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, Guess, measure_settled_words
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.page import write_json
+from bert_experiments.report.page import write_json
 from bert_lowlevel.model import Bert, logits, to_tensors
 from bert_lowlevel.pretrain import LowLevelSettings, pretrain
 from bert_run.config import BertConfig
 from bert_run.errors import command
-from bert_run.ranges import Count, Seed, check_numbers
 from bert_run.settings import Steps
+from bert_run.validation import Count, Seed, check_numbers
 from bert_run.weights import load_weights
 
 

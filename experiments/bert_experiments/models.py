@@ -1,15 +1,19 @@
-"""Checkpoints that a study compares: of either objective, and with their first weights again."""
+"""What studies compare: checkpoints of either objective, first weights again, small corpora."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from jaxtyping import Int
+from numpy import ndarray
+from tokenizers import Tokenizer
 
+from bert_corpus.storyworld import Story
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.pretrained import Pretrained
-from bert_run.config import BertConfig
-from bert_run.parameters import initial_weights
+from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import load_weights
 
 
@@ -26,3 +30,25 @@ def untrained(pretrained: Pretrained, seed: int = 0) -> Pretrained:
     model = type(pretrained.model)(pretrained.model.config)
     load_arrays(model, initial_weights(model.config, seed))
     return replace(pretrained, model=model.to(next(pretrained.model.parameters()).device).eval())
+
+
+# A corpus small enough to stay in memory.
+
+
+@dataclass(frozen=True)
+class TokensInMemory:
+    """What `PairDataset` needs of a corpus."""
+
+    tokens: Int[ndarray, "tokens"]
+    sentence_starts: Int[ndarray, "sentences"]
+    document_starts: Int[ndarray, "documents"]
+
+    @classmethod
+    def of(cls, stories: list[Story], tokenizer: Tokenizer) -> "TokensInMemory":
+        texts = [sentence.text for story in stories for sentence in story.sentences]
+        encoded = [e.ids for e in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        return cls(
+            tokens=np.concatenate([np.array(ids, np.int64) for ids in encoded]),
+            sentence_starts=np.cumsum([0, *map(len, encoded)]),
+            document_starts=np.cumsum([0, *(len(story.sentences) for story in stories)]),
+        )

@@ -30,13 +30,12 @@ from bert_lowlevel.model import (
     to_tensors,
     word_logits,
 )
-from bert_run.config import PRESETS, BertConfig, Positions, Vocabulary
+from bert_run.config import PRESETS, BertConfig, Positions, Vocabulary, initial_weights
 from bert_run.errors import UserError, command
 from bert_run.flops import floating_point_operations
-from bert_run.parameters import initial_weights
-from bert_run.progress import progress_bar
-from bert_run.ranges import Count, check_numbers
 from bert_run.settings import Batch
+from bert_run.training_loop import progress_bar
+from bert_run.validation import Count, check_numbers
 
 # The kind of work that torch's operations do, by a part of their name; the first that fits.
 KINDS = {

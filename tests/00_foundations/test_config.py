@@ -6,9 +6,8 @@ import math
 import pytest
 import transformers
 
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import PRESETS, BertConfig, count_parameters, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import count_parameters, parameter_shapes
 
 # Parameters of the released uncased models: encoder with pooler (Turc et al. 2019, table 1, and the
 # paper's 110 M and 340 M, counted exactly), and with both pretraining heads.

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_corpus.counter_random import GOLDEN, mix, permute, random_bits, uniforms
+from bert_corpus.pairs import GOLDEN, mix, permute, random_bits, uniforms
 from bert_paper import masking
 
 SAMPLE = 200_000

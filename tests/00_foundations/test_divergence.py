@@ -16,12 +16,12 @@ from bert_lowlevel.pretrain import LowLevelSettings
 from bert_lowlevel.pretrain import pretrain as pretrain_level_2
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_level_1
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
-from bert_paper.settings import PretrainSettings
-from bert_run.divergence import NOTE_FILE, refuse_divergence
 from bert_run.errors import Diverged, UserError
-from bert_run.metrics import MetricsLog
+from bert_run.run_folder import NOTE_FILE
 from bert_run.settings import RunSettings
+from bert_run.training_loop import MetricsLog, refuse_divergence
 from bert_run.weights import save_weights
 
 LEVELS = {

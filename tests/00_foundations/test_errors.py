@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from bert_run import errors, memory
+from bert_corpus import pretraining_run
+from bert_corpus.pretraining_run import memory_here, refuse_too_large
+from bert_run import errors
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError, command
-from bert_run.memory import memory_here, refuse_too_large
 
 
 def answer(capsys, error: BaseException) -> str:
@@ -87,7 +88,7 @@ def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the
 
 
 def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monkeypatch):
-    monkeypatch.setattr(memory, "memory_here", lambda: 2 * 2**30)
+    monkeypatch.setattr(pretraining_run, "memory_here", lambda: 2 * 2**30)
     refuse_too_large(PRESETS["base"])  # 110 million parameters, 16 bytes each: 1.7 GB
     with pytest.raises(UserError) as caught:
         refuse_too_large(PRESETS["large"])
@@ -96,12 +97,12 @@ def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monk
         line.startswith("a model of 336,226,108 parameters takes 5 GB to train") and "2 GB" in line
     )
     assert "--hidden-size" in line and "\n" not in line
-    monkeypatch.setattr(memory, "memory_here", lambda: None)  # a system that does not tell
+    monkeypatch.setattr(pretraining_run, "memory_here", lambda: None)  # a system that does not tell
     refuse_too_large(BertConfig(hidden_size=10**5, num_attention_heads=1))
 
 
 def test_a_container_with_less_memory_than_the_machine_counts(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "memory.max")
+    monkeypatch.setattr(pretraining_run, "CONTAINER_LIMIT", tmp_path / "memory.max")
     installed = memory_here()
     (tmp_path / "memory.max").write_text("max\n")
     assert memory_here() == installed

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from bert_run import curve
-from bert_run.curve import draw_curve
 from bert_run.errors import UserError
-from bert_run.metrics import MetricsLog, read_metrics
-from bert_run.progress import progress_bar
+from bert_run.training_loop import (
+    HELD_OUT as HELD_OUT_COLOUR,
+)
+from bert_run.training_loop import (
+    REFERENCE,
+    TRAINING,
+    MetricsLog,
+    draw_curve,
+    progress_bar,
+    read_metrics,
+)
 
 RECORDS = [{"step": s, "train_mlm_loss": 7 - s / 50, "train_nsp_loss": 0.7 - s / 900}
            for s in range(10, 210, 10)]  # fmt: skip
@@ -150,8 +157,8 @@ def test_the_curve_shows_both_losses_training_and_held_out(tmp_path):
     draw_curve(RECORDS, training, title="tiny on storyworld")
     draw_curve([], nothing, title="tiny on storyworld", references={"a line": 5.0})
     # A line across two panels covers hundreds of pixels, one of a legend some dozens.
-    assert pixels_of(both, curve.TRAINING) > pixels_of(nothing, curve.TRAINING) + 300
-    assert pixels_of(both, curve.HELD_OUT) > pixels_of(training, curve.HELD_OUT) + 300
+    assert pixels_of(both, TRAINING) > pixels_of(nothing, TRAINING) + 300
+    assert pixels_of(both, HELD_OUT_COLOUR) > pixels_of(training, HELD_OUT_COLOUR) + 300
     assert matplotlib.image.imread(both).shape[:2] == (480, 1200)
 
 
@@ -159,7 +166,7 @@ def test_a_reference_is_drawn_at_its_height(tmp_path):
     without, with_it = tmp_path / "without.png", tmp_path / "with.png"
     draw_curve(RECORDS, without, title="")
     draw_curve(RECORDS, with_it, title="", references={"word frequencies alone": 5.0})
-    assert pixels_of(with_it, curve.REFERENCE) > pixels_of(without, curve.REFERENCE) + 100
+    assert pixels_of(with_it, REFERENCE) > pixels_of(without, REFERENCE) + 100
 
 
 def test_drawing_leaves_the_readers_own_figures_alone(tmp_path):

@@ -10,7 +10,7 @@ from huggingface_hub import ModelCard
 
 from bert_corpus.pretraining_run import identity
 from bert_paper.demo import DEMO
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_run.config import BertConfig
 from bert_run.model_card import command_line, front_matter, model_card
 from bert_run.settings import RunSettings

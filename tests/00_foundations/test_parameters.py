@@ -7,8 +7,9 @@ import pytest
 import torch
 import transformers
 
-from bert_run.config import PRESETS, BertConfig
-from bert_run.parameters import (
+from bert_run.config import (
+    PRESETS,
+    BertConfig,
     initial_weights,
     is_decayed,
     make_mimetic,

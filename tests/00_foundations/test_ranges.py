@@ -11,7 +11,7 @@ import tyro
 from tyro.conf import arg
 
 from bert_run.errors import UserError
-from bert_run.ranges import Count, Real, Whole, check_fields, check_numbers, number_fields
+from bert_run.validation import Count, Real, Whole, check_fields, check_numbers, number_fields
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 

@@ -14,9 +14,8 @@ import torch
 import transformers
 
 from bert_run import files, run_folder
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Weights, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import Weights, initial_weights
 from bert_run.run_folder import STATE_FILE, Checkpoint, RunFolder, find_damage
 from bert_run.weights import WEIGHTS_FILE, save_weights
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from bert_corpus import sources
+from bert_corpus import prepared
 from bert_corpus.documents import open_corpus
-from bert_corpus.sources import (
+from bert_corpus.prepared import (
     find_change,
     read_sources,
     refuse_changes,
@@ -88,8 +88,8 @@ def test_a_file_that_was_only_touched_is_unchanged_and_one_that_was_not_is_not_r
     before = recorded(folder)
     os.utime(folder / "a.txt", (1, 1))
     read = []
-    real = sources.sha256
-    monkeypatch.setattr(sources, "sha256", lambda path: read.append(path.name) or real(path))
+    real = prepared.sha256
+    monkeypatch.setattr(prepared, "sha256", lambda path: read.append(path.name) or real(path))
     assert find_change(folder, before) is None
     assert read == ["a.txt"]
 
@@ -189,6 +189,6 @@ def test_a_file_without_permission_is_told_as_such(folder, monkeypatch):
     def locked(path):
         raise PermissionError(13, os.strerror(13), str(path))
 
-    monkeypatch.setattr(sys.modules["bert_corpus.sources"], "sha256", locked)
+    monkeypatch.setattr(sys.modules["bert_corpus.documents"], "sha256", locked)
     with pytest.raises(UserError, match=r"a\.txt: cannot be read \(Permission denied"):
         open_corpus(str(folder))

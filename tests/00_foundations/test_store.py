@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_corpus import build_stores, store_building, store_report
+from bert_corpus import build_stores, store_building
 from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.prepared import prepare
 from bert_corpus.store import TokenStore, holds_stores
@@ -118,7 +118,7 @@ def test_quantiles_are_those_of_numpy(tmp_path_factory, lengths):
 def test_duplicates_are_counted_the_same_in_parts_as_at_once(tmp_path, monkeypatch):
     documents = [["abc"[i % 3] * (i % 7 + 1) for i in range(n)] for n in (5, 30, 50)]
     lines = [line for document in documents for line in document]
-    monkeypatch.setattr(store_report, "HASHES_AT_ONCE", 10)  # 85 sentences: nine parts
+    monkeypatch.setattr(store_building, "HASHES_AT_ONCE", 10)  # 85 sentences: nine parts
     report = build(tmp_path / "store", documents).report
     assert report["duplicate_lines"] == len(lines) - len(set(lines)) == 85 - 21
 
@@ -128,7 +128,7 @@ def test_duplicates_are_counted_the_same_in_parts_as_at_once(tmp_path, monkeypat
 def test_sentences_have_the_same_hash_if_they_are_the_same_token_for_token(sentences):
     tokens = np.array([token for sentence in sentences for token in sentence], np.uint16)
     lengths = np.array([len(sentence) for sentence in sentences])
-    hashes = store_report.sentence_hashes(tokens, lengths)
+    hashes = store_building.sentence_hashes(tokens, lengths)
     same = hashes[:, None] == hashes[None, :]
     assert same.tolist() == [[a == b for b in sentences] for a in sentences]
 
@@ -138,8 +138,8 @@ def test_the_report_does_not_depend_on_the_size_of_the_pieces_that_are_counted(
 ):
     documents = [[f"{LETTERS[: i % 11 + 1]} {LETTERS[i % 26]}." for i in range(n)] for n in (40, 9)]
     expected = build(tmp_path / "a", documents).report
-    monkeypatch.setattr(store_report, "TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(store_report, "SENTENCES_AT_ONCE", 5)
+    monkeypatch.setattr(store_building, "TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(store_building, "SENTENCES_AT_ONCE", 5)
     assert build(tmp_path / "b", documents).report == expected
 
 

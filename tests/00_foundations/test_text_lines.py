@@ -11,7 +11,7 @@ import pytest
 
 from bert_corpus.text_files import LineReader
 from bert_run.errors import UserError
-from bert_run.text_lines import text_lines
+from bert_run.files import text_lines
 
 
 @pytest.fixture(params=["file", "standard input"])

@@ -11,9 +11,8 @@ import torch
 import transformers
 from safetensors.numpy import save_file
 
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, Weights, initial_weights, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import Weights, initial_weights, parameter_shapes
 from bert_run.weights import load_weights, missing_heads, read_safetensors, save_weights
 
 CONFIG = BertConfig(

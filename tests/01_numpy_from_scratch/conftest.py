@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from bert_numpy.encoder import Bert
-from bert_run.config import BertConfig
-from bert_run.parameters import Weights, parameter_shapes
+from bert_run.config import BertConfig, Weights, parameter_shapes
 
 # Fourth-order differences with step h err by h⁴ f⁗' / 30 and, from rounding, by about 1e-16 f / h.
 # The first is larger above this step, the second below: here the worst array is off by 2e-10.

@@ -10,9 +10,8 @@ import transformers
 
 from bert_numpy import board, encoder
 from bert_paper.model import BertForPreTraining, load_arrays
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import parameter_shapes
 
 CONFIG = BertConfig(vocab_size=61, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
                     intermediate_size=20, max_position_embeddings=16)  # fmt: skip

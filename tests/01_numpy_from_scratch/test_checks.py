@@ -11,8 +11,8 @@ import pytest
 import bert_numpy
 from bert_numpy.checks import check_batch, check_inputs, check_weights
 from bert_numpy.model import losses_and_gradients
+from bert_run.config import Weights
 from bert_run.errors import UserError
-from bert_run.parameters import Weights
 
 Arrays = dict[str, np.ndarray]
 Change = Callable[[Arrays], None]

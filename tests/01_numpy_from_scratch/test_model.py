@@ -25,8 +25,7 @@ from bert_numpy.model import (
     pretraining_backward,
     pretraining_forward,
 )
-from bert_run.config import PRESETS, BertConfig
-from bert_run.parameters import Weights, initial_weights, parameter_shapes
+from bert_run.config import PRESETS, BertConfig, Weights, initial_weights, parameter_shapes
 from bert_run.weights import load_weights
 
 Batch = dict[str, np.ndarray]

@@ -11,7 +11,6 @@ import pytest
 import torch
 import transformers
 
-from bert_corpus.pretraining_run import PretrainingRun
 from bert_numpy.encoder import Bert
 from bert_numpy.masking import mask_tokens
 from bert_numpy.model import losses_and_gradients
@@ -20,12 +19,11 @@ from bert_numpy.pretrain import NumpySettings, pretrain
 from bert_numpy.training import Cores, batch_gradients, rows_in_a_part
 from bert_paper import masking as paper_masking
 from bert_paper import optimizer as paper_optimizer
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_with_torch
-from bert_paper.settings import PretrainSettings
-from bert_run.config import BertConfig
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights
+from bert_run.config import BertConfig, initial_weights
 from bert_run.settings import AdamSettings, RunSettings
+from bert_run.training_loop import MetricsLog, read_metrics
 from bert_run.weights import load_weights
 
 CONFIG = BertConfig(vocab_size=97, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
@@ -217,7 +215,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_bits(small_run, tmp_path):
     settings = run_settings(
         NumpySettings, tmp_path / "again", hidden_dropout_prob=0.1, save_every=5
     )
-    original = PretrainingRun.record
+    original = MetricsLog.append
 
     class Stop(Exception):
         pass
@@ -228,7 +226,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_bits(small_run, tmp_path):
             raise Stop
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(PretrainingRun, "record", stop_after_seven)
+        patch.setattr(MetricsLog, "append", stop_after_seven)
         pretrain(settings)
     checkpoints = [p.name for p in (settings.out / "checkpoints").iterdir()]
     assert checkpoints == ["step-00000005"]

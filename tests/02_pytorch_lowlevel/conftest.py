@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bert_run.config import PRESETS, BertConfig
-from bert_run.parameters import Weights, parameter_shapes
+from bert_run.config import PRESETS, BertConfig, Weights, parameter_shapes
 
 TINY = PRESETS["tiny"].with_changes(
     vocab_size=1009, max_position_embeddings=40, hidden_dropout_prob=0,

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
-from bert_corpus.counter_random import random_bits
+from bert_corpus.pairs import random_bits
 from bert_lowlevel import masking
 from bert_lowlevel.masking import mask_tokens, maskable, shift_right, signed, uniforms
 from bert_lowlevel.model import TensorBatch

@@ -26,9 +26,8 @@ from bert_lowlevel.model import (
 )
 from bert_numpy import encoder as numpy_encoder
 from bert_numpy import model as numpy_model
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.device import mixed_precision
-from bert_run.parameters import Weights, initial_weights
 from bert_run.weights import load_weights
 
 Batch = dict[str, np.ndarray]

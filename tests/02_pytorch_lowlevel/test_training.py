@@ -15,7 +15,6 @@ import transformers
 from torch import Tensor
 from torch._dynamo.testing import CompileCounter
 
-from bert_corpus.pretraining_run import PretrainingRun
 from bert_lowlevel.attention import ATTENTIONS
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Logits, TensorBatch, logits, pretraining_losses, to_tensors
@@ -37,15 +36,13 @@ from bert_lowlevel.training import (
 from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_level_1
 from bert_paper import optimizer as paper_optimizer
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
-from bert_paper.settings import PretrainSettings
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights, is_decayed
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights, is_decayed
 from bert_run.settings import AdamSettings, MaskingRecipe, RunSettings
-from bert_run.training_loop import split_batch
+from bert_run.training_loop import MetricsLog, read_metrics, split_batch
 from bert_run.weights import load_weights, read_safetensors
 
 CONFIG = BertConfig(vocab_size=2010, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
@@ -473,7 +470,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_bits(optimizer, tmp_path):
     whole = run_settings(LowLevelSettings, tmp_path / "whole", **changes)
     pretrain(whole)
     settings = run_settings(LowLevelSettings, tmp_path / "again", save_every=5, **changes)
-    original = PretrainingRun.record
+    original = MetricsLog.append
 
     class Stop(Exception):
         pass
@@ -484,7 +481,7 @@ def test_a_run_that_stopped_goes_on_to_the_same_bits(optimizer, tmp_path):
             raise Stop
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-        patch.setattr(PretrainingRun, "record", stop_after_seven)
+        patch.setattr(MetricsLog, "append", stop_after_seven)
         pretrain(settings)
     checkpoints = [p.name for p in (settings.out / "checkpoints").iterdir()]
     assert checkpoints == ["step-00000005"]

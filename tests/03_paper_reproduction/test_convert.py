@@ -20,9 +20,8 @@ from bert_paper import convert as convert_module
 from bert_paper.convert import ConvertSettings, convert, main
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = ["the", "cat", "sat", "##s", "on", "mat", ".", ",", "café", "cafe", "Cat", "中", "a", "##t"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bert_paper import cpu_kernels, word_loss
+from bert_paper import cpu_kernels
 from bert_paper.cpu_kernels import (
     CpuDropout,
     attention,
@@ -136,7 +136,7 @@ def test_use_cpu_kernels__leaves_a_model_on_another_device_as_it_is():
 @pytest.mark.parametrize("counts", [{}, {"mask_count": 5.0, "pair_count": 4}])
 def test_use_cpu_kernels__gives_the_same_losses_and_gradients(monkeypatch, counts):
     """In float64 and with the word loss in blocks; without dropout, whose draws are others."""
-    monkeypatch.setattr(word_loss, "LARGE", 0)
+    monkeypatch.setattr(cpu_kernels, "LARGE", 0)
     torch.manual_seed(0)
     model = BertForPreTraining(SMALL.with_changes(attention_probs_dropout_prob=0.0,
                                                   hidden_dropout_prob=0.0)).double()  # fmt: skip

@@ -17,9 +17,9 @@ import transformers
 
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
-from bert_run import hub
+from bert_run import weights
 from bert_run.errors import UserError
-from bert_run.hub import is_hub_id, locate, other_form
+from bert_run.weights import is_hub_id, locate, other_form
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TAGGED = "89abcdef0123456789abcdef0123456789abcdef"
@@ -203,7 +203,7 @@ def test_what_cannot_be_opened_is_refused_before_it_is_fetched(asked_here, files
 
 
 def test_a_model_far_too_large_is_refused_before_it_is_fetched(asked_here, small_run, monkeypatch):
-    monkeypatch.setattr(hub, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(weights, "MOST_BYTES", 1_000)
     asked_here.add("somebody/huge", small_run)
     with pytest.raises(UserError, match=r"somebody/huge on the Hub holds .* GB: no BERT is as"):
         locate("somebody/huge")
@@ -255,14 +255,14 @@ def test_what_has_no_form_of_a_model_is_never_asked_of_the_hub(name, monkeypatch
 
 
 def test_a_missing_path_is_called_missing(monkeypatch, tmp_path):
-    monkeypatch.setattr(hub, "fetch", None)
+    monkeypatch.setattr(weights, "fetch", None)
     for name in (tmp_path / "nothing", "../no/such", "bert-base-uncase"):
         with pytest.raises(UserError, match="there is no checkpoint folder"):
             locate(name)
 
 
 def test_a_folder_that_exists_is_never_asked_of_the_hub(monkeypatch, tmp_path, small_run):
-    monkeypatch.setattr(hub, "fetch", None)
+    monkeypatch.setattr(weights, "fetch", None)
     monkeypatch.chdir(tmp_path)
     Path("google-bert").mkdir()
     Path("google-bert/bert-base-uncased").symlink_to(small_run)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch._dynamo.testing import CompileCounter
 
-from bert_corpus.counter_random import random_bits
+from bert_corpus.pairs import random_bits
 from bert_paper import mask_units, masking
 from bert_paper.mask_units import choose_units, join_words, word_of_each_token
 from bert_paper.masking import (

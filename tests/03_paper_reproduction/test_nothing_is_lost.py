@@ -11,7 +11,8 @@ import pytest
 
 from bert_corpus import prepared
 from bert_paper import pretrain as command
-from bert_run import records
+from bert_run import validation
+from bert_run.errors import UserError
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
          "--batch-size", 4, "--eval-examples", 8, "--device", "cpu", "--steps", 4,
@@ -199,8 +200,8 @@ def test_a_config_without_permission_is_not_called_damaged(small_run, monkeypatc
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", locked)
-    with pytest.raises(records.UserError, match=r"config\.json cannot be read \(Permission denied"):
-        records.read_record(small_run / "config.json", way_out="copy it again")
+    with pytest.raises(UserError, match=r"config\.json cannot be read \(Permission denied"):
+        validation.read_record(small_run / "config.json", way_out="copy it again")
 
 
 def test_a_finished_run_without_its_measurements_says_so(call_here, corpus):

@@ -7,8 +7,7 @@ import transformers
 from torch import nn
 
 from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses, to_arrays
-from bert_run.config import PRESETS, BertConfig
-from bert_run.parameters import count_parameters, initial_weights, parameter_shapes
+from bert_run.config import PRESETS, BertConfig, count_parameters, initial_weights, parameter_shapes
 from bert_run.weights import load_weights, save_weights
 
 IGNORED = -100  # the label of a token that is not masked, in transformers

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bert_corpus.pairs import PairDataset, SpecialTokens
-from bert_paper.prefetch import prefetch
+from bert_paper.training import prefetch
 from bert_run.errors import UserError
 
 

@@ -13,7 +13,7 @@ from bert_corpus.prepared import PretrainingData
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_paper.masking import MaskingVocabulary, masking_vocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, BertModel, Losses
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.training import Task, evaluate
 from bert_run.config import PRESETS, BertConfig
 from bert_run.settings import AdamSettings, MaskingRecipe

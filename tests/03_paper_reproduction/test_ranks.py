@@ -20,10 +20,10 @@ import transformers
 from rank_processes import RankProcesses, command_line
 from safetensors.numpy import load_file
 
-from bert_paper.ranks import Ranks
-from bert_paper.settings import PretrainSettings
-from bert_run.metrics import read_metrics
+from bert_paper.pretrain import PretrainSettings
+from bert_run.device import Ranks
 from bert_run.run_folder import find_damage
+from bert_run.training_loop import read_metrics
 
 ALONE, DDP, FSDP = (1, "ddp"), (2, "ddp"), (2, "fsdp")
 

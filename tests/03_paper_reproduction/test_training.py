@@ -19,11 +19,9 @@ from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses
 from bert_paper.optimizer import AdamSettings, make_optimizer
 from bert_paper.pretrain import pretrain
 from bert_paper.training import forward, training_step
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights
-from bert_run.training_loop import split_batch
+from bert_run.training_loop import read_metrics, split_batch
 
 CONFIG = BertConfig(vocab_size=300, hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
                     intermediate_size=128, max_position_embeddings=32, hidden_dropout_prob=0.0,

@@ -19,15 +19,13 @@ from bert_paper import training
 from bert_paper.fill_mask import fill_mask
 from bert_paper.masking import MaskingVocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
-from bert_paper.settings import PretrainSettings
 from bert_paper.training import Task, evaluate, forward
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights, parameter_shapes
 from bert_run.settings import MaskingRecipe
+from bert_run.training_loop import read_metrics
 from bert_run.weights import load_weights, save_weights
 
 LEFT_TO_RIGHT = dict(objective="next-words", sentence_task="none")

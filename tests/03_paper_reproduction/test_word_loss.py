@@ -8,13 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bert_paper import word_loss as module
-from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_paper import cpu_kernels as module
+from bert_paper.cpu_kernels import use_cpu_kernels, weighted_cross_entropy, word_loss
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.training import training_step
-from bert_paper.word_loss import weighted_cross_entropy, word_loss
-from bert_run.config import PRESETS
-from bert_run.parameters import initial_weights
+from bert_run.config import PRESETS, initial_weights
 
 HIDDEN, VOCAB = 16, 37
 MASKS = [1, 4, 5, 8, 11]  # in blocks of four: less than one, one, a rest of one, two, a rest

@@ -20,9 +20,8 @@ from bert_finetuning.heads import (
     SpanLogits,
 )
 from bert_paper.model import to_arrays
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -25,10 +25,9 @@ from bert_finetuning.data.named import GLUE, KNOWN
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
-from bert_run.parameters import initial_weights
+from bert_run.training_loop import read_metrics
 from bert_run.weights import save_weights
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

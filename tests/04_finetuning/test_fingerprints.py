@@ -19,9 +19,8 @@ from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import Question
 from bert_finetuning.tasks.spans import Answer
 from bert_finetuning.tasks.tagging import TaggedSentence
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "soup", "film"]

@@ -20,9 +20,8 @@ from bert_finetuning.heads import (
     span_loss,
     values_before_learning,
 )
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 
 CONFIG = BertConfig(
     vocab_size=53, hidden_size=30, num_hidden_layers=2, num_attention_heads=5, intermediate_size=17,

@@ -20,8 +20,7 @@ from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Arguments, Example, Mistake, Query, Style, Task
-from bert_run.config import BertConfig
-from bert_run.parameters import initial_weights
+from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import save_weights
 
 WORDS = ["a", "b"]

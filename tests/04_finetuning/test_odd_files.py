@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from bert_experiments.page import check_report
+from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.new_rows import from_lines, from_source
 from bert_finetuning.data.rows import Columns, parse_columns

@@ -28,10 +28,10 @@ from bert_experiments.ablations.variants import (
     training_seconds,
     variants_of,
 )
-from bert_experiments.figures import UNTRAINED, title_of
 from bert_experiments.models import open_either
-from bert_experiments.page import aligned
-from bert_experiments.verdicts import Claim, Side, judge
+from bert_experiments.report.figures import UNTRAINED, title_of
+from bert_experiments.report.page import aligned
+from bert_experiments.report.verdicts import Claim, Side, judge
 from bert_paper.probes import first_guess
 from bert_run.errors import UserError
 

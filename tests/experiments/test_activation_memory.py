@@ -12,7 +12,7 @@ from bert_experiments.profile_step import (
     profile,
 )
 from bert_lowlevel.model import Bert, logits, pretraining_losses, to_tensors
-from bert_run.parameters import initial_weights
+from bert_run.config import initial_weights
 
 
 def test_what_is_kept_of_a_product_is_its_inputs_each_counted_once():

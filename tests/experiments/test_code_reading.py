@@ -21,7 +21,7 @@ from bert_experiments.code_reading import (
     side_by_side,
     tables,
 )
-from bert_run.parameters import parameter_shapes
+from bert_run.config import parameter_shapes
 
 PAGE = Path(__file__).parents[2] / "03_paper_reproduction" / "code_reading.md"
 TIED = {"cls.predictions.decoder"}

@@ -11,13 +11,14 @@ import torch
 import tyro
 
 from bert_experiments import cost
-from bert_experiments.cost import CostSettings, report
-from bert_experiments.step_cost import (
+from bert_experiments.cost import (
     MACHINES,
+    CostSettings,
     StepTime,
     exchanged_bytes,
     layer_bytes,
     memory,
+    report,
     step_time,
 )
 from bert_paper.model import BertForPreTraining

@@ -42,9 +42,8 @@ from bert_finetuning.heads import (
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

@@ -14,8 +14,7 @@ from bert_experiments.importance import (
 )
 from bert_lowlevel.attention import merge_heads, split_heads
 from bert_lowlevel.model import Bert, dense, logits, to_tensors
-from bert_run.config import BertConfig
-from bert_run.parameters import parameter_shapes
+from bert_run.config import BertConfig, parameter_shapes
 
 CONFIG = BertConfig(vocab_size=31, hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
                     intermediate_size=40, max_position_embeddings=9)  # fmt: skip

@@ -15,9 +15,8 @@ from bert_corpus.wordpiece import save_tokenizer, train_wordpiece
 from bert_experiments import bert_or_gpt, pooling, profile_step
 from bert_experiments.attention_maps import attention_of, draw_all_heads, draw_head, draw_masks
 from bert_lowlevel.model import Bert, to_tensors
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights, parameter_shapes
 from bert_run.weights import save_weights
 
 PNG = b"\x89PNG"

@@ -11,7 +11,6 @@ import transformers
 
 from bert_corpus.storyworld import Mark, stories
 from bert_corpus.storyworld.evaluation import Probe
-from bert_experiments.corpora import TokensInMemory
 from bert_experiments.looking_inside.__main__ import LookingSettings, main
 from bert_experiments.looking_inside.blanks import (
     BLANKS,
@@ -40,13 +39,12 @@ from bert_experiments.looking_inside.senses import (
     nearest_agrees,
     stories_with_senses,
 )
-from bert_experiments.models import untrained
+from bert_experiments.models import TokensInMemory, untrained
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 CLS, SEP, PAD = 2, 3, 0

@@ -11,7 +11,6 @@ import pytest
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.ablations.variants import VARIANTS, Run, run_of
 from bert_experiments.feature_based.table_7 import FINE_TUNED
-from bert_experiments.figures import UNTRAINED
 from bert_experiments.paper_tables import __main__ as command
 from bert_experiments.paper_tables import ablated, one_checkpoint, trials
 from bert_experiments.paper_tables.ablated import POINTS, starts_along_the_way, trials_of
@@ -50,12 +49,12 @@ from bert_experiments.paper_tables.one_checkpoint import (
 )
 from bert_experiments.paper_tables.settings import TableSettings
 from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collected
+from bert_experiments.report.figures import UNTRAINED
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.settings import FinetuneSettings
-from bert_run.config import PRESETS, BertConfig
+from bert_run.config import PRESETS, BertConfig, initial_weights
 from bert_run.errors import UserError
-from bert_run.parameters import initial_weights
 from bert_run.weights import save_weights
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "dog", "barks", "cat", "sleeps"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bert_experiments.figures import TITLES, in_words, spread
-from bert_experiments.page import Page
-from bert_experiments.verdicts import Claim, Verdict
+from bert_experiments.report.figures import TITLES, in_words, spread
+from bert_experiments.report.page import Page
+from bert_experiments.report.verdicts import Claim, Verdict
 
 RESULTS = Path(__file__).parents[2] / "results"
 REPORT = re.compile(r"python -m bert_experiments\.[^`]*?--report")

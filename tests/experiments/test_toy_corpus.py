@@ -23,7 +23,7 @@ from bert_experiments.toy_corpus import (
     tell_wrong,
 )
 from bert_lowlevel.model import Bert, encode, logits, pretraining_losses, to_tensors
-from bert_run.parameters import initial_weights
+from bert_run.config import initial_weights
 
 
 def drawn(seed: int = 0) -> torch.Generator:

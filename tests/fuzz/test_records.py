@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_corpus.sources import SourceFile, read_sources, save_sources
+from bert_corpus.documents import SourceFile
+from bert_corpus.prepared import read_sources, save_sources
 from bert_corpus.store import TokenStore
 from bert_corpus.store_building import build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
@@ -23,8 +24,8 @@ from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import sha256
-from bert_run.metrics import MetricsLog, read_metrics
 from bert_run.run_folder import RunFolder, find_damage
+from bert_run.training_loop import MetricsLog, read_metrics
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code must notice
 

@@ -17,8 +17,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import PRESETS
 from bert_run.errors import UserError
 from bert_run.files import sha256, write_atomically
-from bert_run.hub import locate
-from bert_run.weights import weight_files
+from bert_run.weights import locate, weight_files
 
 INPUTS_FILE = "inputs.json"
 # What decides how a checkpoint reads a text; its weights come in addition.

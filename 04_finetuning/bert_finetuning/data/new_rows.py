@@ -38,7 +38,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.tasks.base import Query, Task
 from bert_run.errors import UserError
-from bert_run.text_lines import STANDARD_INPUT, text_lines
+from bert_run.files import STANDARD_INPUT, text_lines
 
 
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from bert_corpus.hub import HubName, ask_for_revision
 from bert_corpus.text_files import JSON_LINES, PACKED, LineReader, kind_of
 from bert_run.errors import UserError
-from bert_run.hub import first_line
+from bert_run.weights import first_line
 
 Item = TypeVar("Item")
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.sentences import split_prose
+from bert_corpus.text_files import split_prose
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
@@ -64,7 +64,7 @@ from bert_finetuning.tasks.spans import (
 )
 from bert_run.config import Positions
 from bert_run.errors import UserError
-from bert_run.ranges import Count, Real, check_fields
+from bert_run.validation import Count, Real, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")

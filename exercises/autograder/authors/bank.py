@@ -17,7 +17,7 @@ from autograder.points import EXERCISES, ROOT, Exercise, present
 from autograder.runner import PASSED, Outcome, grade, grade_in_child
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
 PAGE = EXERCISES / "README.md"

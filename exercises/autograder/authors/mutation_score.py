@@ -23,7 +23,7 @@ from autograder.runner import PASSED, judge, load_test, run
 from autograder.student import Student
 from autograder.transports import LocalTransport
 from bert_run.errors import UserError
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 SECONDS = 20.0  # of a processor, at least, before a mutant counts as hanging; that kills it too
 TIMES_LONGER = 10  # than the solution

@@ -22,9 +22,8 @@ from autograder.student import Student, StudentError
 from autograder.transports import LocalTransport
 from autograder.worker import load
 from bert_run.errors import UserError
-from bert_run.metrics import MetricsLog, Record
 from bert_run.pictures import AMBER, BLUE, GREY, picture_with_axes
-from bert_run.progress import progress_bar
+from bert_run.training_loop import MetricsLog, Record, progress_bar
 
 CAPSTONE = find("25_capstone")
 FOLDER = f"exercises/{CAPSTONE.name}"

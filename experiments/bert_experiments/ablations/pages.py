@@ -6,7 +6,7 @@ import numpy as np
 
 from bert_experiments.ablations.paper import PAPER
 from bert_experiments.ablations.tables import ABLATIONS
-from bert_experiments.figures import (
+from bert_experiments.report.figures import (
     TITLES,
     UNTRAINED,
     Results,
@@ -15,10 +15,10 @@ from bert_experiments.figures import (
     title_of,
     values_of,
 )
-from bert_experiments.page import Page
-from bert_experiments.plots import COLOURS, draw_curve, draw_rows, unboxed
-from bert_experiments.verdicts import judge
-from bert_paper.settings import PretrainSettings
+from bert_experiments.report.page import Page
+from bert_experiments.report.plots import COLOURS, draw_curve, draw_rows, unboxed
+from bert_experiments.report.verdicts import judge
+from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
 
 SHOWN_OF_THE_PAPER = {"5": 4, "6": 0, "8": 2}  # the column of its table that ours stand beside

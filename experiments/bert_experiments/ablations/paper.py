@@ -3,7 +3,7 @@ said otherwise: BERT-base, a million steps, development sets."""
 
 from dataclasses import dataclass
 
-from bert_experiments.figures import NOTHING
+from bert_experiments.report.figures import NOTHING
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bert_experiments.ablations.variants import VARIANTS
-from bert_experiments.verdicts import Claim, Side, in_order, versus
+from bert_experiments.report.verdicts import Claim, Side, in_order, versus
 
 SETTLED = ("left", "right", "both", "other", "all")
 FEATURES = ("names", "entailment", "sentiment")

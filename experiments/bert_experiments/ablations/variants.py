@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bert_corpus.pretraining_run import identity
-from bert_experiments.figures import one_by_one
+from bert_experiments.report.figures import one_by_one
 from bert_paper.demo import DEMO
-from bert_paper.pretrain import pretrain
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError
-from bert_run.metrics import read_metrics
 from bert_run.run_folder import RunFolder, step_of
+from bert_run.training_loop import read_metrics
 
 STEPS = 1500  # the same for all, so that they share runs
 LENGTH = 64

@@ -15,7 +15,7 @@ from tyro.conf import Positional, arg
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
 from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
-from bert_experiments.page import wrapped
+from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.data.rows import parse_columns
@@ -26,8 +26,8 @@ from bert_finetuning.tasks.base import Arguments, Task, has_colours
 from bert_finetuning.tasks.regression import Regression
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
-from bert_run.progress import progress_bar
-from bert_run.ranges import Count, check_numbers
+from bert_run.training_loop import progress_bar
+from bert_run.validation import Count, check_numbers
 
 TESTED = 200  # answers that the masking test is done on
 PICTURED = 5

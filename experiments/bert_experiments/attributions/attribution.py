@@ -38,7 +38,7 @@ from bert_finetuning.heads import (
 )
 from bert_finetuning.tasks.base import Task
 from bert_run.device import to_device
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 Batch = dict[str, Tensor]
 WordValues = Float[np.ndarray, "words"]

@@ -21,8 +21,8 @@ from bert_experiments.feature_based.table_7 import (
     verdicts_of,
 )
 from bert_experiments.feature_based.taggers import Bench, measure
-from bert_experiments.figures import UNTRAINED, Figures
-from bert_experiments.page import Page, check_report, command_of
+from bert_experiments.report.figures import UNTRAINED, Figures
+from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
 from bert_finetuning.frozen_features import Feature, chosen_features
@@ -30,8 +30,8 @@ from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.ranges import Count, Seed, check_numbers
 from bert_run.settings import Batch, LearningRate
+from bert_run.validation import Count, Seed, check_numbers
 
 PROGRAM = "python -m bert_experiments.feature_based"
 

@@ -35,7 +35,7 @@ from bert_finetuning.tasks.base import Task
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
-from bert_run.hub import locate
+from bert_run.weights import locate
 
 
 class LstmForSequenceClassification(BertForSequenceClassification):

@@ -2,8 +2,8 @@
 
 import statistics
 
-from bert_experiments.figures import NOTHING, UNTRAINED, Results, in_words, values_of
-from bert_experiments.verdicts import Claim, Verdict, find_hindrance, judge, versus
+from bert_experiments.report.figures import NOTHING, UNTRAINED, Results, in_words, values_of
+from bert_experiments.report.verdicts import Claim, Verdict, find_hindrance, judge, versus
 
 MEASURE = "names"  # under which `verdicts` knows a score
 FINE_TUNED = "fine-tuned"  # a row of its own

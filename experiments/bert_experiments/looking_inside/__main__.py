@@ -41,11 +41,11 @@ from bert_experiments.looking_inside.senses import (
     words_with_two_senses,
 )
 from bert_experiments.models import untrained
-from bert_experiments.page import write_json
+from bert_experiments.report.page import write_json
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.ranges import Whole, check_numbers
+from bert_run.validation import Whole, check_numbers
 
 LONGEST = 128  # tokens of a pair or story that is read
 PAIRS = 128  # that every head is measured on

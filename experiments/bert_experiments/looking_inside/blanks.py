@@ -12,12 +12,12 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import CLASSIC_BLANKS
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError
 from bert_run.pictures import AMBER, BLUE, ORANGE, PINK, Picture
-from bert_run.progress import progress_bar
 from bert_run.run_folder import RunFolder, step_of
+from bert_run.training_loop import progress_bar
 
 FEWEST = 3  # checkpoints that make a curve
 HOW_TO_KEEP = (

@@ -21,14 +21,14 @@ from bert_corpus.pairs import PairDataset
 from bert_corpus.prepared import special_tokens
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.evaluation import hidden, probes_of
-from bert_experiments.corpora import TokensInMemory
-from bert_experiments.plots import unboxed
+from bert_experiments.models import TokensInMemory
+from bert_experiments.report.plots import unboxed
 from bert_paper.masking import maskable
 from bert_paper.model import BertModel, BertSelfAttention
 from bert_paper.pretrained import Pretrained
 from bert_run.device import to_device
 from bert_run.pictures import BLUE, GREY, Picture
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 Weights = Float[Tensor, "layers batch heads seq seq"]  # of each query (row) on each key (column)
 FARTHEST = 10  # offsets of the picture run from -10 to +10

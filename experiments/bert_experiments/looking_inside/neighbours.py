@@ -17,7 +17,7 @@ from bert_corpus.storyworld import Story
 from bert_paper.encode import collate
 from bert_paper.pretrained import Pretrained, check_length
 from bert_run.errors import UserError
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 
 @dataclass(frozen=True)

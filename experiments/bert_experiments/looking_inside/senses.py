@@ -28,12 +28,12 @@ from tokenizers import Tokenizer
 
 from bert_corpus.storyworld import KINDS, Story, stories
 from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
-from bert_experiments.plots import unboxed
+from bert_experiments.report.plots import unboxed
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import principal_plane
 from bert_run.device import to_device
 from bert_run.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
-from bert_run.progress import progress_bar
+from bert_run.training_loop import progress_bar
 
 STYLES = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"))
 Allowed = Bool[ndarray, "occurrences occurrences"]  # may a row be judged by this column?

@@ -2,14 +2,14 @@
 
 import tyro
 
-from bert_experiments.page import Page, command_of
 from bert_experiments.paper_tables.ablated import ablated_page, draw_accuracy
 from bert_experiments.paper_tables.columns import BASE, LARGE
 from bert_experiments.paper_tables.one_checkpoint import checkpoint_page
 from bert_experiments.paper_tables.settings import FEATURES, PROGRAM, TableSettings
 from bert_experiments.paper_tables.table_7 import features_page
 from bert_experiments.paper_tables.trials import MAJORITY
-from bert_experiments.plots import draw_rows
+from bert_experiments.report.page import Page, command_of
+from bert_experiments.report.plots import draw_rows
 from bert_run.errors import command
 from bert_run.pictures import Picture
 

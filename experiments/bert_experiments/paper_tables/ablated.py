@@ -12,8 +12,6 @@ import numpy as np
 from bert_experiments.ablations.measure import figures_of
 from bert_experiments.ablations.paper import PAPER
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
-from bert_experiments.figures import UNTRAINED, Results
-from bert_experiments.page import Page
 from bert_experiments.paper_tables.claims import (
     BERT,
     GAINED,
@@ -31,9 +29,11 @@ from bert_experiments.paper_tables.columns import (
 )
 from bert_experiments.paper_tables.settings import TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
-from bert_experiments.plots import COLOURS, draw_curve, unboxed
+from bert_experiments.report.figures import UNTRAINED, Results
+from bert_experiments.report.page import Page
+from bert_experiments.report.plots import COLOURS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings
-from bert_paper.settings import PretrainSettings
+from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
 from bert_run.run_folder import RunFolder, step_of
 

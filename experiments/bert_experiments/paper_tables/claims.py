@@ -4,7 +4,6 @@ import statistics
 from itertools import pairwise
 
 from bert_experiments.ablations.variants import VARIANTS
-from bert_experiments.figures import UNTRAINED, Results, values_of
 from bert_experiments.paper_tables.columns import (
     NAMES,
     NAMES_BY_FEATURES,
@@ -13,7 +12,8 @@ from bert_experiments.paper_tables.columns import (
     QUESTIONS,
     SENTIMENT,
 )
-from bert_experiments.verdicts import (
+from bert_experiments.report.figures import UNTRAINED, Results, values_of
+from bert_experiments.report.verdicts import (
     Claim,
     Side,
     Verdict,

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bert_experiments.ablations.variants import runs_of, trained, variants_of
-from bert_experiments.figures import UNTRAINED, Results, in_words, say, values_of
-from bert_experiments.page import Page
 from bert_experiments.paper_tables.claims import BERT
 from bert_experiments.paper_tables.columns import (
     AVERAGE,
@@ -30,12 +28,14 @@ from bert_experiments.paper_tables.columns import (
 )
 from bert_experiments.paper_tables.settings import EXAMPLES, TableSettings, times
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
-from bert_experiments.verdicts import RULE, Claim, Side, Verdict, judge
+from bert_experiments.report.figures import UNTRAINED, Results, in_words, say, values_of
+from bert_experiments.report.page import Page
+from bert_experiments.report.verdicts import RULE, Claim, Side, Verdict, judge
 from bert_finetuning.data.load import load_named
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
-from bert_run.hub import locate
+from bert_run.weights import locate
 
 OURS = "ours"
 

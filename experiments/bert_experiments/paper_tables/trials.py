@@ -23,10 +23,10 @@ from bert_experiments.feature_based.__main__ import (
 from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.feature_based.taggers import Bench, measure, read
-from bert_experiments.figures import Results, one_by_one, say, title_of
 from bert_experiments.models import untrained
-from bert_experiments.page import write_json
 from bert_experiments.paper_tables.columns import How, content_of
+from bert_experiments.report.figures import Results, one_by_one, say, title_of
+from bert_experiments.report.page import write_json
 from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.fingerprints import fingerprint_of_files, reading_files
 from bert_finetuning.data.load import load_named, load_task
@@ -39,9 +39,8 @@ from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
-from bert_run.hub import locate
-from bert_run.metrics import Record
-from bert_run.weights import weight_files
+from bert_run.training_loop import Record
+from bert_run.weights import locate, weight_files
 
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bert_experiments.figures import (
+from bert_experiments.report.figures import (
     NOTHING,
     Results,
     in_words,
@@ -24,7 +24,7 @@ from bert_experiments.figures import (
     title_of,
     values_of,
 )
-from bert_experiments.verdicts import RULE, Verdict
+from bert_experiments.report.verdicts import RULE, Verdict
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.model_card import command_line

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 
-from bert_experiments.figures import Results, is_fraction, values_of
+from bert_experiments.report.figures import Results, is_fraction, values_of
 from bert_run.pictures import BLUE, GREEN, GREY, ORANGE, Picture
 
 COLOURS = (BLUE, GREEN, ORANGE)

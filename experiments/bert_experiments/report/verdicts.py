@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from bert_experiments.figures import UNTRAINED, Results, in_words, title_of, values_of
+from bert_experiments.report.figures import UNTRAINED, Results, in_words, title_of, values_of
 
 Answer = Literal["reproduced", "not reproduced", "not testable at this scale"]
 

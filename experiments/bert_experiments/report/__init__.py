@@ -1,0 +1,1 @@
+"""Reports of studies: figures by variant and seed, verdicts, the page with its JSON, plots."""

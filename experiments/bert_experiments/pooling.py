@@ -20,7 +20,7 @@ from torch import Tensor
 
 from bert_corpus.storyworld import sentiment
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.attention_maps import attention_of
+from bert_experiments.looking_inside.attention_maps import attention_of
 from bert_experiments.report.page import write_json
 from bert_experiments.report.plots import unboxed
 from bert_lowlevel.model import Bert, States, TensorBatch, encode, to_tensors

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bert_experiments.importance import (
+from bert_experiments.looking_inside.importance import (
     WORDS,
     effect_of_hiding,
     gradient_times_input,

@@ -13,7 +13,12 @@ import transformers
 from bert_corpus.storyworld import sentiment, stories
 from bert_corpus.wordpiece import save_tokenizer, train_wordpiece
 from bert_experiments import bert_or_gpt, pooling, profile_step
-from bert_experiments.attention_maps import attention_of, draw_all_heads, draw_head, draw_masks
+from bert_experiments.looking_inside.attention_maps import (
+    attention_of,
+    draw_all_heads,
+    draw_head,
+    draw_masks,
+)
 from bert_lowlevel.model import Bert, to_tensors
 from bert_run.config import BertConfig, initial_weights, parameter_shapes
 from bert_run.errors import UserError

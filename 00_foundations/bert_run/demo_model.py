@@ -1,4 +1,4 @@
-"""Where the BERT is that `make demo` pretrained: the notebooks of the later chapters open it."""
+"""Where the BERT is that `make demo` pretrained: the first notebook and later chapters open it."""
 
 from pathlib import Path
 

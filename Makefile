@@ -48,7 +48,7 @@ lab: $(COURSE)
 	$(BIN)/jupyter lab
 
 # No notebook is written: each must still show what is stored in it, within two minutes, and show it
-# again with the folded solutions in the cells that students fill in. Those of
+# again with the folded solutions in the cells that students fill in. The first one and those of
 # chapters 2 to 4 open the model that the demo leaves, so the demo runs first if it has not yet.
 notebooks: $(COURSE) $(DEMO)
 	$(BIN)/python tests/run_notebooks.py

@@ -1,8 +1,9 @@
 """The map of the course as a picture, and what the notebooks and exercises ask of a reader's time.
 
-    python tests/course_map.py            writes map.png and prints the hours
+    python tests/course_map.py            writes map.png, the minutes and hours of the pages, and
+                                          prints them
 
-Both are made from what is there: a new notebook or exercise wants a new map, and a test says so.
+All are made from what is there: a new notebook or exercise wants a new map, and a test says so.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from notebook_parts import ROOT, Notebook, all_notebooks, without_code
 
 from autograder.points import CATALOGUE
-from bert_run.files import write_whole
+from bert_run.files import write_atomically, write_whole
 from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture, paler
 
 MAP = ROOT / "map.png"
@@ -142,7 +143,47 @@ def hours_of(minutes: int) -> str:
     return f"{minutes / 60:.1f}".removesuffix(".0")
 
 
+def span(text: str) -> range:
+    """`03–05`, or `18` alone."""
+    first, _, last = text.partition("–")
+    return range(int(first), int(last or first) + 1)
+
+
+def renew_minutes(page: str, books: list[Path]) -> str:
+    """A chapter's README with the minutes to read its notebooks, in the row of each."""
+    for path in books:
+        minutes = minutes_to_read(Notebook.read(path))
+        page = re.sub(rf"(?m)^(\|.*\({path.name}\).*?\| )\d+( min, )", rf"\g<1>{minutes}\2", page)
+    return page
+
+
+def renew_weeks(page: str) -> str:
+    """TEACHING.md with the hours of its weeks: to read, and to do the exercises."""
+
+    def renewed(row: re.Match) -> str:
+        start, chapter, notebooks, exercises = row.groups()
+        books = [path for path in all_notebooks() if path.parent.name[:2] == chapter]
+        read = sum(minutes_to_read(Notebook.read(path)) for path in books
+                   if int(path.name[:2]) in span(notebooks))  # fmt: skip
+        done = sum(minutes_of(one.folder / "README.md") for one in CATALOGUE
+                   if int(one.name[:2]) in span(exercises))  # fmt: skip
+        hours = f"{hours_of(read)} + {hours_of(done)}"
+        return f"{start}{chapter}: {notebooks} | {exercises} | {hours} |"
+
+    pattern = r"(?m)^(\| \d+ \| )(\d\d): ([\d–]+) \| ([\d–]+) \| [\d.]+ \+ [\d.]+ \|"
+    return re.sub(pattern, renewed, page)
+
+
+def write_pages() -> None:
+    for page in sorted(ROOT.glob("0*/README.md")):
+        books = [path for path in all_notebooks() if path.parent == page.parent]
+        write_atomically(page, renew_minutes(page.read_text(encoding="utf-8"), books))
+    plan = ROOT / "TEACHING.md"
+    write_atomically(plan, renew_weeks(plan.read_text(encoding="utf-8")))
+
+
 def main() -> None:
+    write_pages()
     house = floors()
     buffer = io.BytesIO()
     draw(house).savefig(buffer, format="png", dpi=DPI, metadata={"Description": fingerprint(house)})

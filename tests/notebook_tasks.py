@@ -163,17 +163,17 @@ def incomplete_questions(questions: list[str]) -> Iterator[str]:
 # Where a term is explained: its definition there has it in bold, and no notebook before uses it.
 # A writer who explains one earlier changes its place here.
 EXPLAINED_IN = {
-    "token": "00/01", "WordPiece": "00/01", "vocabulary": "00/01", "segment": "00/02",
+    "token": "00/00", "WordPiece": "00/01", "vocabulary": "00/00", "segment": "00/00",
     "padding": "00/02", "attention mask": "00/03", "seed": "00/01", "hash": "00/03",
     "checkpoint": "00/03", "softmax": "01/01", "logit": "01/01", "cross-entropy": "01/01",
     "nat": "01/01", "gradient": "01/01", "backward pass": "01/01", "dout": "01/01",
     "cache": "01/01", "chain rule": "01/01", "Jacobian": "01/01", "layer norm": "01/02",
     "GELU": "01/02", "query": "01/03", "einsum": "01/01", "multi-head": "01/04",
-    "residual": "01/04", "feed-forward": "01/04", "transformer": "01/04", "dropout": "03/02",
+    "residual": "01/04", "feed-forward": "01/04", "transformer": "00/00", "dropout": "03/02",
     "pooler": "01/05", "scatter-add": "01/05", "Adam": "01/07", "warm-up": "01/07",
     "weight decay": "01/07", "mimetic": "01/07", "autograd": "02/01",
-    "perplexity": "02/03", "causal": "02/03", "encoder-only": "02/03", "decoder-only": "02/03",
-    "pretraining": "03/01", "fine-tuning": "03/01", "GLUE": "03/01", "MNLI": "03/01",
+    "perplexity": "02/03", "causal": "02/03", "encoder-only": "00/00", "decoder-only": "00/00",
+    "pretraining": "00/00", "fine-tuning": "00/00", "GLUE": "03/01", "MNLI": "03/01",
     "SQuAD": "03/01", "ablation": "03/04", "accumulation": "02/05", "probe": "03/07",
     "BIO": "04/03",
 }  # fmt: skip

@@ -82,22 +82,16 @@ def test_a_chapter_readme_lists_its_notebooks_in_order_with_the_times_of_the_map
             assert f"| {minutes} min, " in row, f"{path.name}: {minutes} min"
 
 
-def span(text: str) -> range:
-    """`03–05`, or `18` alone."""
-    first, _, last = text.partition("–")
-    return range(int(first), int(last or first) + 1)
-
-
 def test_the_twelve_weeks_hold_every_notebook_and_every_exercise_once_with_their_hours():
     rows = re.findall(r"^\| [\d–]+ \| ([^|]+) \| ([\d–]+) \| ([^|]+) \|", text_of("TEACHING.md"),
                       re.MULTILINE)  # fmt: skip
     read, done = [], []
     for chapter, exercises, hours in rows:
-        week = [one for one in CATALOGUE if int(one.name[:2]) in span(exercises)]
+        week = [one for one in CATALOGUE if int(one.name[:2]) in course_map.span(exercises)]
         minutes = [sum(course_map.minutes_of(one.folder / "README.md") for one in week)]
         if match := re.fullmatch(r"(\d\d): (.+)", chapter):
             books = [path for path in all_notebooks() if path.parent.name[:2] == match[1]
-                     and int(path.name[:2]) in span(match[2])]  # fmt: skip
+                     and int(path.name[:2]) in course_map.span(match[2])]  # fmt: skip
             read += books
             minutes.insert(0, sum(course_map.minutes_to_read(Notebook.read(b)) for b in books))
         done += week

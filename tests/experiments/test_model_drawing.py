@@ -62,5 +62,6 @@ def test_parts__notebook_function_and_exercise_exist(part):
     assert (ROOT / "exercises" / part.exercise / "README.md").is_file()
 
 
-def test_table__has_a_row_for_each_part():
+def test_table__has_a_row_for_each_part_and_stands_in_the_readme():
     assert len(table().splitlines()) == len(PARTS) + 2
+    assert table() in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ def draw_head(shares: Float[ndarray, "seq seq"], tokens: list[str], *, title: st
     axes.set_xlabel("is looked at")
     axes.set_ylabel("looks")
     axes.set_title(title, fontsize=10)
-    picture.colorbar(image, ax=axes, shrink=0.7, label="share")
+    picture.colorbar(image, ax=axes, shrink=0.7, label="attention weight")
     return picture
 
 

@@ -105,9 +105,12 @@ class TextTask(Task[TextExample, Prediction]):
                 label_of = cls.label_parser(columns, expected) if expected.labelled else None
                 if expected.columns.numbered:
                     check_first_line(row, columns)
+            if expected.labelled and row.is_blank:
+                expected.tally.left_out["empty rows"] += 1
+                continue
             label = label_of and label_of(row)
             if expected.labelled and label is None:
-                expected.tally.left_out += 1
+                expected.tally.left_out["rows without a label"] += 1
                 continue
             pair = text_field(row, columns.pair) if columns.pair else None
             yield TextExample(text_field(row, columns.text), pair, label)

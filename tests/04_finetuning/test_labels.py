@@ -168,11 +168,12 @@ def test_whole_numbers_are_sorted_by_size_however_long():
 # Lists, and the line of names.
 
 
-def test_a_list_of_labels_is_an_error_with_its_line(tmp_path):
+def test_a_list_of_labels_is_no_class(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": ["x", "y"]}\n')
-    message = error_of(load_files, path, path)
+    message = error_of(load_files, path, path, format="texts")
     assert 'line 2: \'label\' is ["x", "y"]: several labels for one text' in message
+    assert "--format multilabel" in message and load_files(path, path).task.format == "multilabel"
 
 
 @pytest.mark.parametrize("header", ["text,label", "Sentence,Score"])

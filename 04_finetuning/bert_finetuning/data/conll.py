@@ -16,7 +16,7 @@ from bert_finetuning.data.rows import quoted
 from bert_finetuning.metrics import entities
 from bert_run.errors import UserError
 
-SAMPLED = 1_000  # lines by which the columns of words and tags are found
+SAMPLED_LINES = 1_000  # lines by which the columns of words and tags are found
 NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
 
 
@@ -94,7 +94,7 @@ def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[Ce
 
     Lines with -DOCSTART- part documents; they and comments are passed over.
     """
-    layout = layout_of([line for _, line in islice(lines_of(path), SAMPLED)])
+    layout = layout_of([line for _, line in islice(lines_of(path), SAMPLED_LINES)])
     if layout.width > 2 or layout.word:
         note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
     for block in blocks(path, note):

@@ -35,7 +35,7 @@ def bare_suffix(path: Path) -> str:
 
 # --- Encoding ------------------------------------------------------------------------------------
 
-MARKS = (
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins as UTF-16's mark does, so it comes first
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -76,7 +76,7 @@ def encoding_of(path: Path) -> str:
 
 def encoding_of_start(start: bytes) -> str | None:
     """What the first bytes of a file tell: a byte order mark, or a NUL in every second place."""
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if start.startswith(mark):
             return encoding
     start = start[:1000]

@@ -64,7 +64,7 @@ class Names:
         value = value_of(row, self.column)
         if isinstance(value, list | dict):
             problem = (
-                "several labels for one text are not supported yet: write one label"
+                "several labels for one text are learnt with --format multilabel"
                 if isinstance(value, list)
                 else "it must be text or a number"
             )
@@ -161,7 +161,7 @@ class Spellings:
 
 
 @dataclass
-class Numbers:
+class NumberLabels:
     """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
 
     column: str

@@ -58,7 +58,7 @@ class TaskOptions:
     ) -> Task:
         """A task of this type, with these labels and metrics."""
         own = {name: value for name, value in self.options.items() if name in task_type.options}
-        head = replace(self.head, labels=tuple(labels))
+        head = replace(self.head, labels=tuple(labels), any_number=task_type.any_number)
         return task_type(head, tuple(metrics) or task_type.usual_metrics(labels), **own)
 
 
@@ -224,7 +224,8 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])
-    return min(matching, key=lambda task_type: task_type.takes_columns)  # texts match most rows
+    # Texts match most rows, and whatever has several labels could be texts with one.
+    return min(matching, key=lambda each: (each.takes_columns, not each.any_number))
 
 
 # --- Few -----------------------------------------------------------------------------------------

@@ -144,6 +144,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     format: ClassVar[str]  # its name in a saved folder and for --format
     model: ClassVar[type[BertWithHead]]
+    any_number: ClassVar[bool] = False  # of the labels may be right, and not exactly one
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
 
     head: HeadConfig

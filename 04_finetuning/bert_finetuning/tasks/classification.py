@@ -54,11 +54,11 @@ from bert_run.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class TextExample(Example):
-    """A text or a pair of texts, and its answer: a label, a number, or nothing yet."""
+    """A text or a pair of texts, and its answer: a label, several, a number, or nothing yet."""
 
     text: str
     pair: str | None = None
-    label: str | float | None = None
+    label: str | tuple[str, ...] | float | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class Classification(TextTask[LabelPrediction]):
 
     @classmethod
     def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and not head.is_regression
+        return cls.model is model and not (head.is_regression or head.any_number)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bert_finetuning.data.labels import Numbers, are_numbers
+from bert_finetuning.data.labels import NumberLabels, are_numbers
 from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.features import Batch, collate_inputs, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig
@@ -33,7 +33,7 @@ class Regression(TextTask[float]):
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
-        return Numbers(columns.label or "", expected.tally.note).of
+        return NumberLabels(columns.label or "", expected.tally.note).of
 
     @classmethod
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:

@@ -361,11 +361,11 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up to the next hundred; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (4_500, 13), "bert_run": (3_000, 14), "bert_numpy": (1_700, 12),
-    "bert_lowlevel": (1_000, 7), "bert_paper": (2_700, 14), "bert_finetuning": (7_900, 14),
+    "bert_lowlevel": (1_000, 7), "bert_paper": (2_700, 14), "bert_finetuning": (9_000, 14),
     "autograder": (5_500, 13), "bert_experiments": (10_500, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
-MOST_FILES = {"bert_finetuning": 32}
+MOST_FILES = {"bert_finetuning": 35}
 
 
 @pytest.mark.parametrize("package", house_size.PACKAGES)

@@ -173,7 +173,7 @@ class LineReader:
         """Pairs of line number (from 1) and text; a very long line comes in several pieces."""
         longest = LONGEST_JSON if kind_of(self.path) == "json" else LONGEST_PIECE
         number, rest = 1, b""
-        for piece in self._pieces(longest):
+        for piece in self.pieces(longest):
             if number == 1:
                 refuse_old_mac_line_ends(piece, str(self.path))
             ends_line = piece.endswith(b"\n")
@@ -186,12 +186,14 @@ class LineReader:
         if rest:
             yield number, decode_line(rest, number, str(self.path))
 
-    def _pieces(self, longest: int) -> Iterator[bytes]:
+    def pieces(self, longest: int, *, by_line: bool = True) -> Iterator[bytes]:
+        """The unpacked bytes: lines, cut where they are longer, or else pieces of that size."""
         try:
             raw = CountingFile(self.path)
             with io.BufferedReader(raw, 1 << 18) as packed:
                 file = _unpack(self.path, packed)
-                while piece := file.readline(longest):
+                read = file.readline if by_line else file.read
+                while piece := read(longest):
                     self.bytes_read = raw.count
                     yield piece
         except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:

@@ -34,9 +34,9 @@ class FinetuneSettings:
 
     # --- Task ---
     task: str | None = None
-    """of StoryWorld: sentiment, pairs, names, questions, stars, endings, summary; of GLUE: cola,
-    sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2, conll2003, wnut17, pos,
-    swag"""
+    """of StoryWorld: sentiment, pairs, names, questions, stars, praise, endings, summary; of GLUE:
+    cola, sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2, conll2003, wnut17,
+    pos, swag"""
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None
@@ -44,10 +44,11 @@ class FinetuneSettings:
     dev: str | None = None
     """another FILE, to measure on"""
     format: str | None = None
-    """what the files hold: texts, numbers, tags, questions, choices or extracts; without it their
-    names and first lines decide"""
+    """what the files hold: texts, numbers, multilabel, tags, questions, choices or extracts;
+    without it their names and first lines decide"""
     columns: str | None = None
-    """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL"""
+    """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL; or text=NAME,label=NAME where
+    only some have unusual names"""
     few_shot: Count | None = None
     """learn from so many examples only; each seed draws its own"""
 

@@ -319,9 +319,9 @@ BAD = {
         lambda f: edit_config(f, id2label=["a", "b", "c"]), "id2label gives no number"),
     "a label twice": (
         lambda f: edit_config(f, id2label={"0": "a", "1": "b", "2": "a"}), "'a' occurs twice"),
-    "several labels for one text": (
-        lambda f: edit_config(f, problem_type="multi_label_classification"),
-        "problem of type 'multi_label_classification' with 3 labels"),
+    "an unknown problem": (
+        lambda f: edit_config(f, problem_type="ranking"),
+        "problem of type 'ranking' with 3 labels"),
     "an unknown pooling": (
         lambda f: edit_config(f, classifier_pooling="median"), "pooling is"),
     "an absurd dropout": (

@@ -108,11 +108,15 @@ def test_tags_that_differ_only_in_case_are_an_error_with_both_lines(tmp_path):
 # Numbers.
 
 
-def test_decimal_commas_are_an_error_that_shows_the_point(table):
+def test_decimal_commas_are_read_and_beside_points_they_are_an_error(table):
     path = table(["0,5", "1,25", "3"])
-    assert infer_task(path).format == "numbers"
+    data = load_files(path, path)
+    assert data.task.format == "numbers" and [e.label for e in data.train] == [0.5, 1.25, 3.0]
+    assert "decimal commas" in data.tallies[0].found
+    path = table(["0,5", "1", "1.25"])
     message = error_of(load_files, path, path)
-    assert "line 2: 'label' is '0,5': write numbers with a point" in message
+    assert "line 4: 'label' is '1.25', and the number of" in message
+    assert "line 2 is written with a comma: write all alike" in message
 
 
 def test_huge_numbers_are_an_error(table):
@@ -164,11 +168,12 @@ def test_whole_numbers_are_sorted_by_size_however_long():
 # Lists, and the line of names.
 
 
-def test_a_list_of_labels_is_an_error_with_its_line(tmp_path):
+def test_a_list_of_labels_is_no_class(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": ["x", "y"]}\n')
-    message = error_of(load_files, path, path)
+    message = error_of(load_files, path, path, format="texts")
     assert 'line 2: \'label\' is ["x", "y"]: several labels for one text' in message
+    assert "--format multilabel" in message and load_files(path, path).task.format == "multilabel"
 
 
 @pytest.mark.parametrize("header", ["text,label", "Sentence,Score"])
@@ -188,21 +193,17 @@ def test_numbered_columns_do_not_learn_any_names_as_an_example(table):
 
 
 def test_an_unknown_column_tells_how_to_name_ones_own(table):
-    path = table(["pos", "neg"], header="comment,sentiment")
+    path = table(["pos", "neg"], header="said,kind")
     assert "name yours, --columns TEXT,LABEL" in error_of(load_files, path, path)
-    assert len(load_files(path, path, columns=parse_columns(" comment, sentiment")).train) == 2
-    path.write_text("text;label\ngood;pos\n")
-    assert "look separated by semicolons: a .csv needs commas" in error_of(load_files, path, path)
-    path.write_text("text;label\ngood;1,5\n")
-    assert "line 2 has 2 columns" in error_of(load_files, path, path)
-    assert "look separated by semicolons" in error_of(load_files, path, path)
+    for columns in (" said, kind", "text=said,label=kind", "Said,KIND"):
+        assert len(load_files(path, path, columns=parse_columns(columns)).train) == 2
 
 
 def test_a_file_that_is_no_table_is_told_what_to_save_it_as(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_bytes(b"PK")
-    assert "save a table as .csv, .tsv or .jsonl" in error_of(load_files, path, path)
-    assert "a folder: name a file in it" in error_of(load_files, tmp_path, tmp_path)
+    assert "CSV UTF-8" in error_of(load_files, path, path)
+    assert "holds no file named for train" in error_of(load_files, tmp_path, tmp_path)
 
 
 def test_questions_may_stand_one_on_a_line_of_a_json_file(tmp_path):

@@ -27,6 +27,7 @@ from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import Extraction
+from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -35,7 +36,8 @@ from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
 TYPES = {"sentiment": Classification, "pairs": Classification, "names": Tagging,
-         "questions": QuestionAnswering, "stars": Regression, "endings": MultipleChoice,
+         "questions": QuestionAnswering, "stars": Regression, "praise": MultiLabel,
+         "endings": MultipleChoice,
          "summary": Extraction}  # fmt: skip
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"])
 CONFIG = BertConfig(

@@ -111,7 +111,7 @@ def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):
     dev = write(tmp_path / "b.csv", "text,label", "text 1,x", "new,y")
     settings = FinetuneSettings(train=str(train), dev=str(dev), checkpoint="none")
     said = "\n".join(describe(load_files(train, dev), settings))
-    assert "b.csv: 2 examples; of them also in train: 1" in said
+    assert "b.csv (UTF-8, commas): 2 examples; of them also in train: 1" in said
 
 
 # --- What is to be predicted ---------------------------------------------------------------------
@@ -125,10 +125,11 @@ def test_a_table_is_read_as_one_whatever_its_name_ends_in(tmp_path, name):
     ]
 
 
-@pytest.mark.parametrize("first", ["text,label", '{"text": "good"}'])
-def test_a_txt_that_holds_a_table_or_json_is_refused(tmp_path, first):
-    path = write(tmp_path / "a.txt", first, "good,pos")
-    assert "rename the file" in error_of(from_source, str(path), TASKS["texts"])
+@pytest.mark.parametrize("lines", [("text,label", "good,pos"), ('{"text": "good"}',)])
+def test_a_txt_that_holds_a_table_or_json_is_read_as_that(tmp_path, lines):
+    path = write(tmp_path / "a.txt", *lines)
+    (asked,) = from_source(str(path), TASKS["texts"])
+    assert asked.example == TextExample("good")
 
 
 def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
@@ -153,8 +154,8 @@ def lines_of(*lines: str):
     ("format", "lines", "told"),
     [
         ("tags", ("Anna\tB-PER", "met\tO"), "looks like a word with its tag"),
-        ("texts", ("text;label", "good;pos"), "separated by semicolons"),
-        ("texts", ('[{"text": "good"}]',), "is JSON, but no object"),
+        ("texts", ("said;kind", "good;pos"), "looks like the names of columns"),
+        ("texts", ('[{"text": "good"}, 5]',), "row 2 is 5, no object"),
     ],
 )
 def test_standard_input_in_a_format_that_lines_of_text_are_not_is_refused(format, lines, told):
@@ -164,7 +165,12 @@ def test_standard_input_in_a_format_that_lines_of_text_are_not_is_refused(format
 
 
 @pytest.mark.parametrize(
-    "lines", [("", " ", '{"text": "good"}'), ("", "", "text,label", "good,pos")]
+    "lines",
+    [
+        ("", " ", '{"text": "good"}'),
+        ("", "", "text,label", "good,pos"),
+        ("sep=;", "Text;Label", "good;pos"),
+    ],
 )
 def test_empty_lines_before_a_table_do_not_turn_it_into_text(lines):
     found = list(from_lines("standard input", lines_of(*lines), TASKS["texts"], Columns()))

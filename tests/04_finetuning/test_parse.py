@@ -12,7 +12,8 @@ import zstandard
 
 from bert_corpus import hub
 from bert_finetuning.data.labels import label_set
-from bert_finetuning.data.rows import Columns, read_rows
+from bert_finetuning.data.rows import Columns
+from bert_finetuning.data.sources import file_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -212,10 +213,15 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
         ("a.csv", 'text,label\na,b\n"c,d\n', "line 3 is not CSV"),
         ("a.csv", 'text,label\n"a"b,c\n', "line 2 is not CSV"),
         ("a.tsv", "text\ttext\na\tb\n", "two columns 'text'"),
-        ("a.tsv", "body\tlabel\na\tb\n", "line 2 has no 'text': its columns are 'body', 'label'"),
+        (
+            "a.tsv",
+            "words_\tlabel\na\tb\n",
+            "line 2 has no 'text': its columns are 'words_', 'label'",
+        ),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"text": \n', "line 2 is not JSON"),
         ("a.jsonl", "[" * 100_000, "line 1 is not JSON"),
-        ("a.jsonl", '["a"]\n', "line 1 is JSON, but no object"),
+        ("a.jsonl", '["a"]\n', "row 1 is 'a', no object"),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', "line 2 is JSON, but no object"),
         ("a.jsonl", '{"text": 5, "label": "b"}\n', "line 1: 'text' is 5: it must be text"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"label": "b"}', "line 2 has no 'text'"),
         (
@@ -223,10 +229,9 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
             '{"text": "a", "label": ["b"]}\n',
             "line 1: 'label' is [\"b\"]: several labels",
         ),
-        ("a.tsv", b"text\tlabel\nCaf\xe9\tx\n", "line 2, byte 4"),
-        ("a.tsv", "text\tlabel\n".encode("utf-16"), "UTF-16 text, not UTF-8"),
+        ("a.tsv", b"text\tlabel\n\xc3\xbc\tb\nCaf\xe9\tx\n", "line 3, byte 4"),
         ("a.tsv.gz", b"text\tlabel\n", "damaged archive"),
-        ("a.parquet", b"PAR1", "no table: give .tsv, .csv or .jsonl"),
+        ("a.parquet", b"PAR1", "is no Parquet file, or a piece of one"),
     ],
 )
 def test_a_table_that_is_wrong_is_told_with_its_line(file, name, content, words):
@@ -250,7 +255,7 @@ def test_half_a_character_in_json_does_not_travel_on(file):
 
 
 def test_rows_keep_every_column(file):
-    rows = list(read_rows(Path(file("a\tb\n1\t2\n", "x.tsv"))))
+    rows = list(file_rows(Path(file("a\tb\n1\t2\n", "x.tsv"))))
     assert [row.fields for row in rows] == [{"a": "1", "b": "2"}]
 
 
@@ -318,7 +323,7 @@ def test_rows_can_hold_words_and_tags(file):
         ("a.conll", "Ann\n", "line 1 has 1 columns, not 2"),
         ("a.conll", "Ann B-PER\nran VBD O\n", "line 2 has 3 columns, not 2"),
         ("a.conll", "Ann B-PER\n\nran X\n", "line 3: the tag of 'ran' is 'X', not one of 'B-PER'"),
-        ("a.conll", b"Ann B-PER\nCaf\xe9 O\n", "line 2, byte 4"),
+        ("a.conll", b"\xc3\xbc B-PER\nCaf\xe9 O\n", "line 2, byte 4"),
         ("a.conllu", "1\tAnn\n", "line 1 has 2 columns between tabs: CoNLL-U has 10"),
         ("a.conllu", "1\tAnn\t_\t_\t_\t_\t_\t_\t_\t_\n", "line 1: 'Ann' has no part of speech"),
         ("a.jsonl", '{"words": ["a", "b"], "tags": ["O"]}', "line 1 has 2 words and 1 tags"),
@@ -415,7 +420,7 @@ def test_questions_come_as_rows_too(file):
         ('{"data": [\n{]}', "line 2 is not JSON"),
         ("", "line 1 is not JSON"),
         ("[" * 100_000, "nested too deep"),
-        (b'{"data": "\xe9"}', "is not UTF-8"),
+        (b'{"data": "\xc3\xbc \xe9"}', "is not UTF-8"),
     ],
 )  # fmt: skip
 def test_questions_that_are_wrong_are_told(file, content, words):
@@ -584,7 +589,7 @@ def test_without_a_network_the_hub_is_out_of_reach(monkeypatch):
 def test_a_folder_is_not_read_as_a_file(tmp_path):
     for reader in (Tagging.read, QuestionAnswering.read):
         assert "a folder: name a file in it" in error_of(reader, tmp_path)
-    assert "no table" in error_of(Classification.read, tmp_path)
+    assert "one subfolder of .txt files for each label" in error_of(Classification.read, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["no/such.tsv", "dev.json.xz", "./here", "/no/such/file", "~/no"])

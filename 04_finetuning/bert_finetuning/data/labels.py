@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bert_finetuning.data.files import Note, silent
 from bert_finetuning.data.rows import Row, no_field, one_of, quoted, whole_characters
 from bert_run.errors import UserError
 
@@ -63,7 +64,7 @@ class Names:
         value = value_of(row, self.column)
         if isinstance(value, list | dict):
             problem = (
-                "several labels for one text are not supported yet: write one label"
+                "several labels for one text are learnt with --format multilabel"
                 if isinstance(value, list)
                 else "it must be text or a number"
             )
@@ -159,16 +160,45 @@ class Spellings:
 # --- Numbers -------------------------------------------------------------------------------------
 
 
-def number_of(row: Row, column: str) -> float | None:
-    """A number to be predicted; None if the row is known to have none."""
-    value = value_of(row, column)
-    if value is None:
+@dataclass
+class NumberLabels:
+    """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
+
+    column: str
+    note: Note = silent
+    marks: dict[str, str] = field(default_factory=dict)  # "," or ".": where one was written first
+
+    def of(self, row: Row) -> float | None:
+        """The number; None if the row is known to have none."""
+        value = value_of(row, self.column)
+        mark = decimal_mark(value)
+        if mark is None:
+            return None if value is None else number_in(row, self.column, value)
+        self.marks.setdefault(mark, row.place)
+        if len(self.marks) == 2:
+            other = self.marks["." if mark == "," else ","]
+            raise UserError(
+                f"{row.place}: {quoted(self.column)} is {quoted(value)}, and the number of {other} "
+                f"is written with a {'point' if mark == ',' else 'comma'}: write all alike (for "
+                "labels that are names give --format texts)"
+            )
+        if mark == ",":
+            self.note("decimal commas")
+            value = value.replace(",", ".")
+        return number_in(row, self.column, value)
+
+
+def decimal_mark(value: Any) -> str | None:
+    """What separates the whole from its parts in a number that is written as text."""
+    if not isinstance(value, str):
         return None
-    if isinstance(value, str) and WITH_COMMA.fullmatch(value.strip()):
-        raise UserError(
-            f"{row.place}: {quoted(column)} is {quoted(value)}: write numbers with a point (for "
-            "labels that are names give --format texts)"
-        )
+    if WITH_COMMA.fullmatch(value.strip()):
+        return ","
+    return "." if "." in value and NUMBER.fullmatch(value.strip()) else None
+
+
+def number_in(row: Row, column: str, value: Any) -> float:
+    """The number that a cell holds."""
     is_number = type(value) in (int, float) or (
         isinstance(value, str) and NUMBER.fullmatch(value.strip())
     )

@@ -5,6 +5,8 @@ load_named("rte", data)  StoryWorld's sets, GLUE, and the other tasks of `named`
 load_files(train, dev)   anything else, in the format of one of the task types
 """
 
+import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,20 +16,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_corpus.text_files import kind_of
 from bert_finetuning.data.named import GLUE, KNOWN, find_glue, read_glue
-from bert_finetuning.data.rows import (
-    TEXTS,
-    USUAL,
-    Columns,
-    Tally,
-    bare_suffix,
-    is_file,
-    open_rows,
-    parse_columns,
-    unknown_column,
-)
+from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
+from bert_finetuning.data.sources import is_file, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
+from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
@@ -65,7 +58,7 @@ class TaskOptions:
     ) -> Task:
         """A task of this type, with these labels and metrics."""
         own = {name: value for name, value in self.options.items() if name in task_type.options}
-        head = replace(self.head, labels=tuple(labels))
+        head = replace(self.head, labels=tuple(labels), any_number=task_type.any_number)
         return task_type(head, tuple(metrics) or task_type.usual_metrics(labels), **own)
 
 
@@ -164,12 +157,13 @@ def load_files(
     """
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
+    train, dev = split_in(train, "train"), split_in(dev, "dev")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
     if columns != USUAL and not task_type.takes_columns:
         raise UserError(
             f"--columns are for texts and numbers; {task_type.format} have names of their own"
         )
-    tallies = Tally(), Tally()
+    tallies = Tally(str(train)), Tally(str(dev))
     how = {"columns": columns, "stream": False}
     learnt = list(task_type.read(train, labels=labels, tally=tallies[0], **how))
     found = labels or task_type.labels_of(learnt)
@@ -186,6 +180,33 @@ def load_files(
     return TaskData(Path(train).name.split(".")[0], task, learnt, measured, tallies)
 
 
+SPLITS = {"train": ("train", "training"), "dev": ("dev", "valid", "validation", "val", "test")}
+
+
+def split_in(source: str | Path, split: str) -> str | Path:
+    """The file of a split, if the source is a folder that holds the splits; else the source itself.
+
+    They go by their names, as `train.csv` or `reviews_train.tsv`; `test` counts where there is no
+    other to measure on. Subfolders count too.
+    """
+    folder = Path(source).expanduser()
+    if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
+        return source
+    for name in SPLITS[split]:
+        found = [path for path in sorted(folder.iterdir())
+                 if name in re.split(r"[._-]", path.name.lower())]  # fmt: skip
+        if len(found) > 1:
+            names = ", ".join(path.name for path in found[:5])
+            raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
+        if found:
+            return found[0]
+    there = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
+    raise UserError(
+        f"{folder} holds no file named for {split} ({', '.join(SPLITS[split])}): it holds "
+        f"{there or 'nothing'}: name a file"
+    )
+
+
 SAMPLE = 100  # rows whose labels are looked at
 
 
@@ -197,20 +218,14 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
         for task_type in TASKS.values():
             if task_type.matches_file(path):
                 return task_type
-        if bare_suffix(path) not in (".tsv", ".csv") and kind_of(path) != "json":
-            if path.is_dir():
-                raise UserError(f"{path}: a folder: name a file in it")
-            raise UserError(
-                f"{path}: its name does not tell what it holds: save a table as .csv, .tsv or "
-                ".jsonl; for text in columns give --format"
-            )
     sample = list(islice(open_rows(source, numbered=columns.numbered), SAMPLE))
     if not sample:
         raise UserError(f"{source}: there is no example in it")
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])
-    return min(matching, key=lambda task_type: task_type.takes_columns)  # texts match most rows
+    # Texts match most rows, and whatever has several labels could be texts with one.
+    return min(matching, key=lambda each: (each.takes_columns, not each.any_number))
 
 
 # --- Few -----------------------------------------------------------------------------------------
@@ -233,17 +248,20 @@ def few_of(examples: Sequence[AnyExample], count: int, *, seed: int) -> list[Any
 
 # --- In words ------------------------------------------------------------------------------------
 
-MOST = 8  # labels that are listed; of more than that the commonest
+MOST = 5  # labels that are listed; of more than that the commonest
 WIDEST = 32  # characters of a label
 
 
-def describe(data: TaskData, settings: FinetuneSettings) -> list[str]:
+def describe(
+    data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = ()
+) -> list[str]:
     """What was understood of the task's files, in aligned lines, printed before training starts.
 
     task        one of 2 labels for each text (format texts)
     columns     text from 'text', label from 'label'
-    train       reviews.csv: 300 examples
-    dev         more.csv: 80 examples; rows without a label, left out: 2
+    train       reviews.csv (UTF-8, semicolons): 300 examples
+    dev         more.csv (Windows-1252, commas): 80 examples; 2 empty rows left out
+    lengths     median 23 tokens, longest 128
     labels                 train      dev
                 negative     154       41
                 positive     146       39
@@ -256,12 +274,15 @@ def describe(data: TaskData, settings: FinetuneSettings) -> list[str]:
         number = " (by their numbers)" if columns.numbered else ""
         named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
         lines.append(titled("columns", named))
-    train = count_in_words(task, data.train, tallies[0], settings.train, few=settings.few_shot)
-    dev = count_in_words(task, data.dev, tallies[1], settings.dev)
+    train = count_in_words(task, data.train, tallies[0], few=settings.few_shot)
+    dev = count_in_words(task, data.dev, tallies[1])
     known = {example.texts for example in data.train}
     both = sum(example.texts in known for example in data.dev)
     dev += f"; of them also in train: {both:,}" if both else ""
     lines += [titled("train", train), titled("dev", dev)]
+    if lengths := [each.length for each in features]:
+        median = f"{statistics.median_low(lengths)} tokens"
+        lines.append(titled("lengths", f"median {median}, longest {max(lengths)}"))
     title, found = task.summary(data.train, data.dev)
     if isinstance(found, str):
         return [*lines, titled(title, found)]
@@ -276,7 +297,6 @@ def count_in_words(
     task: Task,
     examples: Sequence[Example],
     tally: Tally,
-    source: str | None,
     *,
     few: int | None = None,
 ) -> str:
@@ -284,9 +304,9 @@ def count_in_words(
     count = f"{len(examples):,} examples"
     if few is not None:
         count = f"{few:,} of {len(examples):,} examples, drawn anew by each seed"
-    parts = [count if source is None else f"{source}: {count}"]
-    if tally.left_out:
-        parts.append(f"rows without a label, left out: {tally.left_out:,}")
+    found = f" ({', '.join(tally.found)})" if tally.found else ""
+    parts = [f"{tally.source}{found}: {count}" if tally.source else count]
+    parts += [f"{count:,} {what} left out" for what, count in tally.left_out.items()]
     if empty := sum(example.is_empty for example in examples):
         parts.append(f"examples with an empty text: {empty:,}")
     return "; ".join([*parts, *task.count_notes(examples)])

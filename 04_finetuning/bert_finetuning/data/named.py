@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bert_corpus.text_files import PACKED
-from bert_finetuning.data.rows import Columns, Expected, Row, at_least_one, read_rows
+from bert_finetuning.data.files import lines_of, split_tsv
+from bert_finetuning.data.rows import Columns, Expected, Row
+from bert_finetuning.data.sources import at_least_one, table_rows
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
@@ -135,7 +137,8 @@ def read_glue(task: GlueTask | str, folder: str | Path, split: str) -> Iterator[
 def glue_rows(task: GlueTask, path: Path, split: str) -> Iterator[Row]:
     """Rows as they stand. QQP is known to hold a few broken lines, which everyone passes over."""
     header = COLA_COLUMNS if task.name == "cola" and split != "test" else None
-    return read_rows(path, header=header, skip_short=task.name == "qqp")
+    cells = split_tsv(lines_of(path))
+    return table_rows(str(path), cells, header=header, skip_short=task.name == "qqp")
 
 
 # --- Others --------------------------------------------------------------------------------------

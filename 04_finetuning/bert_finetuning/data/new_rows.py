@@ -16,25 +16,33 @@ from itertools import chain, islice
 from pathlib import Path
 
 from bert_corpus.text_files import kind_of
+from bert_finetuning.data.files import (
+    SEPARATOR_LINE,
+    SEPARATORS,
+    Lines,
+    bare_suffix,
+    lines_of,
+    split_table,
+)
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     USUAL,
     Columns,
-    Lines,
     Row,
     Table,
-    at_least_one,
-    bare_suffix,
-    is_file,
-    json_rows,
-    lines_of,
-    open_rows,
     quoted,
     shortened,
-    split_csv,
-    split_tsv,
+    usual_name,
+)
+from bert_finetuning.data.sources import (
+    OTHERS,
+    SHEETS,
+    TABLES,
+    at_least_one,
+    is_file,
+    json_rows,
+    open_rows,
     table_rows,
-    unquoted,
 )
 from bert_finetuning.tasks.base import Query, Task
 from bert_run.errors import UserError
@@ -51,25 +59,29 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
 
 
 def _from_file(source: str, path: Path, task_type: type[Task], columns: Columns) -> Iterator[Query]:
-    if not is_file(source) or bare_suffix(path) in (".tsv", ".csv"):
+    suffix = bare_suffix(path)
+    if not is_file(source) or path.is_dir() or suffix in (*TABLES, *SHEETS, *OTHERS, ".parquet"):
         return from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
     if (queries := task_type.file_queries(path)) is not None:
         return queries
     if kind_of(path) == "json":
         return from_rows(open_rows(source), task_type, columns)
-    if kind_of(path) != "text" or columns != USUAL:
-        return from_lines(str(path), lines_of(path), task_type, columns)
-    check_plain(str(path), list(islice(lines_of(path), 2)))
-    return from_text_lines(str(path), lines_of(path), task_type)
+    is_text = kind_of(path) == "text"
+    return from_lines(str(path), lines_of(path), task_type, columns, is_text=is_text)
 
 
 def from_lines(
-    source: str, lines: Lines, task_type: type[Task], columns: Columns
+    source: str,
+    lines: Lines,
+    task_type: type[Task],
+    columns: Columns,
+    *,
+    is_text: bool = False,
 ) -> Iterator[Query]:
     """The examples of lines whose format no name of a file tells.
 
-    JSON lines begin with a brace; a table begins with the usual names of columns, or has columns
-    that the user names; anything else is one text a line.
+    JSON begins with a brace; a table begins with the usual names of columns, or has columns that
+    the user names; anything else is one text a line. `is_text`: the name of the file says so.
     """
     empty = []
     for line in lines:
@@ -81,33 +93,28 @@ def from_lines(
         return from_text_lines(source, iter(empty), task_type)
     lines = chain(first, lines)
     start = first[0][1].lstrip()
-    if start.startswith(("{", '[{"')):
+    if start.startswith(('{"', '[{"')) or start in ("[", "{"):
         return from_rows(json_rows(source, lines), task_type, columns)
-    separator = table_separator(start)
-    if columns != USUAL:
-        separator = "\t" if "\t" in start else ","
-    if separator is None:
+    if columns == USUAL and not begins_table(first):
         check_no_header(source, first)
-        check_no_table(source, first)
-        task_type.check_line(source, first)
+        if not is_text:
+            check_no_table(source, first)
+            task_type.check_line(source, first)
         return from_text_lines(source, chain(empty, lines), task_type)
     header = () if columns.numbered else None
-    if separator == "\t":
-        rows = unquoted(table_rows(source, split_tsv(source, lines), header=header))
-    else:
-        rows = table_rows(source, split_csv(source, lines), header=header)
-    return from_rows(rows, task_type, columns)
+    cells = split_table(source, lines, suffix=".tsv" if "\t" in start else ".csv")
+    return from_rows(table_rows(source, cells, header=header), task_type, columns)
 
 
-def table_separator(line: str) -> str | None:
-    """What separates the usual names of columns on this line; None if it holds none."""
-    for separator in ("\t", ","):
-        names = line.split(separator)
-        names = [name.strip() for name in names]
-        plain = {name.strip('"') for name in names}
-        if len(names) > 1 and ASKED_COLUMNS & plain and all(map(is_name, names)):
-            return separator
-    return None
+def begins_table(first: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first line holds the usual names of columns, or tells Excel the separator."""
+    if SEPARATOR_LINE.fullmatch(first[0][1]):
+        return True
+    for separator in SEPARATORS:
+        names = [name.strip().strip('"') for name in first[0][1].split(separator)]
+        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
+            return all(is_name(name) or not name for name in names)
+    return False
 
 
 def is_name(cell: str) -> bool:
@@ -117,7 +124,7 @@ def is_name(cell: str) -> bool:
 
 def check_no_header(source: str, first: Sequence[tuple[int, str]]) -> None:
     """Raise `UserError` if a first line, with more below it, is the name of a column."""
-    if len(first) > 1 and first[0][1].strip().strip('"') in ASKED_COLUMNS:
+    if len(first) > 1 and first[0][1].strip().strip('"').lower() in ASKED_COLUMNS:
         raise UserError(
             f"{source}: line 1 is {quoted(first[0][1].strip())}, which names a column: remove the "
             "line, or name the table with --input FILE.csv"
@@ -134,40 +141,18 @@ def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterato
         yield from_row(Row(place, task_type.parse_line(line, place)), task_type, USUAL)
 
 
-def check_plain(source: str, first: Sequence[tuple[int, str]]) -> None:
-    """Raise `UserError` if the first lines of a .txt are those of another format."""
-    check_no_header(source, first)
-    start = first[0][1] if first else ""
-    for found, what, ending in (
-        (table_separator(start) is not None and len(first) > 1, "the names of columns", ".csv"),
-        (start.startswith('{"') and start.rstrip().endswith("}"), "a JSON object", ".jsonl"),
-    ):
-        if found:
-            raise UserError(
-                f"{source}: line 1 ({shortened(start)}) looks like {what}, but a .txt holds one "
-                f"text a line: rename the file, FILE{ending}"
-            )
-
-
 def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:
     """Raise `UserError` if the first lines look like a table whose columns have unusual names."""
-    marks = {",": None, ";": "semicolons", "|": "bars"}
-    for mark, name in marks.items():
-        names, *below = (line.split(mark) for _, line in first)
-        if len(names) < 2 or not below or len(below[0]) != len(names):
+    for separator in SEPARATORS:
+        names, *below = (line.split(separator) for _, line in first)
+        if separator == "\t" or len(names) < 2 or [len(names)] != [len(cells) for cells in below]:
             continue
-        if not all(map(is_name, names)):
-            continue
-        if name:
+        if all(map(is_name, names)):
             raise UserError(
-                f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns "
-                f"separated by {name}: write commas or tabs between columns"
+                f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns: "
+                "say which of them holds the text, --columns TEXT; lines of plain text can be "
+                "given as --input FILE.txt"
             )
-        raise UserError(
-            f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns: "
-            "say which of them holds the text, --columns TEXT; lines of plain text can be given as "
-            "--input FILE.txt"
-        )
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:

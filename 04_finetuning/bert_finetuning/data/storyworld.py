@@ -1,8 +1,8 @@
 """The labelled sets of StoryWorld: a small task of each type that needs no download.
 
-Four are drawn by `bert_corpus.storyworld`, three here. The facts of its town are known, so every
-label is certain. An example is a pure function of (index, seed, split), and what it is about is
-reserved for one split: no held-out text is ever in train.
+Four are drawn by `bert_corpus.storyworld`, the others here. The facts of its town are known, so
+every label is certain. An example is a pure function of (index, seed, split), and what it is about
+is reserved for one split: no held-out text is ever in train.
 """
 
 import re
@@ -25,6 +25,7 @@ from bert_corpus.storyworld.world import (
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
+from bert_finetuning.tasks.multi_label import MULTI_LABEL_METRICS, MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -61,7 +62,7 @@ def question(index: int, seed: int, split: str) -> Question:
     return Question(f"{split}-{index}", example.question, example.context, (answer,))
 
 
-# --- Three more ----------------------------------------------------------------------------------
+# --- The others ----------------------------------------------------------------------------------
 
 # How many stars? A guest judges five things; each that is praised gives one.
 
@@ -77,7 +78,19 @@ _JUDGED = (
 
 
 def stars(index: int, seed: int, split: str) -> TextExample:
-    """The review of an inn, from 0.0 to 5.0 stars. "Not bad" is praise, and "not good" is none."""
+    """The review of an inn, from 0.0 to 5.0 stars."""
+    text, praised = review_of_inn(index, seed, split)
+    return TextExample(text, label=float(len(praised)))
+
+
+def praise(index: int, seed: int, split: str) -> TextExample:
+    """The same review; its labels are the things that it praises, any number of five."""
+    text, praised = review_of_inn(index, seed, split)
+    return TextExample(text, label=tuple(sorted(praised)))
+
+
+def review_of_inn(index: int, seed: int, split: str) -> tuple[str, list[str]]:
+    """A review, and the things that it praises. "Not bad" is praise, and "not good" is none."""
     say = Dice("stars", seed, split, index)
     (guest, dish, day), _ = draw(say, (PEOPLE, DISHES, DAYS), "stars", split)
     opening = say(
@@ -93,7 +106,8 @@ def stars(index: int, seed: int, split: str) -> TextExample:
     )
     first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
     told = (f"{one}, {first} {two}.", f"{three}, {second} {four}.", f"{five}.")
-    return TextExample(" ".join((opening, *map(_capital, told))), label=float(count))
+    names = [name for (name, _, _), good in zip(things, praised, strict=True) if good]
+    return " ".join((opening, *map(_capital, told))), names
 
 
 def _judgement(say: Dice, judged: tuple, good: bool) -> str:
@@ -249,6 +263,9 @@ STORYWORLD = {
     "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
     "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), Tagging),
     "questions": StoryworldSet(question, (), ("f1", "exact"), QuestionAnswering),
+    "praise": StoryworldSet(
+        praise, tuple(sorted(name for name, _, _ in _JUDGED)), MULTI_LABEL_METRICS, MultiLabel
+    ),
     "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), Regression),
     "endings": StoryworldSet(ending, (), ("accuracy",), MultipleChoice, 1_000, 300),
     "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, Extraction, 500, 150),

@@ -3,6 +3,7 @@
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification
 from bert_finetuning.tasks.extraction import Extraction
+from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -13,6 +14,7 @@ TASKS: dict[str, type[Task]] = {
     for task in (
         Classification,
         Regression,
+        MultiLabel,
         Tagging,
         QuestionAnswering,
         MultipleChoice,

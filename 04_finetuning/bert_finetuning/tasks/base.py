@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
+from bert_finetuning.data.files import bare_suffix
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
@@ -26,11 +27,10 @@ from bert_finetuning.data.rows import (
     Expected,
     Row,
     Table,
-    at_least_one,
-    bare_suffix,
     first_named,
-    open_rows,
+    named_in,
 )
+from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
 from bert_run.config import BertConfig
@@ -144,6 +144,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     format: ClassVar[str]  # its name in a saved folder and for --format
     model: ClassVar[type[BertWithHead]]
+    any_number: ClassVar[bool] = False  # of the labels may be right, and not exactly one
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
 
     head: HeadConfig
@@ -172,9 +173,11 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """Whether the first rows of a table look like such examples."""
         first = rows[0]
         named = cls.takes_columns and columns.text is not None
-        if not named and not any(set(group) <= first.fields.keys() for group in cls.row_columns):
+        if not named and not any(
+            all(first_named(first, [name]) for name in group) for group in cls.row_columns
+        ):
             return False
-        label = columns.label or first_named(first, LABELS)
+        label = named_in(first, columns.label) if columns.label else first_named(first, LABELS)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
 
     @classmethod
@@ -198,7 +201,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     def parse_source(
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[ExampleType]:
-        rows = open_rows(source, numbered=expected.columns.numbered, stream=stream)
+        rows = open_rows(
+            source,
+            numbered=expected.columns.numbered,
+            stream=stream,
+            note=expected.tally.note,
+        )
         return cls.parse(rows, expected)
 
     @classmethod

@@ -54,11 +54,11 @@ from bert_run.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class TextExample(Example):
-    """A text or a pair of texts, and its answer: a label, a number, or nothing yet."""
+    """A text or a pair of texts, and its answer: a label, several, a number, or nothing yet."""
 
     text: str
     pair: str | None = None
-    label: str | float | None = None
+    label: str | tuple[str, ...] | float | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -105,9 +105,12 @@ class TextTask(Task[TextExample, Prediction]):
                 label_of = cls.label_parser(columns, expected) if expected.labelled else None
                 if expected.columns.numbered:
                     check_first_line(row, columns)
+            if expected.labelled and row.is_blank:
+                expected.tally.left_out["empty rows"] += 1
+                continue
             label = label_of and label_of(row)
             if expected.labelled and label is None:
-                expected.tally.left_out += 1
+                expected.tally.left_out["rows without a label"] += 1
                 continue
             pair = text_field(row, columns.pair) if columns.pair else None
             yield TextExample(text_field(row, columns.text), pair, label)
@@ -193,7 +196,7 @@ class Classification(TextTask[LabelPrediction]):
 
     @classmethod
     def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and not head.is_regression
+        return cls.model is model and not (head.is_regression or head.any_number)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):

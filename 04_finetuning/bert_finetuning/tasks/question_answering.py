@@ -12,18 +12,18 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.text_files import split_prose
+from bert_finetuning.data.files import bare_suffix, first_lines, lines_of
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
     Row,
     Table,
-    bare_suffix,
-    is_file,
-    lines_of,
+    first_named,
     one_of,
     quoted,
     text_field,
 )
+from bert_finetuning.data.sources import FILES, is_file
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -68,6 +68,7 @@ from bert_run.validation import Count, Real, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
+BEGINNING = 10_000  # characters of a file that tell what it holds
 MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
 NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
@@ -136,10 +137,8 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
 
     @classmethod
     def begins_as_usual(cls, path: Path) -> bool:
-        """Whether a `.json` is one object of many lines, or of one that begins as SQuAD's does."""
-        _, first = next(iter(lines_of(path)), (0, ""))
-        start = "".join(first.split())[:40]
-        return start == "{" or '"data":[' in start or start.startswith('{"version":')
+        """Whether a `.json` has the paragraphs of SQuAD, and no rows."""
+        return '"paragraphs"' in beginning(path)
 
     @classmethod
     def parse_source(
@@ -155,10 +154,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows as on the Hub: `id`, `question`, `context` and `answers`, which holds the lists
-        `text` and `answer_start`. Without `answers` nothing is known of them."""
+        `text` and `answer_start`; or one `answer` as text, with its `answer_start` or without.
+        Without an answer nothing is known of them."""
         for row in rows:
             context, question = text_field(row, "context"), text_field(row, "question")
-            answers = (row.fields.get("answers") if expected.labelled else None) or NO_ANSWERS
+            answers = (answers_in(row, context) if expected.labelled else None) or NO_ANSWERS
             try:
                 spans = list(zip(answers["text"], answers["answer_start"], strict=True))
             except (KeyError, TypeError, ValueError):
@@ -453,16 +453,29 @@ def choose_null_threshold(
 # --- Files as SQuAD has them ---------------------------------------------------------------------
 
 
+def answers_in(row: Row, context: str) -> Any:
+    """What the row says of its answers, in the form of the Hub; None if it has none."""
+    if (name := first_named(row, ("answers",))) is not None:
+        return row.fields[name]
+    name, start = first_named(row, ("answer", "answer_text")), first_named(row, ("answer_start",))
+    if name is None or not str(row.fields[name] or "").strip():
+        return None
+    text = text_field(row, name)
+    place = str(context.find(text) if start is None else row.fields[start]).strip()
+    return {"text": [text], "answer_start": [int(place) if place.isdecimal() else 0]}
+
+
+def beginning(path: Path) -> str:
+    """So much of a file as tells what it holds."""
+    return "\n".join(line[:BEGINNING] for line in first_lines(path, 100))[:BEGINNING]
+
+
 def holds_rows(path: Path) -> bool:
-    """Whether a file has one question a line; by its name, or by its first line."""
-    if bare_suffix(path) in (".jsonl", ".ndjson"):
+    """Whether a file has one question a row, and not the paragraphs of SQuAD."""
+    if bare_suffix(path) in FILES and bare_suffix(path) != ".json":
         return True
-    _, first = next(lines_of(path), (1, ""))
-    try:
-        row = json.loads(first)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(row, dict) and "question" in row
+    start = beginning(path)
+    return '"question"' in start and '"paragraphs"' not in start
 
 
 def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:

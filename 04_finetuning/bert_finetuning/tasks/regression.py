@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from bert_finetuning.data.labels import are_numbers, number_of
+from bert_finetuning.data.labels import NumberLabels, are_numbers
 from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.features import Batch, collate_inputs, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig
@@ -34,7 +33,7 @@ class Regression(TextTask[float]):
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
-        return partial(number_of, column=columns.label)
+        return NumberLabels(columns.label or "", expected.tally.note).of
 
     @classmethod
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:

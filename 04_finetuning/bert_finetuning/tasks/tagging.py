@@ -1,10 +1,10 @@
 """A tag for every word of a sentence: names (section 5.3), parts of speech."""
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,24 +12,25 @@ import numpy as np
 from jaxtyping import Int64
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import kind_of
+from bert_corpus.text_files import JSON_LINES, kind_of
 from bert_finetuning.data.conll import (
+    NAME_TAG,
     Sentence,
     TaggedWord,
-    blocks,
-    cells_of,
     conll_sentences,
     conllu_sentences,
+    in_bio,
+    is_tagged_text,
+    word_rows,
 )
+from bert_finetuning.data.files import bare_suffix, first_lines
 from bert_finetuning.data.labels import Spellings, check_several, check_written, label_set
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
     Row,
     Table,
-    bare_suffix,
     first_named,
-    is_file,
     list_field,
     no_field,
     one_of,
@@ -38,6 +39,7 @@ from bert_finetuning.data.rows import (
     text_field,
     text_list,
 )
+from bert_finetuning.data.sources import OTHERS, SHEETS, WORDS_IN_COLUMNS, is_file
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -68,7 +70,6 @@ from bert_run.errors import UserError
 TAG_METRICS = ("entity_f1", "accuracy")
 WORDS = ("words", "tokens")
 TAGS = ("tags", "ner_tags", "pos_tags", "upos")
-BIO_TAG = re.compile(r"O|[BIELSU]-\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     format: ClassVar = "tags"
     model: ClassVar = BertForTokenClassification
-    suffixes: ClassVar = (".conll", ".conllu", ".bio")
+    suffixes: ClassVar = WORDS_IN_COLUMNS
     row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
@@ -130,22 +131,35 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     # --- From rows to examples -------------------------------------------------------------------
 
     @classmethod
+    def matches_file(cls, path: Path) -> bool:
+        """By its ending, or by words with tags of names in its first lines."""
+        if bare_suffix(path) in cls.suffixes:
+            return True
+        no_columns = (*JSON_LINES, *SHEETS, *OTHERS, ".parquet")
+        if not path.is_file() or bare_suffix(path) in no_columns:
+            return False
+        return is_tagged_text(first_lines(path, 100))
+
+    @classmethod
     def parse_source(
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[TaggedSentence]:
         path = Path(source).expanduser()
-        if not is_file(source) or kind_of(path) == "json":
+        if not is_file(source) or kind_of(path) == "json" or bare_suffix(path) == ".parquet":
             return super().parse_source(source, expected, stream=stream)
-        is_conllu = bare_suffix(path) == ".conllu"
-        return checked(conllu_sentences(path) if is_conllu else conll_sentences(path), expected)
+        read = conllu_sentences if bare_suffix(path) == ".conllu" else conll_sentences
+        return checked(list(read(path, expected.tally.note)), expected)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
-        return checked(row_sentences(rows), expected)
+        return checked(list(row_sentences(rows)), expected)
 
     @classmethod
     def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
-        return label_set(all_tags(examples))
+        """Those that occur; of a type of name always both, B and I."""
+        tags = set(all_tags(examples))
+        inside = {f"I-{tag[2:]}" for tag in tags if tag.startswith("B-")}
+        return label_set(tags | (inside if "O" in tags else set()))
 
     @classmethod
     def check_labels(
@@ -291,7 +305,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     @classmethod
     def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
         ends = [line.split()[-1] for _, line in first if len(line.split()) > 1]
-        if len(ends) == len(first) > 1 and all(map(BIO_TAG.fullmatch, ends)):
+        if len(ends) == len(first) > 1 and all(map(NAME_TAG.fullmatch, ends)):
             raise UserError(
                 f"{source}: line 1 ({shortened(first[0][1])}) looks like a word with its tag: give "
                 "words in columns as --input FILE.conll, or else one text a line"
@@ -396,19 +410,18 @@ def row_sentences(rows: Table) -> Iterator[Sentence]:
         yield [TaggedWord(row.place, word, tag) for word, tag in pairs]
 
 
-def checked(sentences: Iterable[Sentence], expected: Expected) -> Iterator[TaggedSentence]:
+def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[TaggedSentence]:
     """The same as examples, each tag written well and one of those that may occur."""
     spellings = Spellings()
-    for sentence in sentences:
+    for place, word, tag in chain.from_iterable(sentences):
+        if not tag.strip():
+            raise UserError(f"{place}: {quoted(word)} has an empty tag: write one (O for no name)")
+        check_written(tag, place)
+        if expected.labels is None:
+            spellings.check(tag, place)
+    for sentence in in_bio(sentences, expected.tally.note):
         for place, word, tag in sentence:
-            if not tag.strip():
-                raise UserError(
-                    f"{place}: {quoted(word)} has an empty tag: write one (O for no name)"
-                )
-            check_written(tag, place)
-            if expected.labels is None:
-                spellings.check(tag, place)
-            elif tag not in expected.labels:
+            if expected.labels is not None and tag not in expected.labels:
                 raise UserError(
                     f"{place}: the tag of {quoted(word)} is {quoted(tag)}, not "
                     f"{one_of(expected.labels)}"
@@ -428,7 +441,8 @@ def words_in_columns(path: Path) -> Iterator[Query]:
     if bare_suffix(path) == ".conllu":
         sentences = ([(word.place, word.word) for word in s] for s in conllu_sentences(path))
     else:
-        sentences = ([(place, cells[0]) for place, cells in cells_of(s)] for s in blocks(path))
+        sentences = ([(place, cells[min(layout.word, len(cells) - 1)]) for place, cells in rows]
+                     for layout, rows in word_rows(path))  # fmt: skip
     for sentence in filter(None, sentences):
         first = Row(sentence[0][0], {})
         yield Query(TaggedSentence(tuple(word for _, word in sentence)), line=first.line)

@@ -1,0 +1,292 @@
+"""Files as other programs write them, byte for byte: each is understood, or refused in one line.
+
+One table. `understood` is what is read; `said` are words of what the command says it has found.
+"""
+
+import gzip
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from bert_finetuning.data.load import describe, load_files
+from bert_finetuning.data.rows import parse_columns
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.question_answering import Question
+from bert_finetuning.tasks.tagging import TaggedSentence
+from bert_run.errors import UserError
+
+LONG = "very " * 40_000 + "long"  # the csv module's own limit is 131,072 characters
+
+
+@dataclass(frozen=True)
+class File:
+    """A file by the program that wrote it. Exactly one of `understood` and `refused` is given."""
+
+    name: str
+    content: bytes
+    understood: list | None = None
+    said: tuple[str, ...] = ()
+    refused: str = ""
+    columns: str | None = None
+    format: str | None = None
+
+
+def texts(*pairs: tuple) -> list[TextExample]:
+    return [TextExample(text, label=label) for text, label in pairs]
+
+
+def tagged(*sentences: tuple[str, str]) -> list[TaggedSentence]:
+    return [TaggedSentence(tuple(w.split()), tuple(t.split())) for w, t in sentences]
+
+
+GOOD_BAD = texts(("good", "pos"), ("bad", "neg"))
+SCHÖN = texts(("Schön, wirklich", "pos"), ("Übel", "neg"))
+NAMES = tagged(("Ann Lee ran", "B-PER I-PER O"), ("Oslo is far", "B-LOC O O"))
+TWO = {"text": ["good", "bad"], "label": ["pos", "neg"]}
+RECORDS = [{"text": "good", "label": "pos"}, {"text": "bad", "label": "neg"}]
+
+FILES = {
+    # Spreadsheets.
+    "Excel, CSV UTF-8": File(
+        "a.csv", b"\xef\xbb\xbfText,Label\r\ngood,pos\r\nbad,neg\r\n",
+        GOOD_BAD, ("UTF-8, commas", "text from 'Text', label from 'Label'")),
+    "Excel in Germany, CSV": File(
+        "a.csv", "Text;Label\r\nSchön, wirklich;pos\r\nÜbel;neg\r\n".encode("cp1252"),
+        SCHÖN, ("Windows-1252, semicolons",)),
+    "Excel, with the separator on a line of its own": File(
+        "a.csv", b"sep=;\r\ntext;label\r\ngood;pos\r\nbad;neg\r\n", GOOD_BAD, ("semicolons",)),
+    "Excel, Unicode text": File(
+        "a.txt", 'Text\tLabel\r\n"Schön, wirklich"\tpos\r\nÜbel\tneg\r\n'.encode("utf-16"),
+        SCHÖN, ("UTF-16, tabs",)),
+    "PowerShell, UTF-16 without a mark": File(
+        "a.csv", "text,label\ngood,pos\nbad,neg\n".encode("utf-16-le"), GOOD_BAD, ("UTF-16",)),
+    "Excel on an old Mac": File(
+        "a.csv", b"text,label\rgood,pos\rbad,neg\r",
+        GOOD_BAD, ("lines that end with carriage returns",)),
+    "Excel in France, numbers with decimal commas": File(
+        "a.csv", "Text;Score\r\nDéjà vu;1,5\r\nBien;3\r\nMal;0,25\r\n".encode("cp1252"),
+        texts(("Déjà vu", 1.5), ("Bien", 3.0), ("Mal", 0.25)),
+        ("format numbers", "semicolons, decimal commas", "0.25 to 3 in train")),
+    "Excel, empty rows and columns around the table": File(
+        "a.csv", b"text;label;;\r\ngood;pos;;\r\nbad;neg;;\r\n;;;\r\n;;;\r\n",
+        GOOD_BAD, ("2 columns without a name left out", "2 empty rows left out")),
+    "LibreOffice, quotes around every text, and lines in them": File(
+        "a.csv", b'"text","label"\n"good, she said: ""yes""\nand left","pos"\n"bad","neg"\n',
+        texts(('good, she said: "yes"\nand left', "pos"), ("bad", "neg"))),
+    "a workbook, where openpyxl is not installed": File(
+        "a.xlsx", b"PK\x03\x04", refused="needs openpyxl: pip install openpyxl, or save the table"),
+    "a workbook under the name of a CSV": File(
+        "a.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", refused="name it FILE.xlsx"),
+    "an old workbook": File("a.xls", b"\xd0\xcf\x11\xe0", refused="save it as .xlsx"),
+    "Excel in Russia, CSV": File(
+        "a.csv", "текст;метка\r\nхорошо;да\r\n".encode("cp1251"),
+        refused="line 1 (byte 0xf2) is neither UTF-8 nor Windows-1252: save it as UTF-8"),
+    "Excel in Poland, CSV": File(
+        "a.csv", "text;label\nmiły pies\x3btak\nżółta łódź;nie\n".encode("cp1250"),
+        refused="line 2 (byte 0xb3) is neither UTF-8 nor Windows-1252"),
+    "two encodings joined with cat": File(
+        "a.csv", "text,label\nSchön,pos\n".encode() + "Übel,neg\n".encode("cp1252"),
+        refused="line 3, byte 1 of the line (0xdc) is not UTF-8, and the lines before are"),
+    # R and pandas.
+    "R, write.csv": File(
+        "a.csv", b'"","text","label"\n"1","good","pos"\n"2","bad","neg"\n',
+        GOOD_BAD, ("1 column without a name left out",)),
+    "R, write.table with tabs": File(
+        "a.tsv", b'"text"\t"label"\n"1"\t"good"\t"pos"\n"2"\t"bad"\t"neg"\n',
+        GOOD_BAD, ("tabs, 1 column without a name left out",)),
+    "pandas, to_csv": File("a.csv", b",text,label\n0,good,pos\n1,bad,neg\n", GOOD_BAD),
+    "pandas, read and written again": File(
+        "a.csv", b"Unnamed: 0,text,label\n0,good,pos\n1,bad,neg\n", GOOD_BAD),
+    "pandas, to_csv with bars": File(
+        "a.csv", b"text|label\ngood|pos\nbad|neg\n", GOOD_BAD, ("bars",)),
+    "pandas, to_csv with tabs and a text of two lines": File(
+        "a.tsv", b'text\tlabel\n"good\nreally"\tpos\nbad\tneg\n',
+        texts(("good\nreally", "pos"), ("bad", "neg"))),
+    "pandas, packed": File("a.csv.gz", gzip.compress(b"text,label\ngood,pos\nbad,neg\n"), GOOD_BAD),
+    "a cell longer than the csv module allows": File(
+        "a.csv", f"text,label\n{LONG},pos\nbad,neg\n".encode(),
+        texts((LONG, "pos"), ("bad", "neg"))),
+    "a pickle": File("a.pkl", b"\x80\x05", refused="a pickle can run code"),
+    # JSON.
+    "JSON, a list of records": File("a.json", json.dumps(RECORDS, indent=1).encode(), GOOD_BAD),
+    "JSON, to_json() of pandas": File(
+        "a.json", b'{"text":{"0":"good","1":"bad"},"label":{"0":"pos","1":"neg"}}', GOOD_BAD),
+    "JSON, orient index": File(
+        "a.json", json.dumps({"x": RECORDS[0], "y": RECORDS[1]}).encode(), GOOD_BAD),
+    "JSON, orient split": File(
+        "a.json", b'{"columns":["text","label"],"index":[0,1],'
+        b'"data":[["good","pos"],["bad","neg"]]}', GOOD_BAD),
+    "JSON, orient table": File(
+        "a.json", json.dumps({"schema": {"fields": []}, "data": RECORDS}).encode(), GOOD_BAD),
+    "JSON, a list a column": File("a.json", json.dumps(TWO).encode(), GOOD_BAD),
+    "JSON lines with a blank one": File(
+        "a.jsonl", b'{"Text": "good", "label": "pos"}\n\n{"Text": "bad", "label": "neg"}\n',
+        GOOD_BAD),
+    "JSON, orient values": File(
+        "a.json", b'[["good","pos"],["bad","neg"]]', refused='row 1 is ["good", "pos"], no object'),
+    "JSON, cut off": File(
+        "a.json", b'[{"text": "good",\n"label": "p', refused="line 2 is not JSON"),
+    # Names of columns.
+    "reviews and stars": File(
+        "a.csv", b"Id,Review Text,Sentiment\n7,good,pos\n8,bad,neg\n",
+        GOOD_BAD, ("text from 'Review Text', label from 'Sentiment'",)),
+    "pairs": File(
+        "a.tsv", b"Premise\tHypothesis\tgold_label\ngood\tbad\tno\nbad\tbad\tyes\n",
+        [TextExample("good", "bad", "no"), TextExample("bad", "bad", "yes")],
+        ("second text from 'Hypothesis'",)),
+    "questions in a table": File(
+        "a.csv", b"question,context,answer\nWho?,Ann ran.,Ann\n",
+        None, ("format questions",)),
+    "names of columns that nobody can guess": File(
+        "a.csv", b"said,kind\ngood,pos\nbad,neg\n",
+        refused="its columns are 'said', 'kind': name yours, --columns TEXT,LABEL"),
+    "the same, named": File(
+        "a.csv", b"said,kind\ngood,pos\nbad,neg\n", GOOD_BAD, columns="text=Said,label=kind"),
+    "no line of names": File(
+        "a.txt", b"pos\tgood\nneg\tbad\n", refused="--columns 1,2, if line 1 is no line of names"),
+    "the same, numbered": File("a.txt", b"pos\tgood\nneg\tbad\n", GOOD_BAD, columns="2,1"),
+    "fastText": File("a.txt", b"__label__pos good\n__label__neg bad\n", GOOD_BAD),
+    "texts alone": File("a.txt", b"good film\nbad\n", refused="holds no table: save it as .csv"),
+    # Words in columns.
+    "CoNLL-2003 with four columns, BIO1": File(
+        "eng.train", b"-DOCSTART- -X- O O\n\nAnn NNP I-NP I-PER\nLee NNP I-NP I-PER\n"
+        b"ran VBD I-VP O\n\nOslo NNP I-NP I-LOC\nis VBZ I-VP O\nfar RB O O\n",
+        NAMES, ("word in column 1, tag in column 4", "tags in IO, read as BIO")),
+    "three columns, BIO2": File(
+        "a.conll", b"Ann NNP B-PER\nLee NNP I-PER\nran VBD O\n\nOslo NNP B-LOC\nis VBZ O\n"
+        b"far RB O\n", NAMES),
+    "GermEval, numbers and two layers": File(
+        "a.tsv", b"#\tn-tv.de [2005]\n1\tAnn\tB-PER\tO\n2\tLee\tI-PER\tO\n3\tran\tO\tO\n\n"
+        b"#\tn-tv.de [2005]\n1\tOslo\tB-LOC\tB-PER\n2\tis\tO\tO\n3\tfar\tO\tO\n",
+        NAMES, ("word in column 2, tag in column 3",)),
+    "BILOU": File(
+        "a.bio", b"Ann\tB-PER\nLee\tL-PER\nran\tO\n\nOslo\tU-LOC\nis\tO\nfar\tO\n",
+        NAMES, ("tags in BILOU, read as BIO",)),
+    "BIOES in a text file, with comments": File(
+        "a.txt", b"# id 1\nAnn B-PER\nLee E-PER\nran O\n\n# id 2\nOslo S-LOC\nis O\nfar O\n",
+        NAMES, ("tags in BIOES, read as BIO",)),
+    "bare types": File(
+        "a.conll", b"Ann PER\nLee PER\nran O\n\nOslo LOC\nis O\nfar O\n",
+        NAMES, ("tags without a prefix, read as names in BIO",)),
+    "the tag before the word": File(
+        "a.bio", b"B-PER\tAnn\nI-PER\tLee\nO\tran\n\nB-LOC\tOslo\nO\tis\nO\tfar\n",
+        NAMES, ("word in column 2, tag in column 1",)),
+    "parts of speech": File(
+        "a.conll", b"Ann PROPN\nran VERB\n\n# SYM\n7 NUM\n",
+        tagged(("Ann ran", "PROPN VERB"), ("# 7", "SYM NUM")), ("4 tags",)),
+    "two schemes in one file": File(
+        "a.conll", b"Ann B-PER\nran O\n\nOslo LOC\nis O\n",
+        refused="line 4: the tag of 'Oslo' is 'LOC', and others have a prefix ('B-PER')"),
+}  # fmt: skip
+
+
+def read(file: File, folder: Path):
+    path = folder / file.name
+    path.write_bytes(file.content)
+    columns = parse_columns(file.columns)
+    return load_files(path, path, format=file.format, columns=columns)
+
+
+@pytest.mark.parametrize("name", [name for name, file in FILES.items() if not file.refused])
+def test_a_file_is_understood_and_what_was_found_is_said(name, tmp_path):
+    file = FILES[name]
+    data = read(file, tmp_path)
+    if file.understood is not None:
+        assert data.train == file.understood
+    lines = describe(data, FinetuneSettings(task="praise", checkpoint="none"))
+    assert len(lines) <= 11 and f"{file.name}" in "".join(lines)
+    for words in file.said:
+        assert words in "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.refused])
+def test_a_file_that_cannot_be_told_is_refused_in_one_line(name, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)  # as where it is not installed
+    file = FILES[name]
+    with pytest.raises(UserError) as caught:
+        read(file, tmp_path)
+    assert file.refused in str(caught.value) and "\n" not in str(caught.value)
+    assert str(tmp_path / file.name) in str(caught.value)
+
+
+# What is more than one file, or no bytes of one.
+
+
+def test_the_answer_of_a_table_is_found_in_its_context(tmp_path):
+    (question,) = read(FILES["questions in a table"], tmp_path).train
+    assert isinstance(question, Question) and question.answers[0].start == 0
+
+
+def write_texts(folder: Path) -> None:
+    for place in ("pos/1.txt", "neg/1.txt", "unsup/1.txt"):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("bad" if "neg" in place else "good", encoding="utf-8")
+
+
+def test_imdb_is_a_folder_of_texts_in_folders_of_labels(tmp_path):
+    for split in ("train", "test"):
+        write_texts(tmp_path / split)
+    for train, dev in ((tmp_path / "train", tmp_path / "test"), (tmp_path, tmp_path)):
+        data = load_files(train, dev)
+        assert data.train == data.dev == GOOD_BAD[::-1]
+        assert "unsup/ left out, it has no labels" in data.tallies[0].found
+        assert data.tallies[1].source == str(tmp_path / "test")
+
+
+def test_a_folder_holds_its_splits_by_name(tmp_path):
+    for name in ("reviews_train.csv", "reviews_valid.csv", "reviews_test.csv"):
+        (tmp_path / name).write_bytes(b"text,label\ngood,pos\nbad,neg\n")
+    data = load_files(tmp_path, tmp_path)
+    assert [Path(tally.source).name for tally in data.tallies] == [
+        "reviews_train.csv", "reviews_valid.csv",
+    ]  # fmt: skip
+    (tmp_path / "train.tsv").write_bytes(b"")
+    with pytest.raises(UserError, match=r"several files for train \(reviews_train.csv, train.tsv"):
+        load_files(tmp_path, tmp_path)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(UserError, match="holds no file named for train"):
+        load_files(tmp_path / "none", tmp_path)
+
+
+def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):
+    import datasets
+
+    label = datasets.ClassLabel(names=["neg", "pos"])
+    features = datasets.Features(
+        text=datasets.Value("string"), label=label, __index_level_0__=datasets.Value("int64")
+    )
+    rows = {"text": ["good", "bad"], "label": [1, 0], "__index_level_0__": [7, 8]}
+    path = tmp_path / "a.parquet"
+    datasets.Dataset.from_dict(rows, features=features).to_parquet(path)
+    data = load_files(path, path)
+    assert data.train == GOOD_BAD and "1 column without a name left out" in data.tallies[0].found
+
+
+def test_a_workbook_is_read_where_openpyxl_is_installed(tmp_path, monkeypatch):
+    """The library is a stand-in here; what is tested is what is made of the cells."""
+
+    class Sheet:
+        def __init__(self, title, *rows):
+            self.title, self.rows = title, rows
+
+        def iter_rows(self, values_only):
+            return iter(self.rows)
+
+    rows = ("Text", "Stars", None), ("good", 5, None), (None,) * 3, ("bad", 1, None)
+    book = type("Book", (), {"worksheets": [Sheet("Empty"), Sheet("Reviews", *rows)]})
+    library = ModuleType("openpyxl")
+    library.load_workbook = lambda *_, **__: book
+    monkeypatch.setitem(sys.modules, "openpyxl", library)
+    path = tmp_path / "a.xlsx"
+    path.touch()
+    data = load_files(path, path)
+    assert data.train == texts(("good", "5"), ("bad", "1"))
+    assert list(data.tallies[0].found) == [
+        "sheet 'Reviews' (of 2)", "1 column without a name left out",
+    ]  # fmt: skip

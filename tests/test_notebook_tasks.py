@@ -150,6 +150,13 @@ def test_fill_in__a_right_function_and_a_right_number_are_right(capsys):
     assert said(NUMBER, ..., capsys).startswith("Still to do.")
 
 
+def test_fill_in__a_check_that_is_run_twice_does_not_praise_its_own_function(capsys):
+    given_back = DOUBLE(stops)
+    capsys.readouterr()
+    assert DOUBLE(given_back) is DOUBLE.reference
+    assert capsys.readouterr().out.startswith("This is the package's: run the cell above again")
+
+
 @pytest.mark.parametrize(
     ("source", "to_do"),
     [("def f(x):\n    '''Doc.'''\n    ...", True), ("def f(x):\n    y = ...\n    return y", True),

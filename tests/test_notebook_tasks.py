@@ -215,6 +215,14 @@ def test_counts__nothing_gets_worse():
         assert not tasks.worse(counts[place], bound), place
 
 
+def test_counts__a_new_bound_is_never_worse_than_the_old_one():
+    old = {"fill-ins": 2, "try it": 3, "quiz": 3}
+    assert tasks.better({"fill-ins": 4, "try it": 5, "quiz": 3}, old) == {
+        "fill-ins": 4, "try it": 3, "quiz": 3}  # fmt: skip
+    assert tasks.worse({"fill-ins": 4, "try it": 5, "quiz": 2}, old) == [
+        "try it: 5, was 3", "quiz: 2, was 3"]  # fmt: skip
+
+
 QUESTION = """1. **Which?** a) one; b) two; c) three.
 
    <details><summary>Answer</summary>

@@ -1,7 +1,7 @@
 """What a notebook asks the student to do, and whether the answer is there: a table of counts.
 
     python tests/notebook_tasks.py             the counts of each notebook
-    python tests/notebook_tasks.py --write     makes the counts of today the bounds of the test
+    python tests/notebook_tasks.py --write     makes better counts the bounds of the test
 
 fill-ins    cells tagged `fill-in`, each with its check and its folded solution
 seen        guesses whose output is open below: the cell that answers is to be tagged `guess`
@@ -252,6 +252,12 @@ def worse(now: dict[str, int], bound: dict[str, int]) -> list[str]:
             if (now[name] < best if name in MORE else now[name] > best)]  # fmt: skip
 
 
+def better(now: dict[str, int], bound: dict[str, int]) -> dict[str, int]:
+    """The bounds after an improvement: a count that got worse keeps its bound."""
+    return {name: (max if name in MORE else min)(count, bound.get(name, count))
+            for name, count in now.items()}  # fmt: skip
+
+
 def bounds() -> dict[str, dict[str, int]]:
     return json.loads(BOUNDS.read_text(encoding="utf-8"))
 
@@ -284,7 +290,9 @@ def main() -> None:
         if places := open_guesses(book):
             print(f"{number_of(book)} guesses seen: cells {', '.join(map(str, places))}")
     if options.write:
-        rows = (f"  {json.dumps(place)}: {json.dumps(row)}" for place, row in counts.items())
+        old = bounds()
+        rows = (f"  {json.dumps(place)}: {json.dumps(better(row, old.get(place, row)))}"
+                for place, row in counts.items())  # fmt: skip
         write_atomically(BOUNDS, "{\n" + ",\n".join(rows) + "\n}\n")
 
 

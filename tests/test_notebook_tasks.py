@@ -150,6 +150,13 @@ def test_fill_in__a_right_function_and_a_right_number_are_right(capsys):
     assert said(NUMBER, ..., capsys).startswith("Still to do.")
 
 
+def test_fill_in__a_check_that_is_run_twice_does_not_praise_its_own_function(capsys):
+    given_back = DOUBLE(stops)
+    capsys.readouterr()
+    assert DOUBLE(given_back) is DOUBLE.reference
+    assert capsys.readouterr().out.startswith("This is the package's: run the cell above again")
+
+
 @pytest.mark.parametrize(
     ("source", "to_do"),
     [("def f(x):\n    '''Doc.'''\n    ...", True), ("def f(x):\n    y = ...\n    return y", True),
@@ -206,6 +213,14 @@ def test_counts__nothing_gets_worse():
     assert counts.keys() == bounds.keys(), "python tests/notebook_tasks.py --write"
     for place, bound in bounds.items():
         assert not tasks.worse(counts[place], bound), place
+
+
+def test_counts__a_new_bound_is_never_worse_than_the_old_one():
+    old = {"fill-ins": 2, "try it": 3, "quiz": 3}
+    assert tasks.better({"fill-ins": 4, "try it": 5, "quiz": 3}, old) == {
+        "fill-ins": 4, "try it": 3, "quiz": 3}  # fmt: skip
+    assert tasks.worse({"fill-ins": 4, "try it": 5, "quiz": 2}, old) == [
+        "try it: 5, was 3", "quiz: 2, was 3"]  # fmt: skip
 
 
 QUESTION = """1. **Which?** a) one; b) two; c) three.

@@ -57,7 +57,9 @@ class FillIn:
 
     def __call__(self, answer: Any) -> Any:
         """Say what the answer is worth, and return what to go on with."""
-        if is_to_do(answer):
+        if callable(answer) and answer is self.reference:  # from an earlier run of the check
+            print(f"This is {self.instead}: run the cell above again, then this one.")
+        elif is_to_do(answer):
             print(f"Still to do. The notebook goes on with {self.instead}.")
         elif problem := self.problem_with(answer):
             print(f"Not yet. {problem}\nUntil it is right, the notebook goes on with "

@@ -156,13 +156,19 @@ def measurements(measured: dict[str, float], tasks: list[Task]) -> str:
 
 
 def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
-    """The call of `program` that gives these settings: an option for each that is no default."""
+    """The call of `program` that gives these settings: an option for each that is no default.
+
+    Of an absolute path only the last part is shown: the rest tells others nothing.
+    """
     words = [program]
     for name, value in settings.items():
         option = name.replace("_", "-")
         if value == defaults.get(name):
             continue
-        words.append(f"--{option} {shlex.quote(str(value))}")
+        text = Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
+        is_switch = isinstance(defaults.get(name), bool)
+        words.append(f"--{'' if value else 'no-'}{option}" if is_switch
+                     else f"--{option} {shlex.quote(text)}")  # fmt: skip
     lines = [words[0]]
     for word in words[1:]:
         if len(lines[-1]) + len(word) < LINE_WIDTH:

@@ -58,7 +58,8 @@ def init_from(
     A head that the checkpoint has is never taken over, also if it is of the same type. Raises
     `UserError` if this is no BERT folder, is damaged, or reads in a way that the head cannot use.
     """
-    folder = locate(checkpoint).folder
+    located = locate(checkpoint)
+    folder = located.folder
     config, learnt = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
     model = model_type(config, head)
@@ -71,7 +72,7 @@ def init_from(
     new = fill(model, learnt, seed)
     left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
     unused = f"; left unused: {in_words(left)}" if left else ""
-    return InitialModel(model, tokenizer, f"from {checkpoint}{unused}; new, to be learnt: {new}")
+    return InitialModel(model, tokenizer, f"from {located}{unused}; new, to be learnt: {new}")
 
 
 def init_from_nothing(

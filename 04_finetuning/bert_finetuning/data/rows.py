@@ -407,6 +407,19 @@ class Tally:
 
     columns: Columns | None = None
     left_out: int = 0  # rows that are known to have no label
+    line: int | None = None  # of the row that was read last
+    lines: list[int] = field(default_factory=list)  # of each example, where they come from rows
+
+    def watched(self, rows: Table) -> Table:
+        for row in rows:
+            self.line = row.line
+            yield row
+
+    def example_rows(self, examples: Iterator[Item]) -> Iterator[Item]:
+        """The examples of `watched` rows; each comes before the next row is read."""
+        for example in examples:
+            self.lines += [] if self.line is None else [self.line]
+            yield example
 
 
 @dataclass(frozen=True)

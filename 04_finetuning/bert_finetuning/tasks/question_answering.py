@@ -33,7 +33,7 @@ from bert_finetuning.features import (
     token_ids,
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
-from bert_finetuning.metrics import answer_exact, answer_f1, squad_scores
+from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scores
 from bert_finetuning.tasks.base import (
     BOLD,
     AllLogits,
@@ -89,6 +89,10 @@ class Question(Example):
     @property
     def given(self) -> dict[str, str]:
         return {"id": self.id, "question": self.question, "context": self.context}
+
+    @property
+    def kept_together(self) -> str:
+        return self.context
 
     @property
     def accepted(self) -> list[str]:
@@ -284,6 +288,13 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
                 threshold, best = choose_null_threshold(examples, predictions, judge=judge)
                 scores |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
         return scores
+
+    def scorer(self, examples: Questions, predictions: SpanPredictions) -> Scorer:
+        both = list(zip((each.text for each in predictions), (e.accepted for e in examples),
+                        strict=True))  # fmt: skip
+        judges = {"exact": answer_exact, "f1": answer_f1}
+        each = {name: np.array([judges[name](*pair) for pair in both]) for name in self.metrics}
+        return lambda at: {name: float(scores[at].mean()) for name, scores in each.items()}
 
     def answer(self, prediction: SpanPrediction) -> str:
         return prediction.text

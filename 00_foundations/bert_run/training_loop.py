@@ -37,10 +37,13 @@ class StopRequest:
     signal = 0  # its number
 
     def receive(self, number: int, frame: Any) -> None:
-        if self.signal:
+        """A second signal stops at once, except under torchrun, which passes on a Ctrl-C that its
+        processes have received already."""
+        if self.signal and "RANK" not in os.environ:
             raise KeyboardInterrupt
-        self.signal = number
-        os.write(2, b"\nstopping: the run is saved first; a second Ctrl-C stops it at once\n")
+        if not self.signal and os.environ.get("RANK", "0") == "0":
+            os.write(2, b"\nstopping: the run is saved first; a second Ctrl-C stops it at once\n")
+        self.signal = self.signal or number
 
 
 @contextmanager

@@ -84,7 +84,7 @@ def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
     earlier = folder.read_settings()
     if earlier | {"epochs": settings.epochs} == wanted and folder.has_begun():
         before = earlier.get("epochs")
-        if before != settings.epochs:
+        if isinstance(before, float) and before != settings.epochs:
             raise UserError(
                 f"{folder.path} holds a run planned for {before:g} epochs, whose learning rate "
                 f"falls to zero at their end, so it cannot go on to {settings.epochs:g}: choose "
@@ -255,7 +255,7 @@ class Finetuning:
             answers = task.predict(test, features, logits_of(best.model, task, features))
             learnt = self.examples(outcome.best.seed)
             majority = task.score(test, task.majority(learnt, test))
-            measured = Measured(self.settings.test, task, test, answers, majority)
+            measured = Measured(self.data.test_name, task, test, answers, majority)
             outcome = replace(outcome, test=measured)
         shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
         settings, out = self.settings, self.settings.out

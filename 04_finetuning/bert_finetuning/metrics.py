@@ -8,7 +8,7 @@ least one example. scikit-learn, SciPy and seqeval count the same: see the tests
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -259,29 +259,29 @@ def _accepted(answers: Sequence[str]) -> Sequence[str]:
     return [each for each in answers if normalize_answer(each)] or [""]
 
 
-def squad_scores(
-    answers: Mapping[str, str], accepted: Mapping[str, Sequence[str]]
-) -> dict[str, float]:
-    """Mean exact match and F1 over all questions, by their ids.
+def squad_scorer(answers: Sequence[str], accepted: Sequence[Sequence[str]]) -> Scorer:
+    """Mean exact match and F1 of the answers to some questions.
 
-    If some questions have an answer in their text and others none (SQuAD 2.0), also the means over
+    If some of these have an answer in their text and others none (SQuAD 2.0), also the means over
     either kind, under the official script's names: `HasAns_f1`, `NoAns_f1` and so on.
     """
-    if missing := [name for name in accepted if name not in answers]:
-        raise UserError(f"no answer to question {missing[0]!r}: give one, or '' for no answer")
-    exact = {name: answer_exact(answers[name], right) for name, right in accepted.items()}
-    overlap = {name: answer_f1(answers[name], right) for name, right in accepted.items()}
-    parts = {
-        "": list(accepted),
-        "HasAns_": [name for name, right in accepted.items() if right],
-        "NoAns_": [name for name, right in accepted.items() if not right],
+    both = list(zip(answers, accepted, strict=True))
+    measures = {
+        "exact": np.array([answer_exact(*each) for each in both]),
+        "f1": np.array([answer_f1(*each) for each in both]),
     }
-    scores = {}
-    for part, names in parts.items():
-        if names and (part == "" or len(names) < len(accepted)):
-            scores[f"{part}exact"] = float(np.mean([exact[name] for name in names]))
-            scores[f"{part}f1"] = float(np.mean([overlap[name] for name in names]))
-    return scores
+    has_answer = np.array([bool(each) for each in accepted])
+
+    def score(at: Any) -> dict[str, float]:
+        places = np.arange(len(both))[at]
+        known = has_answer[places]
+        parts = {"": places}
+        if known.any() and not known.all():
+            parts |= {"HasAns_": places[known], "NoAns_": places[~known]}
+        return {f"{part}{name}": float(each[those].mean())
+                for part, those in parts.items() for name, each in measures.items()}  # fmt: skip
+
+    return score
 
 
 # How much of a score is chance: another sample of the same size would have given another score.
@@ -300,4 +300,5 @@ def bootstrap(scorer: Scorer, count: int, *, seed: int = 0) -> dict[str, tuple[f
     return {
         name: tuple(np.quantile([each[name] for each in scores], [0.025, 0.975]).tolist())
         for name in scores[0]
+        if all(name in each for each in scores)
     }

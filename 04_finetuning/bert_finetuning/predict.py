@@ -101,6 +101,8 @@ class PredictSettings:
         if self.input is not None and any(given):
             raise UserError("--input and texts on the command line exclude each other")
         if self.score is not None:
+            if self.score == "-":
+                raise UserError("--score reads a FILE with labels, not standard input")
             if any(given) or self.input is not None or self.probabilities:
                 raise UserError("--score reads texts and labels from its FILE: leave out texts, "
                                 "--input and --probabilities")  # fmt: skip

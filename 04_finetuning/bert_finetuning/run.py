@@ -207,8 +207,8 @@ class SeedRun:
         if self.signal:
             raise Stopped(title, self.saved, self.data.steps, number=self.signal)
         if self.is_stalled and self.ranks.leads and progress:
-            say(f"{title}: stopped early: {self.metric} has not risen in the last "
-                f"{self.data.settings.patience} measurements")  # fmt: skip
+            say(f"{title}: stopped early: --patience {self.data.settings.patience} is used up, as "
+                f"{self.metric} on dev no longer rises")  # fmt: skip
         return self.finish()
 
     def stops(self, request: StopRequest) -> bool:

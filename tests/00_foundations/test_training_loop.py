@@ -76,6 +76,14 @@ def test_stop_signals__note_the_first_and_let_the_second_interrupt(number, capfd
     assert signal.getsignal(number) is before
 
 
+def test_stop_signals__under_torchrun_are_received_twice_and_interrupt_nothing(monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    with stop_signals() as request:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert request.signal == signal.SIGINT
+
+
 def test_stop_signals__in_another_thread_leave_the_handlers_alone():
     before = signal.getsignal(signal.SIGTERM)
     seen = []

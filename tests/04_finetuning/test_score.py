@@ -143,6 +143,43 @@ def test_test_set__of_storyworld_is_heldout_and_none_of_dev(name):
     assert not others & {example.texts for example in data.test}
 
 
+def test_test_set__of_a_task_with_files_is_the_one_that_it_gives_out(tmp_path):
+    for name, word in (("eng.train", "Rome"), ("eng.testa", "Paris"), ("eng.testb", "London")):
+        (tmp_path / name).write_text(f"{word} B-LOC\nsleeps O\n\n")
+    asked = FinetuneSettings(task="conll2003", data=tmp_path, test="own", checkpoint="none")
+    data = load_task(asked)
+    assert [each.words[0] for each in (*data.train, *data.dev, *data.test)] == [
+        "Rome", "Paris", "London",
+    ]  # fmt: skip
+
+
+def test_test_set__of_questions_is_answered_with_the_threshold_that_dev_chose(settings, tmp_path):
+    generator = np.random.default_rng(3)
+    paths = [tmp_path / f"{name}.jsonl" for name in ("train", "dev", "test")]
+    for path in paths:
+        rows = []
+        for number in range(24):
+            context = " ".join(generator.choice(WORDS, 5))
+            known = {"text": [context.split()[1]], "answer_start": [context.index(" ") + 1]}
+            answers = known if generator.integers(2) else {"text": [], "answer_start": []}
+            rows.append(
+                {"id": str(number), "question": "a", "context": context, "answers": answers}
+            )
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    train, dev, test = map(str, paths)
+    finetune(replace(settings, train=train, dev=dev, test=test))
+    config = json.loads((settings.out / "config.json").read_text())
+    threshold = config["bert_finetuning"]["options"]["null_threshold"]
+    lines = (settings.out / "test_predictions.jsonl").read_text().splitlines()
+    shown = [json.loads(line) for line in lines]
+    assert threshold != 0 and len(shown) == 24
+    for each in shown:
+        assert (each["answer"] == "") is (each["null_difference"] > threshold)
+    assert {"f1", "exact", "HasAns_f1", "NoAns_f1"} <= written(settings)["test"][
+        "interval_95"
+    ].keys()
+
+
 def test_test_set__with_an_unknown_label_or_of_a_file_without_one_is_an_error(settings, tmp_path):
     path = tmp_path / "odd.csv"
     path.write_text("text,label\nsoup,good\n")
@@ -237,7 +274,7 @@ def test_a_run_on_a_split_file__is_reproducible_and_says_which_lines_are_dev(set
     assert [lines[number - 1].split(",")[0] for number in split["dev"]] == [
         e["text"] for e in shown
     ]
-    assert len(split["train"]) == 45 and split["numbers_are"] == "lines of the file"
+    assert len(split["train"]) == 45 and split["numbers_are"].startswith("lines of the file")
     finetune(replace(settings, seeds=2))
     assert json.loads((settings.out / "split.json").read_text()) == split
     with open(settings.train, "a") as file:

@@ -182,7 +182,7 @@ def test_patience__stops_a_run_that_no_longer_improves(settings, capsys):
     outcome = finetune(settings)
     assert [record["step"] for record in measured(settings)] == [2, 4, 6, 8]
     assert (outcome.best.best["step"], outcome.best.last["step"]) == (2, 8)
-    assert "stopped early: accuracy has not risen in the last 3" in capsys.readouterr().err
+    assert "stopped early: --patience 3 is used up" in capsys.readouterr().err
     again = finetune(settings)
     assert again.best == outcome.best
 

@@ -47,6 +47,7 @@ class TaskData:
     train: list[Any]
     dev: list[Any]
     test: list[Any] = field(default_factory=list)  # read once, at the end
+    test_name: str = ""
     split: Split | None = None  # of one file, where dev is a share of it
     # How the rows of train, dev and test were understood.
     tallies: tuple[Tally, ...] = field(default=(Tally(), Tally()), compare=False)
@@ -96,12 +97,12 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if source == OWN and not Path(source).exists():
         found = own_test_set(data, settings.data)
         if not isinstance(found, str):
-            return replace(data, test=found)
+            return replace(data, test=found, test_name=f"the test set of {data.name}")
         source = found
     by_name = settings.task is not None
     test = read_labelled(source, data.task, columns=columns, by_place=by_name, tally=tally)
     check_shapes(settings.train or data.name, data.train, source, test)
-    return replace(data, test=test, tallies=(*data.tallies, tally))
+    return replace(data, test=test, test_name=source, tallies=(*data.tallies, tally))
 
 
 OWN = "own"  # the test set that belongs to a task by name
@@ -324,7 +325,7 @@ def describe(data: TaskData, settings: FinetuneSettings) -> list[str]:
     known = {example.texts for example in data.train}
     for name, examples, tally, source in (
         ("dev", data.dev, tallies[1], settings.dev if data.split is None else None),
-        ("test", data.test, tallies[-1], settings.test),
+        ("test", data.test, tallies[-1] if len(tallies) > 2 else Tally(), data.test_name),
     ):
         counted = count_in_words(task, examples, tally, source)
         counted += f", set aside from {settings.train}" if name == "dev" and data.split else ""

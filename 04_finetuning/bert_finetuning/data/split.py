@@ -63,7 +63,9 @@ class Split:
             "file": Path(source).name,
             "share": self.share,
             "seed": self.seed,
-            "numbers_are": "lines of the file" if lines else "examples of the file, from 1",
+            "numbers_are": "lines of the file (of a dataset of the Hub, rows)"
+            if lines
+            else "examples of the file, from 1",
             "dev": [numbers[place] for place in self.dev],
             "train": [numbers[place] for place in self.train],
         }

@@ -33,7 +33,7 @@ from bert_finetuning.features import (
     token_ids,
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
-from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scores
+from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.tasks.base import (
     BOLD,
     AllLogits,
@@ -278,11 +278,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     def score(self, examples: Questions, predictions: SpanPredictions) -> dict[str, float]:
         """F1 and exact match; where some questions have no answer, also those of either kind, and
         what the best threshold would give, under the official script's names."""
-        scores = squad_scores(
-            {str(number): prediction.text for number, prediction in enumerate(predictions)},
-            {str(number): example.accepted for number, example in enumerate(examples)},
-        )
-        scores = {name: scores[name] for name in self.metrics} | scores
+        scores = super().score(examples, predictions)
         if self.has_null and "NoAns_f1" in scores:
             for name, judge in (("exact", answer_exact), ("f1", answer_f1)):
                 threshold, best = choose_null_threshold(examples, predictions, judge=judge)
@@ -290,11 +286,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
         return scores
 
     def scorer(self, examples: Questions, predictions: SpanPredictions) -> Scorer:
-        both = list(zip((each.text for each in predictions), (e.accepted for e in examples),
-                        strict=True))  # fmt: skip
-        judges = {"exact": answer_exact, "f1": answer_f1}
-        each = {name: np.array([judges[name](*pair) for pair in both]) for name in self.metrics}
-        return lambda at: {name: float(scores[at].mean()) for name, scores in each.items()}
+        return squad_scorer([each.text for each in predictions], [e.accepted for e in examples])
 
     def answer(self, prediction: SpanPrediction) -> str:
         return prediction.text

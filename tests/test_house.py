@@ -354,7 +354,7 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up to the next hundred; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (4_500, 17), "bert_run": (3_050, 24), "bert_numpy": (1_700, 12),
-    "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 18), "bert_finetuning": (8_530, 14),
+    "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 18), "bert_finetuning": (8_540, 14),
     "autograder": (5_500, 13), "bert_experiments": (7_700, 21),
 }  # fmt: skip
 MOST_FILES = {"bert_finetuning": 33}

@@ -155,18 +155,20 @@ def measurements(measured: dict[str, float], tasks: list[Task]) -> str:
     return "\n".join(lines)
 
 
-def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
-    """The call of `program` that gives these settings: an option for each that is no default.
+def for_others(path: str | Path) -> str:
+    """A path as a card shows it: of an absolute path the last part, which is all others need."""
+    return Path(path).name if Path(path).is_absolute() else str(path)
 
-    Of an absolute path only the last part is shown: the rest tells others nothing.
-    """
+
+def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
+    """The call of `program` that gives these settings: an option for each that is no default."""
     words = [program]
     for name, value in settings.items():
         option = name.replace("_", "-")
         if value == defaults.get(name):
             continue
-        text = Path(str(value)).name if Path(str(value)).is_absolute() else str(value)
         is_switch = isinstance(defaults.get(name), bool)
+        text = for_others(str(value))
         words.append(f"--{'' if value else 'no-'}{option}" if is_switch
                      else f"--{option} {shlex.quote(text)}")  # fmt: skip
     lines = [words[0]]

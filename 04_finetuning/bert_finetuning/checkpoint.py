@@ -32,6 +32,7 @@ from bert_paper.pretrained import read_model, read_tokenizer
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError
 from bert_run.hub import locate
+from bert_run.model_card import for_others
 from bert_run.parameters import Weights, initial_weights
 from bert_run.weights import WEIGHTS_FILE, save_weights, weight_files
 
@@ -58,8 +59,7 @@ def init_from(
     A head that the checkpoint has is never taken over, also if it is of the same type. Raises
     `UserError` if this is no BERT folder, is damaged, or reads in a way that the head cannot use.
     """
-    located = locate(checkpoint)
-    folder = located.folder
+    folder = locate(checkpoint).folder
     config, learnt = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
     model = model_type(config, head)
@@ -72,7 +72,8 @@ def init_from(
     new = fill(model, learnt, seed)
     left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
     unused = f"; left unused: {in_words(left)}" if left else ""
-    return InitialModel(model, tokenizer, f"from {located}{unused}; new, to be learnt: {new}")
+    note = f"from {for_others(checkpoint)}{unused}; new, to be learnt: {new}"
+    return InitialModel(model, tokenizer, note)
 
 
 def init_from_nothing(

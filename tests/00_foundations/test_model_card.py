@@ -125,7 +125,7 @@ def test_the_command_names_only_what_is_no_default_in_lines_that_fit():
     assert command_line("x", switches, {"grid": False, "by_length": True}) == (
         "x --grid --no-by-length"
     )
-    paths = {"train": "/home/me/reviews.csv", "out": Path("/tmp/runs/a"), "dev": "data/b.csv"}
+    paths = {"train": "/data/me/reviews.csv", "out": Path("/tmp/runs/a"), "dev": "data/b.csv"}
     assert command_line("x", paths, {}) == "x --train reviews.csv --out a --dev data/b.csv"
     lines = command_line("bert-pretrain", identity(DEMO), DEFAULTS).splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= 100

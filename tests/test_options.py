@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:get_parser:DeprecationWarning")
 
 ROOT = Path(__file__).parents[1]
 OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-OF_OTHERS = {"--nproc-per-node", "--help", "--repo-type"}  # torchrun's, everybody's, hf's
+OF_OTHERS = {"--nproc-per-node", "--help", "--version", "--repo-type"}  # torchrun's, all, hf's
 
 
 def modules() -> dict[str, ast.Module]:

@@ -92,6 +92,14 @@ class Ranks:
             dist.all_reduce(tensor)
         return tensor
 
+    def highest(self, number: int, device: torch.device) -> int:
+        """The highest of the numbers of all ranks; every rank must ask."""
+        if self.size == 1:
+            return number
+        found = torch.tensor(number, device=device)
+        dist.all_reduce(found, dist.ReduceOp.MAX)
+        return int(found)
+
     def wait(self) -> None:
         """Until all ranks are here."""
         if self.size > 1:

@@ -3,9 +3,12 @@
 import errno
 import functools
 import os
+import platform
+import signal
 import sys
 import time
 from collections.abc import Callable
+from importlib import metadata
 
 SAME_COMMAND = "then call the same command again"
 ADVICE = {
@@ -27,6 +30,7 @@ ADVICE = {
     errno.EIO: "the disk or the network drive has failed: check it",
     errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
 }
+PACKAGE = "build-bert-four-times"  # this one, as pip knows it
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -45,16 +49,29 @@ class Diverged(UserError):
         super().__init__(f"{what}: try a lower --learning-rate and another --out")
 
 
+class Stopped(KeyboardInterrupt):
+    """A run has received a signal to stop, and has saved itself."""
+
+    def __init__(self, name: str, step: int, steps: int, *, number: int) -> None:
+        done = f"{name} is saved at step {step:,} of {steps:,}"
+        super().__init__(f"stopped: {done}; the same command goes on from there")
+        self.number = number  # of the signal
+
+
 def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command: a `UserError` prints one line and exits with 2.
 
     A full disk and too little memory can strike anywhere, so they are caught here too; Ctrl-C exits
-    with 130, and a reader that stops reading with 141 and no word, as shells expect.
+    with 130, and a reader that stops reading with 141 and no word, as shells expect. Every command
+    knows --version.
     """
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
         sys.argv[1:] = with_home_folder(sys.argv[1:])
+        if sys.argv[1:] == ["--version"]:
+            print(version_line())
+            return
         try:
             main(*args, **kwargs)
             sys.stdout.flush()
@@ -73,11 +90,20 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
                 raise
             print(f"error: {line}", file=sys.stderr)
             sys.exit(2)
-        except KeyboardInterrupt:
-            print("\nstopped: call the same command again to go on", file=sys.stderr)
-            sys.exit(130)
+        except KeyboardInterrupt as stop:
+            if os.environ.get("RANK", "0") == "0":
+                line = str(stop) or "stopped: call the same command again to go on"
+                print(f"\n{line}", file=sys.stderr)
+            sys.exit(128 + getattr(stop, "number", signal.SIGINT))
 
     return run
+
+
+def version_line() -> str:
+    """The version of the course and of what it computes with: what a report of a bug needs."""
+    names = (PACKAGE, "torch", "tokenizers", "numpy")
+    found = [f"{name} {metadata.version(name)}" for name in names]
+    return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
 def with_home_folder(arguments: list[str]) -> list[str]:

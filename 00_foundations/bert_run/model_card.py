@@ -154,6 +154,11 @@ def measurements(measured: dict[str, float], tasks: list[Task]) -> str:
     return "\n".join(lines)
 
 
+def for_others(path: str | Path) -> str:
+    """A path as a card shows it: of an absolute path the last part, which is all others need."""
+    return Path(path).name if Path(path).is_absolute() else str(path)
+
+
 def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any]) -> str:
     """The call of `program` that gives these settings: an option for each that is no default."""
     words = [program]
@@ -161,7 +166,10 @@ def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any
         option = name.replace("_", "-")
         if value == defaults.get(name):
             continue
-        words.append(f"--{option} {shlex.quote(str(value))}")
+        is_switch = isinstance(defaults.get(name), bool)
+        text = for_others(str(value))
+        words.append(f"--{'' if value else 'no-'}{option}" if is_switch
+                     else f"--{option} {shlex.quote(text)}")  # fmt: skip
     lines = [words[0]]
     for word in words[1:]:
         if len(lines[-1]) + len(word) < LINE_WIDTH:

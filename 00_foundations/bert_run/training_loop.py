@@ -7,7 +7,10 @@
 
 import json
 import math
+import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +43,37 @@ def split_batch(batch: dict[str, Any], rows: int) -> list[dict[str, Any]]:
         {name: array[first : first + rows] for name, array in batch.items()}
         for first in range(0, len(batch["input_ids"]), rows)
     ]
+
+
+class StopRequest:
+    """Whether Ctrl-C or SIGTERM (`kill`, SLURM, Docker) has asked the training loop to stop."""
+
+    signal = 0  # its number
+
+    def receive(self, number: int, frame: Any) -> None:
+        """A second signal stops at once, except under torchrun, which passes on a Ctrl-C that its
+        processes have received already."""
+        if self.signal and "RANK" not in os.environ:
+            raise KeyboardInterrupt
+        if not self.signal and os.environ.get("RANK", "0") == "0":
+            os.write(2, b"\nstopping: the run is saved first; a second Ctrl-C stops it at once\n")
+        self.signal = self.signal or number
+
+
+@contextmanager
+def stop_signals() -> Iterator[StopRequest]:
+    """In here the first signal to stop is noted, so that the loop can save its state and leave."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():  # only that one gets signals
+        yield request
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, request.receive) for number in numbers]
+    try:
+        yield request
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 class Journal:

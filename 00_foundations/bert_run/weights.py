@@ -296,6 +296,48 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
     return Located(folder, hub_id, folder.name)
 
 
+# What is put on the Hub of a fine-tuned folder. Texts of the user's own data are not.
+PUBLISHED = ("config.json", WEIGHTS_FILE, "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+             "README.md", "curve.png", "confusion.png", "numbers.png")  # fmt: skip
+
+
+def check_push(repo: str) -> None:
+    """Raise `UserError` unless the user is logged in to the Hub and it answers."""
+    import huggingface_hub
+
+    try:
+        huggingface_hub.HfApi().whoami()
+    except Exception as error:
+        raise UserError(why_not_pushed(error, repo)) from None
+
+
+def push_folder(folder: Path, repo: str) -> str:
+    """Put a model's folder on the Hub, in a repository that is private if it is new; returns its
+    address."""
+    import huggingface_hub
+
+    api = huggingface_hub.HfApi()
+    try:
+        address = api.create_repo(repo, private=True, exist_ok=True)
+        api.upload_folder(folder_path=folder, repo_id=repo, allow_patterns=[*PUBLISHED])
+    except Exception as error:
+        raise UserError(f"{why_not_pushed(error, repo)} ({folder} is complete)") from None
+    return str(address)
+
+
+def why_not_pushed(error: Exception, repo: str) -> str:
+    from huggingface_hub import errors
+
+    start = f"--push {repo}: "
+    if isinstance(error, errors.LocalTokenNotFoundError):
+        return start + "you are not logged in to the Hub: call `hf auth login` first"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return start + "the Hub is not asked, as HF_HUB_OFFLINE is set: unset it"
+    if isinstance(error, errors.HfHubHTTPError):
+        return start + f"the Hub refuses ({first_line(error)}): check the name and your token"
+    return start + f"the Hub cannot be reached ({first_line(error)}): try later"
+
+
 def unfit(files: dict[str, int], model_type: str) -> str | None:
     """Why a model of these files and sizes is not worth fetching, in words, or None."""
     if form := other_form(files):

@@ -31,10 +31,10 @@ from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.training import Task, train
 from bert_run.config import BertConfig
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import UserError, command
+from bert_run.errors import Stopped, UserError, command
 from bert_run.run_folder import STATE_FILE
 from bert_run.settings import PairRecipe, RunSettings, SentenceTask
-from bert_run.training_loop import Record
+from bert_run.training_loop import Record, stop_signals
 from bert_run.validation import Count, Share
 from bert_run.weights import WEIGHTS_FILE, save_weights
 
@@ -158,20 +158,24 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
         if "heldout_mlm_loss" in entry:
             keeper.keep_if_best(entry)
 
-    train(
-        spread_model,
-        optimizer,
-        [
-            (task("train", phase.seq_length), task("heldout", phase.seq_length))
-            for phase in settings.phases
-        ],
-        settings,
-        peak_rate=adam.learning_rate,
-        start=run.start,
-        record=record,
-        save=keeper.save,
-        ranks=ranks,
-    )
+    with stop_signals() as request:
+        stopped = train(
+            spread_model,
+            optimizer,
+            [
+                (task("train", phase.seq_length), task("heldout", phase.seq_length))
+                for phase in settings.phases
+            ],
+            settings,
+            peak_rate=adam.learning_rate,
+            start=run.start,
+            record=record,
+            save=keeper.save,
+            ranks=ranks,
+            request=request,
+        )
+    if stopped:
+        raise Stopped(str(settings.out), keeper.saved, settings.steps, number=stopped)
 
 
 def restore(
@@ -196,9 +200,11 @@ class Keeper:
         self, run: PretrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks
     ) -> None:
         self.run, self.model, self.optimizer, self.ranks = run, model, optimizer, ranks
+        self.saved = run.start  # the step of the last checkpoint
 
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimiser's moments."""
+        self.saved = step
         state = optimizer_state(self.optimizer, self.model)
         refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)
         if not is_sharded(self.model):

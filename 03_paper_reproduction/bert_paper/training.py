@@ -28,7 +28,14 @@ from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import Replicas, without_exchange
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.settings import MaskingRecipe, Phase, RunSettings
-from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
+from bert_run.training_loop import (
+    Journal,
+    Record,
+    StopRequest,
+    learning_rate,
+    refuse_divergence,
+    split_batch,
+)
 
 TensorBatch = dict[str, Tensor]
 ALONE = Ranks()
@@ -188,11 +195,13 @@ def train(
     record: Callable[[Record], None],
     save: Callable[[int], None],
     ranks: Ranks = ALONE,
-) -> None:
-    """Steps `start` … `settings.steps` - 1.
+    request: StopRequest | None = None,
+) -> int:
+    """Steps `start` … `settings.steps` - 1. Returns the signal that has stopped it early, or 0.
 
     Each of `settings.phases` has its tasks: what is trained on, and held-out text of the same
-    length. `record` receives metrics as they come, `save` the number of steps done.
+    length. `record` receives metrics as they come, `save` the number of steps done, at the latest
+    when `request` has received a signal to stop.
     """
     phases = [(phase, *pair) for phase, pair in zip(settings.phases, tasks, strict=True)]
 
@@ -232,7 +241,8 @@ def train(
             )
             window.losses += losses
             done = step + 1
-            if journal.step_done(done, tokens=phase.batch_size * phase.seq_length):
+            logging = journal.step_done(done, tokens=phase.batch_size * phase.seq_length)
+            if logging:
                 mlm, nsp = window.read(done, rate)
                 journal.write(done, rate=rate, mlm=mlm, nsp=nsp if task.has_sentence_task else None)
             if done % settings.evaluation_interval == 0 or done == settings.steps:
@@ -242,9 +252,15 @@ def train(
                     )
                     refuse_divergence(done, rate, **measured)  # all ranks have measured the same
                     journal.measured(done, measured)
-            if done % settings.saving_interval == 0 or done == settings.steps:
+            # Several ranks agree on it when they exchange their losses anyway.
+            asked = request is not None and (logging or ranks.size == 1)
+            stopped = ranks.highest(request.signal, task.device) if asked else 0
+            if done % settings.saving_interval == 0 or done == settings.steps or stopped:
                 with journal.paused():
                     save(done)
+            if stopped:
+                return stopped
+    return 0
 
 
 # The pairs of the next steps, prepared in a thread while this step computes.

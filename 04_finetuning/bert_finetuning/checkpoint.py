@@ -30,6 +30,7 @@ from bert_paper.model import load_arrays, to_arrays
 from bert_paper.pretrained import Form, in_words, left_out, read_model, read_tokenizer
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError
+from bert_run.model_card import for_others
 from bert_run.weights import WEIGHTS_FILE, locate, save_weights, weight_files
 
 FIELD = "bert_finetuning"  # of config.json
@@ -68,7 +69,8 @@ def init_from(
     new = fill(model, learnt, seed)
     left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
     unused = f"; left unused: {in_words(left)}" if left else ""
-    return InitialModel(model, tokenizer, f"from {checkpoint}{unused}; new, to be learnt: {new}")
+    note = f"from {for_others(checkpoint)}{unused}; new, to be learnt: {new}"
+    return InitialModel(model, tokenizer, note)
 
 
 def init_from_nothing(

@@ -23,16 +23,23 @@ from bert_finetuning.data.fingerprints import check_inputs, digest_of, inputs_of
 from bert_finetuning.data.load import describe, few_of, load_task
 from bert_finetuning.features import Features
 from bert_finetuning.heads import logits_of
-from bert_finetuning.report import Grid, Outcome, median_of, prediction_line, write_report
+from bert_finetuning.report import (
+    Grid,
+    Measured,
+    Outcome,
+    median_of,
+    prediction_line,
+    write_report,
+)
 from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.train import freeze
+from bert_finetuning.train import freeze, label_weights
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command
 from bert_run.run_folder import RunFolder
-from bert_run.weights import WEIGHTS_FILE
+from bert_run.weights import WEIGHTS_FILE, check_push, push_folder
 
 # The paper's grid (appendix A.3), for BERT-base and large.
 RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
@@ -47,8 +54,10 @@ def finetune(settings: FinetuneSettings) -> Outcome:
 def finetune_on(ranks: Ranks, device: torch.device, settings: FinetuneSettings) -> Outcome:
     with quiet_unless(ranks.leads):
         work = ranks.after_first(lambda leads: Finetuning(settings, ranks, device))
+    if settings.push is not None:  # before hours of training
+        ranks.after_first(lambda leads: leads and check_push(settings.push))
     folder = RunFolder(settings.out)
-    ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
+    ranks.after_first(lambda leads: leads and claim(folder, settings))
     try:
         ranks.after_first(lambda leads: work.check_inputs())
         if ranks.leads:
@@ -67,6 +76,21 @@ def identity(settings: FinetuneSettings) -> dict[str, Any]:
     return {name: value for name, value in fields_of(settings).items() if name not in free}
 
 
+def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
+    """Make the folder this run's own. More epochs are another run: its rate has fallen to zero."""
+    wanted = identity(settings)
+    earlier = folder.read_settings()
+    if earlier | {"epochs": settings.epochs} == wanted and folder.has_begun():
+        before = earlier.get("epochs")
+        if isinstance(before, float) and before != settings.epochs:
+            raise UserError(
+                f"{folder.path} holds a run planned for {before:g} epochs, whose learning rate "
+                f"falls to zero at their end, so it cannot go on to {settings.epochs:g}: choose "
+                "another --out, and the run starts anew"
+            )
+    folder.claim(wanted)
+
+
 @contextmanager
 def quiet_unless(leads: bool) -> Iterator[None]:
     """Only the process that leads reports on the data."""
@@ -80,7 +104,7 @@ class Finetuning:
     def __init__(self, settings: FinetuneSettings, ranks: Ranks, device: torch.device) -> None:
         self.settings, self.ranks, self.device = settings, ranks, device
         self.data = data = load_task(settings)
-        self.task = data.task
+        self.task = data.task.decided_by(settings.metric)
         if settings.pooling != "cls" and not self.task.model.has_pooling:
             name = self.task.model.__name__
             raise UserError(f"--pooling {settings.pooling}: a {name} does not read a whole text")
@@ -89,6 +113,8 @@ class Finetuning:
         self.first: InitialModel | None = self.init.build(settings.seed)
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
         freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
+        if settings.class_weights is not None:
+            label_weights(settings.class_weights, self.first.model, [])
         self.config = self.first.model.config
         self.max_length = self.task.reading_length(settings.max_length, self.config)
         self.evaluator = Evaluator(self.task, data.dev, self.encode(data.dev))
@@ -126,6 +152,9 @@ class Finetuning:
             self.inputs_are_known = False
             if self.ranks.leads:
                 say(note)
+        if self.data.split is not None and self.ranks.leads:
+            lines = self.data.tallies[0].lines
+            self.data.split.write(self.settings.out, self.settings.train, lines)
 
     def combinations(self) -> dict[str, FinetuneSettings]:
         """The settings of each run of the grid by its name; without a grid there is one."""
@@ -218,12 +247,24 @@ class Finetuning:
         features = self.evaluator.features
         logits = logits_of(best.model, self.task, features, precision=self.precision)
         task, predictions = self.evaluator.predict(logits)
+        if test := self.data.test:
+            features = self.encode(test)
+            # In float32, as `bert-predict --score` does: both must say the same.
+            answers = task.predict(test, features, logits_of(best.model, task, features))
+            learnt = self.examples(outcome.best.seed)
+            majority = task.score(test, task.majority(learnt, test))
+            measured = Measured(self.data.test_name, task, test, answers, majority)
+            outcome = replace(outcome, test=measured)
         shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
         settings, out = self.settings, self.settings.out
         write_report(outcome, task, self.data.dev, predictions, settings=settings, example=shortest)
         print(f"\n{outcome.table()}\n")
+        if outcome.test is not None:
+            print(f"test: {outcome.test.table()}\n")
         print(f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}")
         print(f"try:      {prediction_line(str(out), task, shortest)}")
+        if settings.push is not None:
+            print(f"pushed:   {push_folder(out, settings.push)}")
 
 
 def drop_models(folder: Path) -> None:

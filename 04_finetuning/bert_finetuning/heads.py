@@ -156,6 +156,7 @@ class BertWithHead(nn.Module):
     part: ClassVar[str] = "classifier"  # the head's own layer
     has_labels: ClassVar[bool] = True  # the rows of that layer have names
     has_pooling: ClassVar[bool] = False  # a whole text is read: from [CLS], or from the mean
+    label_weights: Float[Tensor, "labels"] | None = None  # how much each counts in the loss
 
     def __init__(self, config: BertConfig, head: HeadConfig, *, pooler: bool) -> None:
         super().__init__()
@@ -203,7 +204,7 @@ class BertForSequenceClassification(BertWithHead):
             return squared_error(logits[:, 0], batch["labels"])
         if self.head.any_number:
             return F.binary_cross_entropy_with_logits(logits.float(), batch["labels"])
-        return cross_entropy(logits, batch["labels"])
+        return cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 
 class BertForMultipleChoice(BertWithHead):
@@ -266,7 +267,8 @@ class BertForTokenClassification(BertWithHead):
     def loss(
         self, logits: Float[Tensor, "batch seq labels"], batch: TensorBatch
     ) -> Float[Tensor, ""]:
-        return cross_entropy(logits.flatten(0, 1), batch["labels"].flatten())
+        labels = batch["labels"].flatten()
+        return cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
 
 
 class SpanLogits(NamedTuple):
@@ -330,14 +332,21 @@ def mean_of_tokens(
 
 
 def cross_entropy(
-    logits: Float[Tensor, "n classes"], labels: Int[Tensor, "n"], *, ignored: int = IGNORED
+    logits: Float[Tensor, "n classes"],
+    labels: Int[Tensor, "n"],
+    *,
+    ignored: int = IGNORED,
+    weights: Float[Tensor, "classes"] | None = None,
 ) -> Float[Tensor, ""]:
     """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
+
+    Each loss is multiplied by the weight of its label. The sum is divided by the number of labels,
+    not by the sum of their weights as in torch: so a batch of common labels alone counts less.
 
     Of tokens this is the mean over all of the batch: a long sentence weighs more than a short one.
     Where no label counts it is 0, not 0/0 as in `transformers`.
     """
-    total = F.cross_entropy(logits, labels, ignore_index=ignored, reduction="sum")
+    total = F.cross_entropy(logits, labels, weights, ignore_index=ignored, reduction="sum")
     return total / (labels != ignored).sum().clamp(min=1)
 
 

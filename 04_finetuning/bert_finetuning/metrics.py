@@ -1,4 +1,5 @@
-"""The official metrics of each task, written out: labels, numbers, entities, answers.
+"""The official metrics of each task, written out: labels, numbers, entities, answers; and how much
+of a score may be chance.
 
 All lie between 0 and 1, correlations between -1 and 1; papers print them times 100. Each wants at
 least one example. scikit-learn, SciPy and seqeval count the same: see the tests.
@@ -7,8 +8,9 @@ least one example. scikit-learn, SciPy and seqeval count the same: see the tests
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,6 +20,8 @@ from bert_run.errors import UserError
 
 Labels = Int[ndarray, "examples"]  # the number of each example's label
 Numbers = Float[ndarray, "examples"]
+# From the places of some examples to the metrics of these; a place may occur several times.
+Scorer = Callable[[Any], dict[str, float]]
 
 
 # Labels: what is right against what was predicted.
@@ -74,9 +78,10 @@ def macro_f1(right: Labels, predicted: Labels) -> float:
 
     Labels that are neither there nor predicted do not count.
     """
-    each = [f1((right == label).astype(int), (predicted == label).astype(int))
-            for label in np.union1d(right, predicted)]  # fmt: skip
-    return float(np.mean(each))
+    size = 1 + int(max(right.max(), predicted.max()))
+    table = confusion_matrix(right, predicted, num_labels=size)
+    both = table.sum(axis=0) + table.sum(axis=1)  # (labels,)
+    return float(np.mean(2 * table.diagonal()[both > 0] / both[both > 0]))
 
 
 def matthews(right: Labels, predicted: Labels) -> float:
@@ -141,6 +146,11 @@ METRICS: dict[str, Callable[[ndarray, ndarray], float]] = {
 }
 
 
+def column_scorer(names: Sequence[str], right: ndarray, predicted: ndarray) -> Scorer:
+    """These metrics of two columns, for any of their places."""
+    return lambda at: {name: METRICS[name](right[at], predicted[at]) for name in names}
+
+
 # Entities: a name is found when its type and both its borders are.
 
 Entity = tuple[str, int, int]  # type, first word, one past the last word
@@ -156,14 +166,17 @@ class EntityScore:
     support: int  # entities that are really there
 
     @classmethod
-    def count(cls, right: set, predicted: set) -> "EntityScore":
-        found = len(right & predicted)
+    def of(cls, found: int, predicted: int, right: int) -> "EntityScore":
         return cls(
-            precision=found / len(predicted) if predicted else 0.0,
-            recall=found / len(right) if right else 0.0,
-            f1=_f1(found=found, predicted=len(predicted), right=len(right)),
-            support=len(right),
+            precision=found / predicted if predicted else 0.0,
+            recall=found / right if right else 0.0,
+            f1=_f1(found=found, predicted=predicted, right=right),
+            support=right,
         )
+
+    @classmethod
+    def count(cls, right: set, predicted: set) -> "EntityScore":
+        return cls.of(len(right & predicted), len(predicted), len(right))
 
 
 def entities(tags: Sequence[str]) -> list[Entity]:
@@ -246,26 +259,46 @@ def _accepted(answers: Sequence[str]) -> Sequence[str]:
     return [each for each in answers if normalize_answer(each)] or [""]
 
 
-def squad_scores(
-    answers: Mapping[str, str], accepted: Mapping[str, Sequence[str]]
-) -> dict[str, float]:
-    """Mean exact match and F1 over all questions, by their ids.
+def squad_scorer(answers: Sequence[str], accepted: Sequence[Sequence[str]]) -> Scorer:
+    """Mean exact match and F1 of the answers to some questions.
 
-    If some questions have an answer in their text and others none (SQuAD 2.0), also the means over
+    If some of these have an answer in their text and others none (SQuAD 2.0), also the means over
     either kind, under the official script's names: `HasAns_f1`, `NoAns_f1` and so on.
     """
-    if missing := [name for name in accepted if name not in answers]:
-        raise UserError(f"no answer to question {missing[0]!r}: give one, or '' for no answer")
-    exact = {name: answer_exact(answers[name], right) for name, right in accepted.items()}
-    overlap = {name: answer_f1(answers[name], right) for name, right in accepted.items()}
-    parts = {
-        "": list(accepted),
-        "HasAns_": [name for name, right in accepted.items() if right],
-        "NoAns_": [name for name, right in accepted.items() if not right],
+    both = list(zip(answers, accepted, strict=True))
+    measures = {
+        "exact": np.array([answer_exact(*each) for each in both]),
+        "f1": np.array([answer_f1(*each) for each in both]),
     }
-    scores = {}
-    for part, names in parts.items():
-        if names and (part == "" or len(names) < len(accepted)):
-            scores[f"{part}exact"] = float(np.mean([exact[name] for name in names]))
-            scores[f"{part}f1"] = float(np.mean([overlap[name] for name in names]))
-    return scores
+    has_answer = np.array([bool(each) for each in accepted])
+
+    def score(at: Any) -> dict[str, float]:
+        places = np.arange(len(both))[at]
+        known = has_answer[places]
+        parts = {"": places}
+        if known.any() and not known.all():
+            parts |= {"HasAns_": places[known], "NoAns_": places[~known]}
+        return {f"{part}{name}": float(each[those].mean())
+                for part, those in parts.items() for name, each in measures.items()}  # fmt: skip
+
+    return score
+
+
+# How much of a score is chance: another sample of the same size would have given another score.
+
+DRAWS = 1_000
+
+
+def bootstrap(scorer: Scorer, count: int, *, seed: int = 0) -> dict[str, tuple[float, float]]:
+    """The 95% confidence interval of each metric that was measured on `count` examples.
+
+    Examples are drawn with replacement, as many as there are, `DRAWS` times; the interval holds
+    the middle 95% of the scores of these draws (the percentile bootstrap, Efron 1979).
+    """
+    generator = np.random.default_rng(seed)
+    scores = [scorer(generator.integers(count, size=count)) for _ in range(DRAWS)]
+    return {
+        name: tuple(np.quantile([each[name] for each in scores], [0.025, 0.975]).tolist())
+        for name in scores[0]
+        if all(name in each for each in scores)
+    }

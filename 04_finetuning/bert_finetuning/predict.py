@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,15 +16,24 @@ from tqdm import tqdm
 from tyro.conf import Positional, arg
 
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
+from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.new_rows import from_source
-from bert_finetuning.data.rows import parse_columns
+from bert_finetuning.data.rows import USUAL, Row, Tally, parse_columns
 from bert_finetuning.features import excerpt
 from bert_finetuning.heads import logits_of
-from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours
+from bert_finetuning.tasks.base import (
+    Arguments,
+    Example,
+    Query,
+    Style,
+    Task,
+    has_colours,
+    one_line,
+)
 from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
-from bert_run.files import write_whole
+from bert_run.files import folder_in_one_piece, write_whole
 from bert_run.training_loop import progress_bar
 from bert_run.validation import Count, check_numbers
 
@@ -46,6 +55,8 @@ class PredictSettings:
 
     bert-predict --input reviews.csv --out answers.csv --checkpoint runs/sentiment
 
+    bert-predict --score test.csv --checkpoint runs/sentiment
+
     Every line of a file or of standard input is answered in its place; one without text gets an
     empty answer.
     """
@@ -65,7 +76,11 @@ class PredictSettings:
     """a FILE in a format of training (labels are not read) or with one text a line, a tab between
     the parts of a pair; - is standard input, which is also read where no text is given"""
     columns: str | None = None
-    """of a table: TEXT or TEXT,PAIR, by name or number; usual names are found"""
+    """of a table: TEXT or TEXT,PAIR (with --score also ,LABEL), by name or number; usual names are
+    found"""
+    score: str | None = None
+    """a labelled FILE to measure the model on, as bert-finetune --test does: the metrics with their
+    95% intervals; --out FOLDER keeps all answers, the wrong ones and a picture"""
     json: Annotated[bool, arg(name="json")] = False
     """print one JSON object a line, with the number of the line and the other columns of its row"""
     out: Path | None = None
@@ -73,6 +88,8 @@ class PredictSettings:
     FILE.jsonl, what --json prints"""
     top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
+    probabilities: bool = False
+    """show the probability of every label; in a CSV each has its column"""
     max_length: Positions | None = None
     """tokens read at once; unless given as in training"""
     device: str = "auto"
@@ -83,6 +100,15 @@ class PredictSettings:
         given = [self.text, self.pair, self.question, self.context]
         if self.input is not None and any(given):
             raise UserError("--input and texts on the command line exclude each other")
+        if self.score is not None:
+            if self.score == "-":
+                raise UserError("--score reads a FILE with labels, not standard input")
+            if any(given) or self.input is not None or self.probabilities:
+                raise UserError("--score reads texts and labels from its FILE: leave out texts, "
+                                "--input and --probabilities")  # fmt: skip
+            if self.out is not None and self.out.exists():
+                raise UserError(f"--out {self.out} exists: with --score name a new folder")
+            return
         if self.columns is not None and self.source is None:
             raise UserError("--columns are those of a file: name it with --input")
         if self.out is not None:
@@ -102,7 +128,12 @@ class PredictSettings:
 
 @dataclass(frozen=True)
 class Predictor:
-    """A fine-tuned model with its task, and how much it reads at once."""
+    """A fine-tuned model with its task, and how much it reads at once.
+
+    predictor = Predictor.open("runs/sentiment")
+    predictor("The food was wonderful.")["label"]
+    [answer["label"] for answer in predictor(["The soup was cold.", "The film was long."])]
+    """
 
     finetuned: FineTuned
     task: Task
@@ -110,7 +141,7 @@ class Predictor:
     max_length: int
 
     @classmethod
-    def load(
+    def open(
         cls, checkpoint: str | Path, *, device: str = "auto", max_length: int | None = None
     ) -> "Predictor":
         """Raises `UserError` if this is no fine-tuned model, or cannot read as much."""
@@ -120,12 +151,34 @@ class Predictor:
         length = task.reading_length(max_length, config, usual=saved.max_length)
         return cls(finetuned, task, saved, length)
 
-    def predict(self, examples: Sequence[Example]) -> list[Any]:
-        """One prediction for each example, in their order; None for one without text.
+    def __call__(self, given: Any = None, /, **row: str) -> Any:
+        """What `bert-predict --json` prints for a text, or a list of it for a list.
 
-        predictor = Predictor.load("runs/sentiment")
-        predictor.predict([TextExample("The food was wonderful.")])[0].label
+        A text that has several parts is a tuple: both texts of a pair, a question and its context,
+        a beginning and its endings. A dict, or keywords, are a row with the columns of training:
+        `predictor(question="Who came?", context="Anna came.")`.
         """
+        if row:
+            given = row if given is None else {"text": given, **row}
+        items = given if isinstance(given, list) else [given]
+        queries = [self.query_of(item, number) for number, item in enumerate(items, start=1)]
+        answers = [to_json(self.task, *each) for each in self.stream(queries)]
+        return answers if isinstance(given, list) else answers[0]
+
+    def query_of(self, item: Any, number: int) -> Query:
+        place = f"item {number}"
+        if isinstance(item, Mapping):
+            return replace(self.task.parse_query(Row(place, dict(item)), USUAL), row=item)
+        texts = item if isinstance(item, tuple) else (item,)
+        if not all(isinstance(text, str) for text in texts):
+            raise UserError(f"{place} is {item!r}: give a text, a tuple of texts or a dict")
+        queries = self.task.parse_arguments(Arguments(texts, pairs=len(texts) == 2))
+        if len(queries) != 1:
+            raise UserError(f"{place} is a tuple of {len(texts)} texts: give a list of texts")
+        return queries[0]
+
+    def predict(self, examples: Sequence[Example]) -> list[Any]:
+        """One prediction for each example, in their order; None for one without text."""
         predictions: list[Any] = [None] * len(examples)
         places = (place for place, each in enumerate(examples) if not each.is_empty)
         for _, group in groupby(places, key=lambda place: examples[place].shape):
@@ -180,9 +233,12 @@ def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Ite
 
 
 def run(settings: PredictSettings) -> None:
-    predictor = Predictor.load(
+    predictor = Predictor.open(
         settings.checkpoint, device=settings.device, max_length=settings.max_length
     )
+    if settings.score is not None:
+        score(predictor, settings)
+        return
     queries = queries_of(settings, predictor.task, predictor.saved.pairs)
     first = list(islice(queries, QUERIES_AT_ONCE))
     # Lines that run over a terminal are progress enough.
@@ -194,12 +250,39 @@ def run(settings: PredictSettings) -> None:
         if settings.out is None:
             print_answers(predictor.task, answered, settings)
         else:
-            write_answers(settings.out, predictor.task, answered)
+            write_answers(settings.out, predictor.task, answered, all_of=settings.probabilities)
     if settings.out is not None:
         print(f"{settings.out}: {counter.all:,} rows answered")
     if counter.empty:
         print(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
               f"the first is {counter.first_empty}", file=sys.stderr)  # fmt: skip
+
+
+def score(predictor: Predictor, settings: PredictSettings) -> None:
+    """The report of `bert-finetune --test`, for a labelled file and any fine-tuned model."""
+    from bert_finetuning import report  # it draws: those who only predict need not wait
+    from bert_finetuning.data.load import read_labelled
+
+    task, saved, out = predictor.task, predictor.saved, settings.out
+    columns, ordered = parse_columns(settings.columns), saved.task in ("", *GLUE)
+    examples = read_labelled(settings.score, task, columns=columns, by_place=ordered, tally=Tally())
+    check_pairs(examples, saved)
+    predictions = []
+    with progress_bar(len(examples), "predicting", unit=" texts",
+                      disable=len(examples) < MANY_QUERIES) as bar:  # fmt: skip
+        for first in range(0, len(examples), QUERIES_AT_ONCE):
+            predictions += predictor.predict_alike(examples[first : first + QUERIES_AT_ONCE])
+            bar.update(len(predictions) - bar.n)
+    measured = report.Measured(settings.score, task, examples, predictions)
+    if out is not None:
+        with folder_in_one_piece(out) as beside:
+            content = json.dumps(measured.as_json(), indent=2) + "\n"
+            (beside / "metrics.json").write_text(content, encoding="utf-8")
+            title = Path(settings.score).name
+            report.write_answers(beside, task, examples, predictions, title=title)
+    print(json.dumps(measured.as_json()) if settings.json else measured.table())
+    if out is not None and not settings.json:
+        print(f"all answers: {out}")
 
 
 @dataclass
@@ -226,12 +309,17 @@ class Counter:
 
 
 def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSettings) -> None:
-    style = Style(settings.top, has_colours(), brief=settings.source is not None)
+    all_of = settings.probabilities
+    top = sys.maxsize if all_of else settings.top
+    style = Style(top, has_colours(), brief=settings.source is not None)
     for number, (query, prediction) in enumerate(answered):
         if settings.json:
             print(json.dumps(to_json(task, query, prediction), ensure_ascii=False))
             continue
         text = "" if prediction is None else task.render(query, prediction, style)
+        if all_of and prediction is not None:
+            each = [f"{label} {p:.6f}" for label, p in task.chances(prediction).items()]
+            text = "\t".join([one_line(each), text]) if style.brief else text
         print(text if style.brief or not number else f"\n{text}")
 
 
@@ -262,11 +350,15 @@ def check_out(out: Path) -> None:
         raise UserError(f"--out {out} exists: choose another name, or remove that file")
 
 
-def write_answers(out: Path, task: Task, answered: Iterable[Answered]) -> None:
-    """Write all answers, one row for each query, or nothing if one of the rows cannot be read."""
-    lines = json_lines if out.suffix == ".jsonl" else csv_lines
+def write_answers(
+    out: Path, task: Task, answered: Iterable[Answered], *, all_of: bool = False
+) -> None:
+    """Write all answers, one row for each query, or nothing if one of the rows cannot be read.
+    `all_of`: with the probability of each label, which JSON has anyway."""
+    as_json = out.suffix == ".jsonl"
+    lines = json_lines(task, answered) if as_json else csv_lines(task, answered, all_of)
     with write_whole(out) as file:
-        for line in lines(task, answered):
+        for line in lines:
             file.write(line.encode("utf-8"))
 
 
@@ -275,7 +367,7 @@ def json_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
         yield json.dumps(to_json(task, query, prediction), ensure_ascii=False) + "\n"
 
 
-def csv_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
+def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) -> Iterator[str]:
     """The lines of a CSV: the input with answers beside it. The first row with a text decides on
     the columns."""
     answered = iter(answered)
@@ -285,10 +377,10 @@ def csv_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
         empty.append(first)
         first = next(answered, None)
     ahead = empty if first is None else [first, *empty]
-    columns = list(csv_row(task, *ahead[0]))
+    columns = list(csv_row(task, *ahead[0], all_of))
     yield csv_line(columns)
     for query, prediction in chain(empty, () if first is None else (first,), answered):
-        row = csv_row(task, query, prediction)
+        row = csv_row(task, query, prediction, all_of)
         if foreign := [name for name in row if name not in columns]:
             raise UserError(
                 f"line {query.line} has a column {foreign[0]!r}, which the first row has not: give "
@@ -297,7 +389,7 @@ def csv_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
         yield csv_line([row.get(name, "") for name in columns])
 
 
-def csv_row(task: Task, query: Query, prediction: Any) -> dict[str, str]:
+def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, str]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
     given = dict(query.row)
     if not given and (prediction is not None or query.line is None):
@@ -305,6 +397,9 @@ def csv_row(task: Task, query: Query, prediction: Any) -> dict[str, str]:
     answer = dict.fromkeys(task.answer_columns)
     if prediction is not None:
         answer = dict(zip(answer, task.answer_cells(query, prediction), strict=True))
+    if all_of and prediction is not None:
+        chances = task.chances(prediction).items()
+        answer |= {f"probability_{label}": round(chance, 6) for label, chance in chances}
     line = {} if query.line is None else {free("line", given): query.line}
     row = line | given | {free(name, given): value for name, value in answer.items()}
     return {name: as_cell(value) for name, value in row.items()}

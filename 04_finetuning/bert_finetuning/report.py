@@ -6,6 +6,7 @@ out/                    the best model of all seeds, a `transformers` folder
     predictions.jsonl   what it says of each example of dev
     errors.md           the wrong ones, the surest first
     confusion.png       which label was taken for which (numbers.png: predicted, right)
+    test_…              the last three of a test set
     curve.png           training loss and the deciding metric, of all seeds
 """
 
@@ -14,16 +15,18 @@ import shlex
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bert_finetuning.data.fingerprints import Inputs
-from bert_finetuning.metrics import confusion_matrix
+from bert_finetuning.metrics import DRAWS, bootstrap, confusion_matrix
 from bert_finetuning.run import METRICS_FILE, SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
@@ -35,6 +38,62 @@ MOST_ERRORS = 100  # that are listed
 LONGEST_CELL = 300  # characters of a text
 
 Grid = dict[str, list[SeedResult]]  # the results of each combination, by its name
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The answers of a finished model to labelled examples that have chosen nothing about it."""
+
+    source: str
+    task: Task
+    examples: Sequence[Example]
+    predictions: Sequence
+    majority: Record = field(default_factory=dict)  # the scores of the commonest answer
+
+    @cached_property
+    def scores(self) -> Record:
+        return self.task.score(self.examples, self.predictions)
+
+    @cached_property
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        return bootstrap(self.task.scorer(self.examples, self.predictions), len(self.examples))
+
+    def as_json(self) -> dict[str, Any]:
+        labels, counts = confusion(self.task, self.examples, self.predictions)
+        matrix = {"labels": labels, "right_by_predicted": counts.tolist()} if labels else None
+        return {
+            "source": Path(self.source).name,
+            "examples": len(self.examples),
+            "scores": self.scores,
+            "interval_95": self.intervals,
+            **({"majority": self.majority} if self.majority else {}),
+            **({"confusion": matrix} if matrix else {}),
+        }
+
+    def table(self) -> str:
+        """In a few lines, for people."""
+        names = [name for name in self.task.metrics if name in self.intervals]
+        width = max(map(len, names))
+        lines = [f"{len(self.examples):,} examples of {Path(self.source).name}, per cent, and the "
+                 f"95% interval of {DRAWS:,} draws"]  # fmt: skip
+        for name in names:
+            low, high = map(percent, self.intervals[name])
+            line = f"{name:<{width}}  {percent(self.scores[name]):>6}  {low} to {high}"
+            unread = self.majority.get(name)
+            lines.append(line + ("" if unread is None else f"; majority {percent(unread)}"))
+        return "\n".join(lines)
+
+
+def confusion(
+    task: Task, examples: Sequence[Example], predictions: Sequence
+) -> tuple[list[str], np.ndarray]:
+    """The labels, and how often each was taken for which; none where answers are no labels."""
+    right, predicted = task.right_and_predicted(examples, predictions)
+    number = {label: place for place, label in enumerate(task.head.labels)}
+    if not predicted or len(number) < 2:
+        return [], np.zeros((0, 0), int)
+    columns = [np.array([number[label] for label in column]) for column in (right, predicted)]
+    return list(number), confusion_matrix(*columns, num_labels=len(number))
 
 
 @dataclass(frozen=True)
@@ -51,6 +110,7 @@ class Outcome:
     grid: Grid
     chosen: str  # the combination of the grid that won, or ""
     inputs: Inputs = field(default_factory=dict)  # as far as they are known
+    test: Measured | None = None  # of the best model, where there is a test set
 
     @property
     def scores(self) -> list[float]:
@@ -84,6 +144,7 @@ class Outcome:
             "lowest": {n: min(r.best[n] for r in self.results) for n in names},
             "highest": {n: max(r.best[n] for r in self.results) for n in names},
             "majority": self.majority,
+            **({"test": self.test.as_json()} if self.test else {}),
             "best_seed": self.best.seed,
             "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
             "questions that may have no answer the threshold",
@@ -149,18 +210,45 @@ def write_report(
         publish(path, out / path.name)
     content = outcome.as_json(fields_of(settings))
     write_atomically(out / "metrics.json", json.dumps(content, indent=2) + "\n")
+    write_answers(out, task, examples, predictions, title=outcome.task)
+    if (test := outcome.test) is not None:
+        write_answers(out, task, test.examples, test.predictions, title=f"{outcome.task}, test",
+                      prefix="test_")  # fmt: skip
+    draw(outcome, out / "curve.png")
+    write_atomically(out / "README.md", card(outcome, task, settings, example))
+
+
+def write_answers(
+    out: Path,
+    task: Task,
+    examples: Sequence[Example],
+    predictions: Sequence,
+    *,
+    title: str,
+    prefix: str = "",
+) -> None:
+    """All answers to a labelled set, the wrong ones among them, and a picture of labels or
+    numbers."""
     rows = (task.to_json(e, p) for e, p in zip(examples, predictions, strict=True))
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
-    write_atomically(out / "predictions.jsonl", "".join(lines))
-    page = errors_page(task, examples, predictions, title=outcome.task)
-    write_atomically(out / "errors.md", page)
-    draw(outcome, task, examples, predictions, out)
-    write_atomically(out / "README.md", card(outcome, task, settings, example))
+    write_atomically(out / f"{prefix}predictions.jsonl", "".join(lines))
+    page = errors_page(task, examples, predictions, title=title)
+    write_atomically(out / f"{prefix}errors.md", page)
+    metric = task.metrics[0]
+    title += f": {metric} {percent(task.score(examples, predictions)[metric])}"
+    right, predicted = task.right_and_predicted(examples, predictions)
+    if predicted and isinstance(predicted[0], float):
+        draw_numbers(right, predicted, out / f"{prefix}numbers.png", title=title)
+        return
+    labels, counts = confusion(task, examples, predictions)
+    if 1 < len(labels) <= MOST_LABELS:
+        draw_confusion(counts, labels, out / f"{prefix}confusion.png", title=title)
 
 
 def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Example) -> str:
     """The model's `README.md`."""
-    defaults = {name: getattr(FinetuneSettings, name) for name in vars(settings)}
+    own = {name: value for name, value in vars(settings).items() if name != "push"}
+    defaults = {name: getattr(FinetuneSettings, name) for name in own}
     labels = ", ".join(task.head.labels)
     return f"""\
 {front_matter(task.model.pipeline)}
@@ -173,7 +261,7 @@ Where it started: {outcome.start}.
 ## Made by
 
 ```
-{command_line("bert-finetune", vars(settings), defaults)}
+{command_line("bert-finetune", own, defaults)}
 ```
 
 ## Measured
@@ -185,7 +273,7 @@ is a little too good to be true; the median of several seeds tells more.
 ```
 {outcome.table()}
 ```
-
+{tested(outcome)}
 Every figure is in `metrics.json`; what is wrong is listed in `errors.md`.
 
 ## Use
@@ -196,10 +284,29 @@ FOLDER is where this file lies.
 {prediction_line("FOLDER", task, example)}
 ```
 
+## To publish
+
+`hf auth login`, then the command above with `--push OWNER/NAME`: it trains nothing again, and puts
+the model, its tokenizer, this page and the pictures on the Hub. Of your examples only the one
+under *Use* goes with them.
+
 ## What it is not for
 
 It knows the examples that it has learnt from, with their mistakes and prejudices, and text unlike
 them it answers as surely. Nobody has tested it for any use.
+"""
+
+
+def tested(outcome: Outcome) -> str:
+    """The part of the card on the test set."""
+    if outcome.test is None:
+        return ""
+    return f"""
+On a test set that has chosen nothing, and that was read once, at the end:
+
+```
+{outcome.test.table()}
+```
 """
 
 
@@ -257,29 +364,20 @@ def cell(content: Any) -> str:
 MOST_LABELS = 30  # in a picture of labels; more could not be read
 
 
-def draw(
-    outcome: Outcome, task: Task, examples: Sequence[Example], predictions: Sequence, out: Path
-) -> None:
-    """The curves; of labels or numbers a second picture."""
+def draw(outcome: Outcome, path: Path) -> None:
+    """The curves of all seeds."""
     records = {
         result.seed: read_metrics(outcome.folder.with_name(f"seed-{result.seed}") / METRICS_FILE)
         for result in outcome.results
     }
     draw_curves(
         records,
-        out / "curve.png",
+        path,
         title=f"{outcome.task}: {outcome.examples[0]:,} examples",
         metric=outcome.metric,
         best=outcome.best.seed,
         majority=outcome.majority[outcome.metric],
     )
-    right, predicted = task.right_and_predicted(examples, predictions)
-    labels = task.head.labels
-    title = f"{outcome.task}: {outcome.metric} {percent(outcome.best.best[outcome.metric])}"
-    if predicted and isinstance(predicted[0], float):
-        draw_numbers(right, predicted, out / "numbers.png", title=title)
-    elif predicted and 1 < len(labels) <= MOST_LABELS:
-        draw_confusion(right, predicted, labels, out / "confusion.png", title=title)
 
 
 def save_picture(figure: Figure, path: Path) -> None:
@@ -336,15 +434,9 @@ def draw_line(axes: Axes, records: list[Record], key: str, style: str, **look) -
 
 
 def draw_confusion(
-    right: Sequence[str], predicted: Sequence[str], labels: Sequence[str], path: Path, *, title: str
+    counts: Int[np.ndarray, "labels labels"], labels: Sequence[str], path: Path, *, title: str
 ) -> None:
     """Rows are what is right, columns what was predicted; the colour is the share of the row."""
-    number = {label: place for place, label in enumerate(labels)}
-    counts = confusion_matrix(
-        np.array([number[label] for label in right]),
-        np.array([number[label] for label in predicted]),
-        num_labels=len(labels),
-    )
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.62 * len(labels)
     figure = blank_figure(size + 0.8, size)

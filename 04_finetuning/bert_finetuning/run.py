@@ -31,7 +31,13 @@ from bert_finetuning.features import Features
 from bert_finetuning.heads import BertWithHead, Logits, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.train import freeze, make_optimizer, train
+from bert_finetuning.train import (
+    checkpoint_layers,
+    freeze,
+    label_weights,
+    make_optimizer,
+    train,
+)
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
@@ -41,10 +47,17 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import spread
-from bert_run.errors import UserError
+from bert_run.errors import Stopped, UserError
 from bert_run.files import write_atomically
 from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
-from bert_run.training_loop import MetricsLog, Record, read_metrics, refuse_divergence
+from bert_run.training_loop import (
+    MetricsLog,
+    Record,
+    StopRequest,
+    read_metrics,
+    refuse_divergence,
+    stop_signals,
+)
 from bert_run.weights import WEIGHTS_FILE, read_safetensors, save_weights
 
 RESULT = "result.json"
@@ -134,10 +147,17 @@ class SeedRun:
         self.ranks, self.metric = data.ranks, evaluator.task.metrics[0]
         self.model = initial.model.to(device)
         use_cpu_kernels(self.model.bert)
-        freeze(self.model, data.settings.freeze)
-        self.optimizer = make_optimizer(self.model, data.settings)
+        settings = data.settings
+        freeze(self.model, settings.freeze)
+        if settings.gradient_checkpointing:
+            checkpoint_layers(self.model)
+        if settings.class_weights is not None:
+            weights = label_weights(settings.class_weights, self.model, data.features)
+            self.model.label_weights = weights.to(device)
+        self.optimizer = make_optimizer(self.model, settings)
         self.folder = None if folder is None else RunFolder(folder)
         self.start, self.records, self.log = 0, [], None
+        self.saved = self.signal = 0  # the step of the last checkpoint, and what stopped the run
         if self.folder is not None:
             self.resume(self.folder)
         measured = [entry[f"dev_{self.metric}"] for entry in self.measurements()]
@@ -171,23 +191,43 @@ class SeedRun:
         """To the end."""
         if self.ranks.leads and self.start:
             say(f"{title}: going on from step {self.start:,} of {self.data.steps:,}")
-        folder = self.folder
+        folder, request = self.folder, StopRequest()
         noted = divergence_noted(folder, leads=self.ranks.leads) if folder else nullcontext()
-        with noted:
-            train(
-                self.model,
-                spread(self.model, "ddp", self.ranks),
-                self.optimizer,
-                self.data,
-                precision=self.precision,
-                start=self.start,
-                record=self.record,
-                measure=self.measure,
-                save=self.save,
-                title=title,
-                progress=progress,
-            )
+        with noted, stop_signals() if folder else nullcontext(request) as request:
+            if not self.is_stalled:
+                train(
+                    self.model,
+                    spread(self.model, "ddp", self.ranks),
+                    self.optimizer,
+                    self.data,
+                    precision=self.precision,
+                    start=self.start,
+                    record=self.record,
+                    measure=self.measure,
+                    save=self.save,
+                    stops=lambda: self.stops(request),
+                    title=title,
+                    progress=progress,
+                )
+        if self.signal:
+            raise Stopped(title, self.saved, self.data.steps, number=self.signal)
+        if self.is_stalled and self.ranks.leads and progress:
+            say(f"{title}: stopped early: --patience {self.data.settings.patience} is used up, as "
+                f"{self.metric} on dev no longer rises")  # fmt: skip
         return self.finish()
+
+    def stops(self, request: StopRequest) -> bool:
+        """Whether this step is the last: someone has asked for it, or nothing improves."""
+        device = next(self.model.parameters()).device
+        self.signal = self.ranks.highest(request.signal, device)
+        return self.signal > 0 or self.is_stalled
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether so many measurements as --patience says were no better than the best before."""
+        scores = [entry[f"dev_{self.metric}"] for entry in self.measurements()]
+        patience = self.data.settings.patience
+        return bool(patience and scores) and len(scores) - scores.index(max(scores)) > patience
 
     def record(self, entry: Record) -> None:
         self.records.append(entry)
@@ -231,6 +271,7 @@ class SeedRun:
 
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimizer's moments of what learns."""
+        self.saved = step
         if self.folder is None:
             return
         state = optimizer_state(self.optimizer, self.model)
@@ -303,7 +344,7 @@ def learn(
 
     On the CPU, as a function of its arguments.
     """
-    task, examples = data.task, data.train
+    task, examples = data.task.decided_by(settings.metric), data.train
     if settings.few_shot is not None:
         examples = few_of(examples, settings.few_shot, seed=seed)
     initial = ModelInit(settings, task, examples).build(seed)

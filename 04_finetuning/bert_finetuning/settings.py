@@ -13,9 +13,11 @@ from bert_run.config import PRESETS, Dropout, Positions
 from bert_run.errors import UserError
 from bert_run.settings import AdamSettings, Batch, GradNorm, LearningRate
 from bert_run.validation import Count, Real, Seed, Share, check_numbers, option
+from bert_run.weights import is_hub_id
 
 # What may differ between two calls that continue one run.
-FREE_TO_CHANGE = {"out", "seeds", "device", "micro_batch_size", "save_every"}
+FREE_TO_CHANGE = {"out", "seeds", "device", "micro_batch_size", "gradient_checkpointing",
+                  "save_every", "test", "push"}  # fmt: skip
 
 BASE_WIDTH = 768  # the paper's rates are for this width and more
 
@@ -42,7 +44,10 @@ class FinetuneSettings:
     train: str | None = None
     """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
     dev: str | None = None
-    """another FILE, to measure on"""
+    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1"""
+    test: str | None = None
+    """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
+    a little too high; of the tasks by name, own takes the task's own test set"""
     format: str | None = None
     """what the files hold: texts, numbers, multilabel, tags, questions, choices or extracts;
     without it their names and first lines decide"""
@@ -76,6 +81,9 @@ class FinetuneSettings:
     weight_decay: Share = AdamSettings.weight_decay
     max_grad_norm: GradNorm = AdamSettings.max_grad_norm
     """all gradients together are scaled down to this norm; 0: they are not"""
+    class_weights: str | None = None
+    """how much each label counts in the loss: LABEL=WEIGHT,… (others 1), or balanced, the rarer
+    the more"""
     layer_rate_decay: Annotated[float, Real(above=0, at_most=1)] = 1.0
     """each layer learns at so much of the rate of the one above; the paper has 1"""
     freeze: str = "nothing"
@@ -115,6 +123,9 @@ class FinetuneSettings:
     """auto takes bf16 where the device multiplies it faster"""
     micro_batch_size: Batch | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""
+    gradient_checkpointing: bool = False
+    """keep only the input of each layer for the backward pass and compute the rest again: less
+    memory, about a third more time, the same gradients"""
     by_length: bool = True
     """put texts of like length into a batch, which saves padding"""
 
@@ -123,8 +134,14 @@ class FinetuneSettings:
     """the folder of all that comes out"""
     eval_every: Count | None = None
     """steps between measurements on dev; an epoch, unless given"""
+    metric: str | None = None
+    """what chooses the best step on dev, and the best seed; unless given the task's first"""
+    patience: Count | None = None
+    """stop after so many measurements in a row that were no better than the best before"""
     save_every: Count | None = None
     """steps between checkpoints; an epoch, unless given"""
+    push: str | None = None
+    """put the best model on the Hub as OWNER/NAME, private at first (log in: hf auth login)"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
@@ -135,6 +152,8 @@ class FinetuneSettings:
                 f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or a number of "
                 "layers"
             )
+        if self.push is not None and not ("/" in self.push and is_hub_id(self.push)):
+            raise UserError(f"--push {self.push}: write the name of a model on the Hub, OWNER/NAME")
         if self.grid and self.learning_rate is not None:
             raise UserError(
                 "--grid chooses the learning rate, the batch size and the epochs: leave out "
@@ -168,8 +187,9 @@ def check_task(settings: FinetuneSettings) -> None:
         other = "--train" if settings.train is not None else "--dev"
         if files == (None, None):
             raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
+        share = "; --dev 0.1 sets a tenth of it aside" if missing == "--dev" else ""
         raise UserError(f"{other} is given and {missing} is not: a run learns from one file and is "
-                        "measured on another")  # fmt: skip
+                        f"measured on another{share}")  # fmt: skip
     if settings.task is not None:
         for name in ("train", "dev", "columns"):
             if getattr(settings, name) is not None:

@@ -16,12 +16,18 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from bert_finetuning.batches import MicroBatch, TrainingData
-from bert_finetuning.heads import ALONE, BertWithHead, forward
+from bert_finetuning.data.rows import one_of
+from bert_finetuning.features import Features
+from bert_finetuning.heads import ALONE, IGNORED, BertWithHead, forward
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.optimizer import BertAdam, clip_gradients
 from bert_paper.parallel import without_exchange
@@ -31,6 +37,7 @@ from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError
 from bert_run.settings import AdamSettings
 from bert_run.training_loop import Record, learning_rate, progress_bar, refuse_divergence
+from bert_run.validation import Real, as_typed
 
 # --- What learns, and at which rate --------------------------------------------------------------
 
@@ -96,6 +103,54 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate * group["share"]
 
 
+# --- How much a label counts ---------------------------------------------------------------------
+
+
+def label_weights(
+    asked: str, model: BertWithHead, features: Sequence[Features]
+) -> Float[Tensor, "labels"]:
+    """The weight of each label in the loss, from --class-weights.
+
+    `balanced` gives every label the same share of the loss: a label that is half as common counts
+    twice. All weights are scaled so that their mean over the features is 1.
+    """
+    if not model.has_labels or model.head.problem_type != "single_label_classification":
+        raise UserError("--class-weights are for tasks with one label of several: leave them out")
+    labels = model.head.labels
+    found = [np.ravel(each.targets["labels"]).astype(np.int64) for each in features]
+    known = np.concatenate([np.zeros(0, np.int64), *found])
+    counts = np.bincount(known[known != IGNORED], minlength=len(labels))
+    weights = 1 / np.maximum(counts, 1) if asked == "balanced" else named_weights(asked, labels)
+    total = weights @ counts or 1.0
+    return torch.tensor(weights * counts.sum() / total, dtype=torch.float32)
+
+
+def named_weights(asked: str, labels: Sequence[str]) -> np.ndarray:
+    """The weights in `LABEL=WEIGHT,…`; labels that are not named have 1."""
+    weights = dict.fromkeys(labels, 1.0)
+    for part in asked.split(","):
+        label, _, number = (each.strip() for each in part.rpartition("="))
+        if label not in weights:
+            raise UserError(
+                f"--class-weights {asked}: {part.strip()!r} names no label: write balanced, or "
+                f"LABEL=WEIGHT,… with {one_of(labels)}"
+            )
+        weights[label] = as_typed(number, float)
+        if not WEIGHTS.admits(weights[label]):
+            raise UserError(f"--class-weights {asked}: the weight of {label!r} must be {WEIGHTS}")
+    return np.array(list(weights.values()))
+
+
+WEIGHTS = Real(above=0, at_most=1e6)
+
+
+def checkpoint_layers(model: BertWithHead) -> None:
+    """Let each layer keep only its input for the backward pass, which computes the rest again, with
+    the same dropout (Chen et al. 2016, arXiv 1604.06174). Gradients do not change."""
+    for layer in model.bert.encoder.layer:
+        layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+
+
 # --- The loop ------------------------------------------------------------------------------------
 
 
@@ -149,6 +204,7 @@ def train(
     record: Callable[[Record], None],
     measure: Callable[[int], str],
     save: Callable[[int], None],
+    stops: Callable[[], bool] = lambda: False,
     title: str = "fine-tuning",
     progress: bool = True,
 ) -> None:
@@ -156,6 +212,7 @@ def train(
 
     `record` receives a line of metrics now and then; `measure` the number of steps done, after each
     epoch or as often as asked, and returns what the bar shows of it; `save` the number of steps.
+    If `stops()` is true after a step, this step is saved and is the last one.
     """
     settings, ranks, total = data.settings, data.ranks, data.steps
     epoch = data.batches.steps_per_epoch
@@ -188,17 +245,22 @@ def train(
             done = step + 1
             bar.update()
             saving = done % (settings.save_every or epoch) == 0 or done == total
-            if done % log_every == 0 or saving:  # so that a run which goes on averages the same
+            logging = done % log_every == 0 or saving  # a run which goes on averages the same
+            measuring = done % (settings.eval_every or epoch) == 0 or done == total
+            if logging:
                 entry = window.close(ranks, done, rate)
                 record({"step": done, "epoch": done / epoch, **entry, "learning_rate": rate})
                 postfix |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
-            if done % (settings.eval_every or epoch) == 0 or done == total:
+            if measuring:
                 with window.paused():
                     postfix["dev"] = measure(done)
             bar.set_postfix(postfix, refresh=False)
-            if saving:
+            last = (ranks.size == 1 or logging or measuring) and stops()  # all ranks agree on it
+            if saving or last:
                 with window.paused():
                     save(done)
+            if last:
+                break
 
 
 class MovingWindow:

@@ -121,6 +121,12 @@ def test_the_command_of_the_card_gives_the_same_settings_again(settings):
 def test_the_command_names_only_what_is_no_default_in_lines_that_fit():
     assert command_line("bert-pretrain", DEFAULTS, DEFAULTS) == "bert-pretrain"
     assert command_line("x", {"a_b": 1, "c": "d e", "f": 2}, {"f": 2}) == "x --a-b 1 --c 'd e'"
+    switches = {"grid": True, "by_length": False}
+    assert command_line("x", switches, {"grid": False, "by_length": True}) == (
+        "x --grid --no-by-length"
+    )
+    paths = {"train": "/data/me/reviews.csv", "out": Path("/tmp/runs/a"), "dev": "data/b.csv"}
+    assert command_line("x", paths, {}) == "x --train reviews.csv --out a --dev data/b.csv"
     lines = command_line("bert-pretrain", identity(DEMO), DEFAULTS).splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= 100
     assert all(line.endswith(" \\") for line in lines[:-1])

@@ -1,11 +1,16 @@
 """What all training loops share: the schedule, a batch in parts, the journal."""
 
+import os
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 import torch
 
 from bert_run.settings import RunSettings
-from bert_run.training_loop import Journal, learning_rate, split_batch
+from bert_run.training_loop import Journal, learning_rate, split_batch, stop_signals
 
 
 def test_learning_rate__rises_in_a_line_to_its_peak_and_falls_to_zero():
@@ -53,3 +58,41 @@ def test_journal__leaves_out_the_second_loss_where_there_is_no_second_task():
     assert journal.step_done(1, tokens=8)
     journal.write(1, rate=1e-4, mlm=5.0)
     assert "train_nsp_loss" not in lines[0]
+
+
+# Signals.
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stop_signals__note_the_first_and_let_the_second_interrupt(number, capfd):
+    before = signal.getsignal(number)
+    with stop_signals() as request:
+        assert request.signal == 0
+        os.kill(os.getpid(), number)
+        assert request.signal == number and "the run is saved first" in capfd.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(1)
+    assert signal.getsignal(number) is before
+
+
+def test_stop_signals__under_torchrun_are_received_twice_and_interrupt_nothing(monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    with stop_signals() as request:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert request.signal == signal.SIGINT
+
+
+def test_stop_signals__in_another_thread_leave_the_handlers_alone():
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def run() -> None:
+        with stop_signals() as request:
+            seen.append((request.signal, signal.getsignal(signal.SIGTERM)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [(0, before)]

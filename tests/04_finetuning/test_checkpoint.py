@@ -220,7 +220,7 @@ def test_a_pretraining_checkpoint_gives_its_encoder_bit_for_bit(kind, head, unus
             new.append(name)
     part = "qa_outputs" if kind is BertForQuestionAnswering else "classifier"
     assert new == [f"{part}.weight", f"{part}.bias"]
-    assert start.note == f"from {source}; left unused: {unused}; new, to be learnt: {part}"
+    assert start.note == f"from {source.name}; left unused: {unused}; new, to be learnt: {part}"
     assert start.tokenizer.get_vocab() == TOKENIZER.get_vocab()
 
 
@@ -250,7 +250,7 @@ def test_a_bare_encoder_of_transformers_is_a_start(tmp_path):
     theirs.save_pretrained(tmp_path / "theirs")
     save_tokenizer(TOKENIZER, tmp_path / "theirs")
     start = init_from(tmp_path / "theirs", BertForSequenceClassification, TWO, seed=0)
-    assert start.note == f"from {tmp_path / 'theirs'}; new, to be learnt: classifier"
+    assert start.note == "from theirs; new, to be learnt: classifier"
     state = start.model.bert.state_dict()
     assert all(torch.equal(array, state[name]) for name, array in theirs.state_dict().items())
 

@@ -400,8 +400,8 @@ def test_a_mistake_that_shows_later_leaves_no_folder(settings, changes, words):
 
 def test_another_run_in_the_same_folder_is_refused(settings):
     finetune(settings)
-    with pytest.raises(UserError, match=r"holds a run with epochs 2\.0, now it is 3\.0"):
-        finetune(replace(settings, epochs=3.0))
+    with pytest.raises(UserError, match="holds a run with batch_size 16, now it is 8"):
+        finetune(replace(settings, batch_size=8))
 
 
 def test_the_command_prints_one_line_and_exits_with_2(settings):

@@ -125,7 +125,7 @@ def make_old(settings: FinetuneSettings) -> None:
 
 def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(settings, capsys):
     first = finetune(settings)
-    said = Predictor.load(settings.out).predict([TextExample("good soup")])
+    said = Predictor.open(settings.out).predict([TextExample("good soup")])
     make_old(settings)
     capsys.readouterr()
     again = finetune(settings)
@@ -135,7 +135,7 @@ def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(se
     assert again.best.best == first.best.best
     assert "inputs" not in json.loads((settings.out / "metrics.json").read_text("utf-8"))
     assert finetune(replace(settings, seeds=2)).results[1].inputs is None, "nor of a new seed"
-    assert Predictor.load(settings.out).predict([TextExample("good soup")]) == said
+    assert Predictor.open(settings.out).predict([TextExample("good soup")]) == said
 
 
 def test_metrics_tell_which_examples_they_were_measured_on(settings):

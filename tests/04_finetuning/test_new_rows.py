@@ -79,7 +79,7 @@ def call(monkeypatch, capsys):
     def run(*arguments, stdin: bytes = b"", format: str = "texts", pairs=None) -> str:
         task = SavedTask(format, pairs=pairs)
         model = Pretended(NO_MODEL, KINDS[format], task, 32)
-        monkeypatch.setattr(Predictor, "load", classmethod(lambda cls, *a, **k: model))
+        monkeypatch.setattr(Predictor, "open", classmethod(lambda cls, *a, **k: model))
         monkeypatch.setattr(sys, "argv", ["bert-predict", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         predict.main()

@@ -1,8 +1,11 @@
 """`bert-predict`: new text from everywhere, answers for people and for programs."""
 
+import csv
 import io
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
 from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.heads import HeadConfig
+from bert_finetuning.predict import Predictor
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Arguments, Query, Style, has_colours
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -229,6 +233,102 @@ def test_lines_with_too_many_or_too_few_parts_are_told_with_their_place(tmp_path
         path.write_text(f"\n{line}\n")
         message = error_of(from_source, str(path), TASKS[format])
         assert "a.txt: line 2" in message and expected in message
+
+
+# From Python.
+
+CALLS = {
+    "texts": ("anna sat", {"text": "anna sat"}),
+    "pairs": (("anna sat", "the cat"), {"text": "anna sat", "pair": "the cat"}),
+    "numbers": ("anna sat", {"text": "anna sat"}),
+    "tags": ("Anna sat.", {"words": ["Anna", "sat", "."]}),
+    "questions": (("Who?", "Anna sat."), {"question": "Who?", "context": "Anna sat."}),
+    "choices": (("Anna sat", "in", "bad"), {"context": "Anna sat", "endings": ["in", "bad"]}),
+    "extracts": ("Anna sat. Bad.", {"sentences": ["Anna sat.", "Bad."]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_predictor__answers_a_text_a_list_and_a_row_like_the_command(kind, call, folders):
+    given, row = CALLS[kind]
+    predictor = Predictor.open(folders / kind, device="cpu")
+    words = [given] if isinstance(given, str) else given
+    (told,) = map(json.loads, call(kind, *words, "--json").splitlines())
+    answer = predictor(given)
+    assert answer == told and predictor([given, given]) == [told, told]
+    for same in (predictor(row), predictor(**row)):
+        assert same.keys() >= answer.keys() - {"text", "places", "id"}
+        for name in answer.keys() - {"text", "places", "id", "entities"}:
+            assert same[name] == answer[name]
+
+
+def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folders):
+    predictor = Predictor.open(folders / "texts", device="cpu")
+    given = ["anna", "", {"text": "the cat", "id": 7}, "sat " * 30]
+    answers = predictor(given)
+    assert [each["text"] for each in answers] == ["anna", "", "the cat", "sat " * 30]
+    assert answers[1] == {"text": "", "empty": True} and answers[2]["row"] == {"id": 7}
+    assert predictor([]) == []
+
+
+@pytest.mark.parametrize("kind, given, problem", [
+    ("texts", None, "item 1 is None: give a text, a tuple of texts or a dict"),
+    ("texts", ["anna", float("nan")], "item 2 is nan: give a text"),
+    ("texts", ("anna", "cat"), "has learnt from single texts"),
+    ("texts", ("anna", "cat", "sat"), "item 1 is a tuple of 3 texts: give a list of texts"),
+    ("texts", {"words": "anna"}, "item 1 has no 'text'"),
+    ("questions", "Who?", "a question needs one text"),
+])  # fmt: skip
+def test_predictor__says_in_one_line_what_it_cannot_read(kind, given, problem, folders):
+    assert problem in error_of(Predictor.open(folders / kind, device="cpu"), given)
+
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile("```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "04_finetuning/README.md"])
+def test_predictor__runs_as_the_pages_show_it(page, folders, tmp_path, monkeypatch, capsys):
+    code = [part for part in BLOCK.findall((ROOT / page).read_text("utf-8")) if "Predictor" in part]
+    (tmp_path / "runs").mkdir()
+    for name, kind in (("sentiment", "texts"), ("questions", "questions")):
+        (tmp_path / "runs" / name).symlink_to(folders / kind)
+    monkeypatch.chdir(tmp_path)
+    assert code
+    for part in code:
+        exec(part, {})
+    assert capsys.readouterr().out
+
+
+# Probabilities.
+
+
+def test_probabilities__of_all_labels_stand_in_columns_and_on_lines(call, tmp_path):
+    path, out = tmp_path / "a.csv", tmp_path / "answers.csv"
+    path.write_text("id,text\n1,anna sat\n2,\n3,the cat\n")
+    call("texts", "--input", str(path), "--out", str(out), "--probabilities")
+    rows = list(csv.DictReader(out.open()))
+    assert [row["id"] for row in rows] == ["1", "2", "3"]
+    for row in (rows[0], rows[2]):
+        good, bad = float(row["probability_good"]), float(row["probability_bad"])
+        assert good + bad == pytest.approx(1, abs=1e-5)
+        assert float(row["probability"]) == max(good, bad)
+        assert row["predicted_label"] == ("good" if good > bad else "bad")
+    assert rows[1]["probability_good"] == rows[1]["predicted_label"] == ""
+    first = call("texts", "--probabilities", stdin="anna sat\n").split("\t")
+    assert first[:2] == [f"bad {float(rows[0]['probability_bad']):.6f}",
+                         f"good {float(rows[0]['probability_good']):.6f}"]  # fmt: skip
+    told = call("choices", "Anna", "sat", "bad", "--probabilities", "--top", "1")
+    assert len(told.splitlines()) == 3, "all endings"
+
+
+@pytest.mark.parametrize("kind", ["numbers", "questions", "extracts", "tags"])
+def test_probabilities__are_refused_where_answers_are_no_labels(kind, call):
+    words = CALLS[kind][0]
+    words = [words] if isinstance(words, str) else words
+    assert "--probabilities are those of labels" in call(
+        kind, *words, "--probabilities", error=True
+    )
 
 
 # Words and marks.

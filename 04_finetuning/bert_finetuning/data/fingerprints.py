@@ -48,6 +48,8 @@ def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
     """Fingerprints of everything that decides the result and is not a setting."""
     names = {"train": settings.train or f"the training set of {data.name}",
              "dev": settings.dev or f"the dev set of {data.name}"}  # fmt: skip
+    if data.split is not None:
+        names["dev"] = f"the share of {settings.train} set aside for dev"
     sets = {"train": data.train, "dev": data.dev}
     found = {split: Input(names[split], fingerprint(sets[split]), len(sets[split]))
              for split in sets}  # fmt: skip

@@ -16,9 +16,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_finetuning.data.named import GLUE, KNOWN, find_glue, read_glue
-from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
+from bert_finetuning.data.named import GLUE, KNOWN, find_glue, no_test_set, read_glue
+from bert_finetuning.data.rows import (
+    TEXTS,
+    USUAL,
+    Columns,
+    Tally,
+    parse_columns,
+    unknown_column,
+)
 from bert_finetuning.data.sources import is_file, open_rows
+from bert_finetuning.data.split import Split, share_of
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
@@ -38,8 +46,11 @@ class TaskData:
     task: Task
     train: list[Any]
     dev: list[Any]
-    # How the rows of both were understood.
-    tallies: tuple[Tally, Tally] = field(default=(Tally(), Tally()), compare=False)
+    test: list[Any] = field(default_factory=list)  # read once, at the end
+    test_name: str = ""
+    split: Split | None = None  # of one file, where dev is a share of it
+    # How the rows of train, dev and test were understood.
+    tallies: tuple[Tally, ...] = field(default=(Tally(), Tally()), compare=False)
 
     @property
     def is_pairs(self) -> bool:
@@ -73,12 +84,60 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.null is not None:
         options["has_null"] = settings.null
     own = TaskOptions(head, options)
-    if settings.task is not None:
-        return load_named(settings.task, settings.data, options=own)
     columns = parse_columns(settings.columns)
-    return load_files(
-        settings.train, settings.dev, format=settings.format, columns=columns, options=own
-    )
+    if settings.task is not None:
+        data = load_named(settings.task, settings.data, options=own)
+    else:
+        dev = share_of(settings.dev) or settings.dev
+        data = load_files(settings.train, dev, format=settings.format, columns=columns, options=own,
+                          seed=settings.seed)  # fmt: skip
+    if settings.test is None:
+        return data
+    source, tally = settings.test, Tally(str(settings.test))
+    if source == OWN and not Path(source).exists():
+        found = own_test_set(data, settings.data)
+        if not isinstance(found, str):
+            return replace(data, test=found, test_name=f"the test set of {data.name}")
+        source = found
+    by_name = settings.task is not None
+    test = read_labelled(source, data.task, columns=columns, by_place=by_name, tally=tally)
+    check_shapes(settings.train or data.name, data.train, source, test)
+    return replace(data, test=test, test_name=source, tallies=(*data.tallies, tally))
+
+
+OWN = "own"  # the test set that belongs to a task by name
+
+
+def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
+    """The test set of a task by name, or where it is.
+
+    That of StoryWorld comes after dev in the held-out split, texts of dev left out.
+    """
+    if data.name in STORYWORLD:
+        heldout = storyworld(data.name, "heldout", 2 * len(data.dev))
+        known = {example.texts for example in data.dev}
+        return [each for each in heldout[len(data.dev) :] if each.texts not in known]
+    if data.name not in KNOWN:
+        raise no_test_set()
+    return KNOWN[data.name].source("test", folder and Path(folder).expanduser())
+
+
+def read_labelled(
+    source: str | Path, task: Task, *, columns: Columns, by_place: bool, tally: Tally
+) -> list[Any]:
+    """Labelled examples of a task that is known already.
+
+    `by_place`: its labels have an order, so that a number may stand for one of them.
+    """
+    found = list(task.read(source, labels=task.head.labels, by_place=by_place, columns=columns,
+                           tally=tally, stream=False))  # fmt: skip
+    task.check_examples(source, found)
+    return found
+
+
+def check_shapes(train: str | Path, learnt: list[Any], source: str | Path, more: list[Any]) -> None:
+    if learnt[0].shape != more[0].shape:
+        raise UserError(f"{train} has {learnt[0].shape}, and {source} has {more[0].shape}")
 
 
 # --- By name -------------------------------------------------------------------------------------
@@ -142,14 +201,16 @@ def load_glue(name: str, folder: Path | None, *, options: TaskOptions = DEFAULTS
 
 def load_files(
     train: str | Path,
-    dev: str | Path,
+    dev: str | Path | float,
     *,
     format: str | None = None,
     labels: Sequence[str] | None = None,
     columns: Columns = USUAL,
     options: TaskOptions = DEFAULTS,
+    seed: int = 0,
 ) -> TaskData:
-    """Two files, or two datasets of the Hub, in the format of a task type.
+    """Two files, or two datasets of the Hub, in the format of a task type. `dev` may be a share of
+    train that is set aside, drawn by the seed.
 
     Without `format` the names and the first rows decide. Labels that nobody names are those of
     train; they have no order that a number in dev could mean, and one that only dev has is an error
@@ -157,27 +218,38 @@ def load_files(
     """
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
-    train, dev = split_in(train, "train"), split_in(dev, "dev")
+    train = split_in(train, "train")
+    dev = dev if isinstance(dev, float) else split_in(dev, "dev")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
     if columns != USUAL and not task_type.takes_columns:
         raise UserError(
             f"--columns are for texts and numbers; {task_type.format} have names of their own"
         )
-    tallies = Tally(str(train)), Tally(str(dev))
-    how = {"columns": columns, "stream": False}
-    learnt = list(task_type.read(train, labels=labels, tally=tallies[0], **how))
+    tallies = Tally(str(train)), Tally("" if isinstance(dev, float) else str(dev))
+    learnt = list(
+        task_type.read(train, labels=labels, tally=tallies[0], columns=columns, stream=False)
+    )
     found = labels or task_type.labels_of(learnt)
+    task = options.build(task_type, found)
     if labels is None:
         task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
-    measured = list(task_type.read(
-        dev, labels=found, by_place=labels is not None, tally=tallies[1], **how
-    ))  # fmt: skip
-    if learnt[0].shape != measured[0].shape:
-        raise UserError(f"{train} has {learnt[0].shape}, and {dev} has {measured[0].shape}")
     task_type.check_examples(train, learnt)
-    task_type.check_examples(dev, measured)
-    task = options.build(task_type, found).adapted(learnt, options.options)
-    return TaskData(Path(train).name.split(".")[0], task, learnt, measured, tallies)
+    split = None
+    if isinstance(dev, float):
+        split = Split.of(learnt, dev, seed=seed)
+        if not split.dev:
+            raise UserError(
+                f"--dev {dev:g} of {len(learnt):,} examples is none: give a larger share"
+            )
+        measured = [learnt[place] for place in split.dev]
+        learnt = [learnt[place] for place in split.train]
+    else:
+        measured = read_labelled(
+            dev, task, columns=columns, by_place=labels is not None, tally=tallies[1]
+        )
+        check_shapes(train, learnt, dev, measured)
+    name, task = Path(train).name.split(".")[0], task.adapted(learnt, options.options)
+    return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
 
 
 SPLITS = {"train": ("train", "training"), "dev": ("dev", "valid", "validation", "val", "test")}
@@ -275,11 +347,21 @@ def describe(
         named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
         lines.append(titled("columns", named))
     train = count_in_words(task, data.train, tallies[0], few=settings.few_shot)
-    dev = count_in_words(task, data.dev, tallies[1])
+    lines.append(titled("train", train))
     known = {example.texts for example in data.train}
-    both = sum(example.texts in known for example in data.dev)
-    dev += f"; of them also in train: {both:,}" if both else ""
-    lines += [titled("train", train), titled("dev", dev)]
+    for name, examples, tally in (
+        ("dev", data.dev, tallies[1]),
+        ("test", data.test, tallies[2] if len(tallies) > 2 else Tally(data.test_name or "")),
+    ):
+        if not examples:
+            continue
+        counted = count_in_words(task, examples, tally)
+        if name == "dev" and data.split:
+            counted += f", set aside from {settings.train}"
+        if both := sum(example.texts in known for example in examples):
+            counted += f"; of them also in {'train' if name == 'dev' else 'train or dev'}: {both:,}"
+        lines.append(titled(name, counted))
+        known |= {example.texts for example in examples}
     if lengths := [each.length for each in features]:
         median = f"{statistics.median_low(lengths)} tokens"
         lines.append(titled("lengths", f"median {median}, longest {max(lengths)}"))

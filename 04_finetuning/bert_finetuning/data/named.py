@@ -143,6 +143,14 @@ def glue_rows(task: GlueTask, path: Path, split: str) -> Iterator[Row]:
 
 # --- Others --------------------------------------------------------------------------------------
 
+SPLITS = ("train", "dev", "test")
+
+
+def no_test_set() -> UserError:
+    return UserError(
+        "--test own: this task gives out no test set with labels: name a FILE, --test FILE"
+    )
+
 
 @dataclass(frozen=True)
 class KnownTask:
@@ -151,13 +159,15 @@ class KnownTask:
     task_type: type[Task]
     train: tuple[str, ...]
     dev: tuple[str, ...]
-    hub: tuple[str, str]  # train and dev
+    hub: tuple[str, ...]  # train, dev and test
+    test: tuple[str, ...] = ()  # where its labels are public
 
     def source(self, split: str, folder: Path | None) -> str:
-        """Where the examples of `train` or `dev` are: a file in the folder, or on the Hub."""
-        if folder is None:
-            return self.hub[split == "dev"]
-        return str(first_file(folder, self.train if split == "train" else self.dev))
+        """Where the examples of train, dev or test are: a file in the folder, or on the Hub."""
+        files = {"train": self.train, "dev": self.dev, "test": self.test}[split]
+        if not files:
+            raise no_test_set()
+        return self.hub[SPLITS.index(split)] if folder is None else str(first_file(folder, files))
 
 
 KNOWN = {
@@ -172,16 +182,20 @@ KNOWN = {
     "conll2003": KnownTask(
         Tagging, ("eng.train", "train.txt", "train.conll"),
         ("eng.testa", "valid.txt", "dev.txt", "dev.conll"),
-        ("lhoestq/conll2003@train", "lhoestq/conll2003@validation"),
+        ("lhoestq/conll2003@train", "lhoestq/conll2003@validation", "lhoestq/conll2003@test"),
+        ("eng.testb", "test.txt", "test.conll"),
     ),
     "wnut17": KnownTask(
         Tagging, ("wnut17train.conll", "train.conll"), ("emerging.dev.conll", "dev.conll"),
-        ("manu/wnut_17@train", "manu/wnut_17@validation"),
+        ("manu/wnut_17@train", "manu/wnut_17@validation", "manu/wnut_17@test"),
+        ("emerging.test.annotated", "test.conll"),
     ),
     "pos": KnownTask(
         Tagging, ("en_ewt-ud-train.conllu",), ("en_ewt-ud-dev.conllu",),
         ("universal-dependencies/universal_dependencies:en_ewt@train",
-         "universal-dependencies/universal_dependencies:en_ewt@validation"),
+         "universal-dependencies/universal_dependencies:en_ewt@validation",
+         "universal-dependencies/universal_dependencies:en_ewt@test"),
+        ("en_ewt-ud-test.conllu",),
     ),
     "swag": KnownTask(
         MultipleChoice, ("train.csv",), ("val.csv",),

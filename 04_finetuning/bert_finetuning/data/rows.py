@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bert_run.errors import UserError
 
+Item = TypeVar("Item")
 LONGEST = 60  # characters of a value in an error
 
 
@@ -206,9 +207,22 @@ class Tally:
     columns: Columns | None = None
     found: dict[str, None] = field(default_factory=dict)  # of the file, in words, in order
     left_out: Counter[str] = field(default_factory=Counter)  # rows, by the reason
+    line: int | None = None  # of the row that was read last
+    lines: list[int] = field(default_factory=list)  # of each example, where they come from rows
 
     def note(self, found: str) -> None:
         self.found[found] = None
+
+    def watched(self, rows: Table) -> Table:
+        for row in rows:
+            self.line = row.line
+            yield row
+
+    def example_rows(self, examples: Iterator[Item]) -> Iterator[Item]:
+        """The examples of `watched` rows; each comes before the next row is read."""
+        for example in examples:
+            self.lines += [] if self.line is None else [self.line]
+            yield example
 
 
 @dataclass(frozen=True)

@@ -29,10 +29,12 @@ from bert_finetuning.data.rows import (
     Table,
     first_named,
     named_in,
+    one_of,
 )
 from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
+from bert_finetuning.metrics import Scorer
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -66,6 +68,11 @@ class Example:
     def stratum(self) -> str:
         """A few examples are drawn evenly from all strata: from all labels, where it has one."""
         return ""
+
+    @property
+    def kept_together(self) -> str:
+        """Examples for which this is the same never lie on both sides of a split."""
+        return "\n".join(self.texts)
 
     @property
     def given(self) -> dict[str, str]:
@@ -194,8 +201,9 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         `expected` are fields of `Expected`. Raises `UserError`, with its place, for what is wrong
         with a row, and if there is no example.
         """
-        examples = cls.parse_source(source, Expected(**expected), stream=stream)
-        return at_least_one(examples, source)
+        wanted = Expected(**expected)
+        examples = cls.parse_source(source, wanted, stream=stream)
+        return at_least_one(wanted.tally.example_rows(examples), source)
 
     @classmethod
     def parse_source(
@@ -207,7 +215,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
             stream=stream,
             note=expected.tally.note,
         )
-        return cls.parse(rows, expected)
+        return cls.parse(expected.tally.watched(rows), expected)
 
     @classmethod
     @abstractmethod
@@ -298,9 +306,31 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
         """The baseline: what one would say of `examples` without reading them."""
 
-    @abstractmethod
     def score(self, examples: Examples, predictions: Predictions) -> dict[str, float]:
         """The metrics of this task by name, and whatever else is worth knowing."""
+        return self.scorer(examples, predictions)(slice(None))
+
+    def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
+        """The same for any of the examples by their places: 1,000 draws make a confidence interval.
+
+        A task type defines `score`, which is slow here, or this method, which compares once.
+        """
+        return lambda places: self.score(*([each[i] for i in places] for each in
+                                           (examples, predictions)))  # fmt: skip
+
+    @property
+    def deciding_metrics(self) -> tuple[str, ...]:
+        """Those that may choose between models (--metric): the higher, the better."""
+        return self.metrics
+
+    def decided_by(self, metric: str | None) -> "Task":
+        """The same task with another deciding metric, its own if it is None."""
+        if metric is None:
+            return self
+        if metric not in self.deciding_metrics:
+            raise UserError(f"--metric {metric}: choose {one_of(self.deciding_metrics)}")
+        rest = (name for name in self.metrics if name != metric)
+        return replace(self, metrics=(metric, *rest))
 
     @abstractmethod
     def answer(self, prediction: Prediction) -> Any:
@@ -366,6 +396,13 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @abstractmethod
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         """What stands in the `answer_columns`."""
+
+    def chances(self, prediction: Prediction) -> dict[str, float]:
+        """The probability of each label. Raises `UserError` where an answer is no label."""
+        raise UserError(
+            f"--probabilities are those of labels: a model of {self.format} has none for a whole "
+            "row; --json shows how probable its answers are"
+        )
 
     @abstractmethod
     def to_json(self, example: ExampleType, prediction: Prediction) -> dict[str, Any]:

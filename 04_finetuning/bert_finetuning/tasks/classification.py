@@ -33,7 +33,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.heads import BertForSequenceClassification, BertWithHead, HeadConfig
-from bert_finetuning.metrics import METRICS, label_scores
+from bert_finetuning.metrics import Scorer, column_scorer, label_scores
 from bert_finetuning.tasks.base import (
     AllLogits,
     Arguments,
@@ -256,19 +256,27 @@ class Classification(TextTask[LabelPrediction]):
         shares = np.array([counts[label] for label in self.head.labels]) / len(train)
         return [self._prediction(shares)] * len(examples)
 
-    def score(self, examples: TextExamples, predictions: LabelPredictions) -> dict[str, float]:
+    def scorer(self, examples: TextExamples, predictions: LabelPredictions) -> Scorer:
         number = self.head.labels.index
         right = np.array([number(example.label) for example in examples])
         predicted = np.array([number(prediction.label) for prediction in predictions])
-        return {name: METRICS[name](right, predicted) for name in self.metrics}
+        return column_scorer(self.metrics, right, predicted)
+
+    @property
+    def deciding_metrics(self) -> tuple[str, ...]:
+        """F1 is that of the second of two labels."""
+        others = ("accuracy", "macro_f1", "matthews", *["f1"] * (len(self.head.labels) == 2))
+        return tuple(dict.fromkeys((*self.metrics, *others)))
 
     def answer(self, prediction: LabelPrediction) -> str:
         return prediction.label
 
+    def chances(self, prediction: LabelPrediction) -> dict[str, float]:
+        return dict(zip(self.head.labels, prediction.probabilities, strict=True))
+
     def ranked(self, prediction: LabelPrediction) -> list[tuple[str, float]]:
         """All labels with their probabilities, the likeliest first."""
-        each = zip(self.head.labels, prediction.probabilities, strict=True)
-        return sorted(each, key=lambda both: -both[1])
+        return sorted(self.chances(prediction).items(), key=lambda both: -both[1])
 
     def answer_cells(self, query: Query, prediction: LabelPrediction) -> tuple[Any, ...]:
         return prediction.label, round(max(prediction.probabilities), 6)

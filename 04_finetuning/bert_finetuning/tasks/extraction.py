@@ -36,7 +36,7 @@ from bert_finetuning.heads import (
     BertWithHead,
     HeadConfig,
 )
-from bert_finetuning.metrics import EntityScore
+from bert_finetuning.metrics import EntityScore, Scorer
 from bert_finetuning.tasks.base import (
     BOLD,
     AllLogits,
@@ -177,16 +177,22 @@ class Extraction(Task[Extract, ExtractPrediction]):
         first = [tuple(float(place < self.usual) for place in range(count)) for count in counts]
         return [ExtractPrediction(tuple(range(min(self.usual, len(each)))), each) for each in first]
 
-    def score(self, examples: Extracts, predictions: ExtractPredictions) -> dict[str, float]:
+    def scorer(self, examples: Extracts, predictions: ExtractPredictions) -> Scorer:
         """Precision, recall and F1 over all sentences of all documents together, and how often the
         sentence with the highest score is a right one."""
-        right = {(n, place) for n, example in enumerate(examples) for place in example.selected}
-        chosen = {(n, place) for n, each in enumerate(predictions) for place in each.chosen}
-        total = EntityScore.count(right, chosen)
-        first = [(n, int(np.argmax(each.probabilities))) in right
-                 for n, each in enumerate(predictions) if each.probabilities]  # fmt: skip
-        scores = (total.f1, total.precision, total.recall, float(np.mean(first)))
-        return dict(zip(EXTRACT_METRICS, scores, strict=True))
+        counts, first = [], []
+        for example, each in zip(examples, predictions, strict=True):
+            right, chosen = set(example.selected), set(each.chosen)
+            counts.append((len(right & chosen), len(chosen), len(right)))
+            first.append(bool(each.probabilities) and int(np.argmax(each.probabilities)) in right)
+        documents, hits = np.array(counts), np.array(first)
+
+        def score(at: Any) -> dict[str, float]:
+            total = EntityScore.of(*documents[at].sum(axis=0).tolist())
+            scores = (total.f1, total.precision, total.recall, float(hits[at].mean()))
+            return dict(zip(EXTRACT_METRICS, scores, strict=True))
+
+        return score
 
     def answer(self, prediction: ExtractPrediction) -> list[int]:
         return list(prediction.chosen)

@@ -25,7 +25,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.features import Batch, Features, encode_pairs, excerpt, padded, with_labels
 from bert_finetuning.heads import BertForMultipleChoice
-from bert_finetuning.metrics import METRICS
+from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
     BOLD,
     AllLogits,
@@ -60,6 +60,10 @@ class Choice(Example):
     @property
     def shape(self) -> str:
         return f"{len(self.endings)} endings"
+
+    @property
+    def kept_together(self) -> str:
+        return self.context
 
     @property
     def given(self) -> dict[str, str]:
@@ -152,10 +156,10 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         shares = np.array([counts[place] for place in range(len(train[0].endings))]) / len(train)
         return [ChoicePrediction.of(shares)] * len(examples)
 
-    def score(self, examples: Choices, predictions: ChoicePredictions) -> dict[str, float]:
+    def scorer(self, examples: Choices, predictions: ChoicePredictions) -> Scorer:
         right = np.array([example.label for example in examples])
         predicted = np.array([prediction.place for prediction in predictions])
-        return {name: METRICS[name](right, predicted) for name in self.metrics}
+        return column_scorer(self.metrics, right, predicted)
 
     def answer(self, prediction: ChoicePrediction) -> int:
         return prediction.place
@@ -187,6 +191,9 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
     @classmethod
     def prediction_arguments(cls, example: Choice) -> list[str]:
         return list(example.texts)
+
+    def chances(self, prediction: ChoicePrediction) -> dict[str, float]:
+        return {str(place): chance for place, chance in enumerate(prediction.probabilities)}
 
     def answer_cells(self, query: Query, prediction: ChoicePrediction) -> tuple[Any, ...]:
         ending = query.example.endings[prediction.place]

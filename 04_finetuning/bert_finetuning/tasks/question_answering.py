@@ -33,7 +33,7 @@ from bert_finetuning.features import (
     token_ids,
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
-from bert_finetuning.metrics import answer_exact, answer_f1, squad_scores
+from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.tasks.base import (
     BOLD,
     AllLogits,
@@ -90,6 +90,10 @@ class Question(Example):
     @property
     def given(self) -> dict[str, str]:
         return {"id": self.id, "question": self.question, "context": self.context}
+
+    @property
+    def kept_together(self) -> str:
+        return self.context
 
     @property
     def accepted(self) -> list[str]:
@@ -274,16 +278,15 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     def score(self, examples: Questions, predictions: SpanPredictions) -> dict[str, float]:
         """F1 and exact match; where some questions have no answer, also those of either kind, and
         what the best threshold would give, under the official script's names."""
-        scores = squad_scores(
-            {str(number): prediction.text for number, prediction in enumerate(predictions)},
-            {str(number): example.accepted for number, example in enumerate(examples)},
-        )
-        scores = {name: scores[name] for name in self.metrics} | scores
+        scores = super().score(examples, predictions)
         if self.has_null and "NoAns_f1" in scores:
             for name, judge in (("exact", answer_exact), ("f1", answer_f1)):
                 threshold, best = choose_null_threshold(examples, predictions, judge=judge)
                 scores |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
         return scores
+
+    def scorer(self, examples: Questions, predictions: SpanPredictions) -> Scorer:
+        return squad_scorer([each.text for each in predictions], [e.accepted for e in examples])
 
     def answer(self, prediction: SpanPrediction) -> str:
         return prediction.text

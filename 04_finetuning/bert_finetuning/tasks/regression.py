@@ -10,7 +10,7 @@ from bert_finetuning.data.labels import NumberLabels, are_numbers
 from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.features import Batch, collate_inputs, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig
-from bert_finetuning.metrics import METRICS
+from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import AllLogits, Encoded, Mistake, Query, Style, one_line
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
 
@@ -68,15 +68,18 @@ class Regression(TextTask[float]):
         """The mean of train: of all constants it has the least squared error."""
         return [float(np.mean([example.label for example in train]))] * len(examples)
 
-    def score(self, examples: TextExamples, predictions: Sequence[float]) -> dict[str, float]:
+    def scorer(self, examples: TextExamples, predictions: Sequence[float]) -> Scorer:
         """The metrics, and the root of the mean squared error in the numbers' own unit.
 
         Correlations are 0 for a constant: only `rmse` tells how good the mean is as a guess.
         """
         right = np.array([example.label for example in examples], np.float64)
         predicted = np.array(predictions, np.float64)
-        scores = {name: METRICS[name](right, predicted) for name in self.metrics}
-        return scores | {"rmse": float(np.sqrt(np.mean((right - predicted) ** 2)))}
+        correlations, squares = (
+            column_scorer(self.metrics, right, predicted),
+            (right - predicted) ** 2,
+        )
+        return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
     def answer(self, prediction: float) -> float:
         return prediction

@@ -50,7 +50,7 @@ from bert_finetuning.features import (
     padded,
 )
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
-from bert_finetuning.metrics import EntityScore, entities, entity_scores, label_scores
+from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores, label_scores
 from bert_finetuning.tasks.base import (
     DIM,
     AllLogits,
@@ -67,7 +67,7 @@ from bert_finetuning.tasks.base import (
 from bert_finetuning.tasks.words import Stretch, pieces_of_words, split_words, stretches
 from bert_run.errors import UserError
 
-TAG_METRICS = ("entity_f1", "accuracy")
+TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 WORDS = ("words", "tokens")
 TAGS = ("tags", "ner_tags", "pos_tags", "upos")
 
@@ -261,17 +261,38 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
         A model that tags every word O finds no name and has an F1 of 0, however high the accuracy.
         """
-        right, predicted = self.right_and_predicted(examples, predictions)
-        accuracy = float(np.mean([a == b for a, b in zip(right, predicted, strict=True)]))
-        if not self.has_entities:
-            return {"accuracy": accuracy}
-        total, types = self.by_type(examples, predictions)
-        scores = {"entity_f1": total.f1, "precision": total.precision, "recall": total.recall,
-                  "accuracy": accuracy}  # fmt: skip
-        for name, each in types.items():
+        scores = super().score(examples, predictions)
+        for name, each in (
+            self.by_type(examples, predictions)[1].items() if self.has_entities else ()
+        ):
             scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
                        f"{name}_recall": each.recall, f"{name}_support": each.support}  # fmt: skip
         return scores
+
+    def scorer(self, examples: TaggedSentences, predictions: TagsPredictions) -> Scorer:
+        """All that is no type's own."""
+        both = list(zip((e.tags for e in examples), (p.tags for p in predictions), strict=True))
+        hits = [(sum(map(str.__eq__, *each)), len(each[0])) for each in both]
+        words = np.array(hits)  # (sentences, 2)
+        found = [
+            [set(entities(tags)) for tags in each] if self.has_entities else () for each in both
+        ]
+        names = np.array([(len(a & b), len(b), len(a)) for a, b in filter(None, found)])
+
+        def score(at: Any) -> dict[str, float]:
+            right, count = words[at].sum(axis=0).tolist()
+            accuracy = {"accuracy": right / count if count else 0.0}
+            if not self.has_entities:
+                return accuracy
+            total = EntityScore.of(*names[at].sum(axis=0).tolist())
+            return {"entity_f1": total.f1, "precision": total.precision, "recall": total.recall,
+                    **accuracy}  # fmt: skip
+
+        return score
+
+    @property
+    def deciding_metrics(self) -> tuple[str, ...]:
+        return TAG_METRICS if self.has_entities else ("accuracy",)
 
     def by_type(
         self, examples: TaggedSentences, predictions: TagsPredictions

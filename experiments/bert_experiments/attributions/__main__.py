@@ -155,7 +155,7 @@ READ_AS = (
 
 
 def attribute(settings: AttributionSettings) -> None:
-    predictor = Predictor.load(settings.checkpoint, device=settings.device)
+    predictor = Predictor.open(settings.checkpoint, device=settings.device)
     examples = examples_of(settings, predictor)
     check_pairs(examples, predictor.saved)
     cases = answers_of(predictor, examples)

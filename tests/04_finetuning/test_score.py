@@ -1,0 +1,284 @@
+"""What a model is worth: a test set read once, confidence intervals, a file split in two."""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_finetuning import predict
+from bert_finetuning.checkpoint import init_from_nothing
+from bert_finetuning.data.load import describe, load_storyworld, load_task
+from bert_finetuning.data.split import Split, share_of
+from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.finetune import finetune
+from bert_finetuning.heads import logits_of
+from bert_finetuning.metrics import bootstrap
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.classification import TextExample
+from bert_finetuning.tasks.question_answering import Question
+from bert_run.config import BertConfig, initial_weights
+from bert_run.errors import UserError
+from bert_run.weights import save_weights
+
+LETTERS = [mark + letter for letter in "abcdefghijklmnopqrstuvwxyz" for mark in ("", "##")]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "good", "bad", "soup", *LETTERS]
+CONFIG = BertConfig(
+    vocab_size=len(VOCABULARY), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+    intermediate_size=24, max_position_embeddings=160,
+)  # fmt: skip
+WORDS = ["soup", "a", "b", "c", "d", "e"]
+
+
+def write(path: Path, count: int, seed: int) -> str:
+    """Reviews of which one in four says "bad"; no text occurs twice."""
+    generator, rows = np.random.default_rng(seed), {}
+    while len(rows) < count:
+        label = str(generator.choice(["praise", "blame"], p=[0.75, 0.25]))
+        word = {"praise": "good", "blame": "bad"}[label]
+        rows[" ".join([*generator.choice(WORDS, 6).tolist(), word])] = label
+    lines = "".join(f"{text},{label}\n" for text, label in rows.items())
+    path.write_text(f"text,label\n{lines}")
+    return str(path)
+
+
+@pytest.fixture
+def settings(tmp_path) -> FinetuneSettings:
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    CONFIG.save(checkpoint)
+    save_weights(initial_weights(CONFIG, seed=3), checkpoint / "model.safetensors")
+    save_tokenizer(bert_tokenizer(VOCABULARY), checkpoint, model_max_length=160)
+    return FinetuneSettings(
+        train=write(tmp_path / "train.csv", 60, 0), dev=write(tmp_path / "dev.csv", 30, 1),
+        checkpoint=str(checkpoint), out=tmp_path / "out", epochs=2.0, batch_size=10,
+        learning_rate=5e-3, device="cpu", precision="fp32",
+    )  # fmt: skip
+
+
+def written(settings: FinetuneSettings) -> dict:
+    return json.loads((settings.out / "metrics.json").read_text())
+
+
+# Confidence intervals.
+
+
+@pytest.mark.parametrize("name", STORYWORLD)
+def test_scorer__gives_the_scores_of_any_drawn_examples(name):
+    data = load_storyworld(name, train=30, heldout=24)
+    task, tokenizer = data.task, bert_tokenizer(VOCABULARY)
+    model = init_from_nothing(CONFIG, tokenizer, task.model, head=task.head, seed=2).model
+    features = task.encode(data.dev, tokenizer, max_length=100)
+    predictions = task.predict(data.dev, features, logits_of(model, task, features))
+    places = np.random.default_rng(0).integers(24, size=24)
+    scores = task.scorer(data.dev, predictions)(places)
+    drawn = task.score([data.dev[i] for i in places], [predictions[i] for i in places])
+    assert scores.keys() >= set(task.metrics)
+    assert scores == pytest.approx({metric: drawn[metric] for metric in scores})
+
+
+def test_bootstrap__of_a_mean_is_the_interval_of_the_normal_distribution():
+    hits = np.arange(400) < 300  # a share of 75 per cent
+    low, high = bootstrap(lambda at: {"share": float(hits[at].mean())}, 400)["share"]
+    half = 1.96 * np.sqrt(0.75 * 0.25 / 400)  # 4.2 per cent
+    assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), abs=0.006)
+
+
+def test_bootstrap__is_the_same_each_time_and_of_one_example_has_no_width():
+    hits = np.arange(50) % 3 == 0
+    scorer = lambda at: {"share": float(hits[at].mean())}  # noqa: E731
+    assert bootstrap(scorer, 50) == bootstrap(scorer, 50) != bootstrap(scorer, 50, seed=1)
+    assert bootstrap(scorer, 1)["share"] == (1.0, 1.0)
+
+
+# A test set.
+
+
+def test_test_set__is_scored_with_the_model_that_dev_chose(settings, tmp_path, capsys):
+    test = write(tmp_path / "test.csv", 40, 2)
+    finetune(settings)
+    assert "test" not in written(settings)
+    result = settings.out / "seed-0" / "result.json"
+    before = result.stat().st_mtime_ns
+    capsys.readouterr()
+    outcome = finetune(replace(settings, test=test))  # nothing is trained again
+    told = capsys.readouterr()
+    assert result.stat().st_mtime_ns == before
+    assert f"test        {test}: 40 examples" in told.err
+    found = written(settings)["test"]
+    assert (found["source"], found["examples"]) == ("test.csv", 40)
+    lines = (settings.out / "test_predictions.jsonl").read_text().splitlines()
+    shown = [json.loads(line) for line in lines]
+    right = [each["label"] == each["right"] for each in shown]
+    assert found["scores"]["accuracy"] == pytest.approx(np.mean(right))
+    assert outcome.best.best["accuracy"] == written(settings)["seeds"][0]["best"]["accuracy"]
+    pairs = Counter((each["right"], each["label"]) for each in shown)
+    labels = found["confusion"]["labels"]
+    assert found["confusion"]["right_by_predicted"] == [
+        [pairs[right, said] for said in labels] for right in labels
+    ]
+    counts = Counter(line.split(",")[1] for line in Path(test).read_text().split("\n")[1:-1])
+    assert found["majority"]["accuracy"] == counts["praise"] / 40
+    assert "test: 40 examples of test.csv" in told.out and "95% interval" in told.out
+    for name in ("test_errors.md", "test_confusion.png"):
+        assert (settings.out / name).stat().st_size > 100, name
+
+
+def test_test_set__that_shares_texts_with_train_or_dev_is_told(settings):
+    settings = replace(settings, test=settings.dev)
+    (line,) = [each for each in describe(load_task(settings), settings) if each.startswith("test")]
+    assert "also in train or dev: 30" in line
+
+
+@pytest.mark.parametrize("name", STORYWORLD)
+def test_test_set__of_storyworld_is_heldout_and_none_of_dev(name):
+    data = load_task(FinetuneSettings(task=name, test="own", checkpoint="none"))
+    others = {example.texts for example in data.dev}
+    assert len(data.test) > 0.5 * len(data.dev)
+    assert not others & {example.texts for example in data.test}
+
+
+def test_test_set__of_a_task_with_files_is_the_one_that_it_gives_out(tmp_path):
+    for name, word in (("eng.train", "Rome"), ("eng.testa", "Paris"), ("eng.testb", "London")):
+        (tmp_path / name).write_text(f"{word} B-LOC\nsleeps O\n\n")
+    asked = FinetuneSettings(task="conll2003", data=tmp_path, test="own", checkpoint="none")
+    data = load_task(asked)
+    assert [each.words[0] for each in (*data.train, *data.dev, *data.test)] == [
+        "Rome", "Paris", "London",
+    ]  # fmt: skip
+
+
+def test_test_set__of_questions_is_answered_with_the_threshold_that_dev_chose(settings, tmp_path):
+    generator = np.random.default_rng(3)
+    paths = [tmp_path / f"{name}.jsonl" for name in ("train", "dev", "test")]
+    for path in paths:
+        rows = []
+        for number in range(24):
+            context = " ".join(generator.choice(WORDS, 5))
+            known = {"text": [context.split()[1]], "answer_start": [context.index(" ") + 1]}
+            answers = known if generator.integers(2) else {"text": [], "answer_start": []}
+            rows.append(
+                {"id": str(number), "question": "a", "context": context, "answers": answers}
+            )
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    train, dev, test = map(str, paths)
+    finetune(replace(settings, train=train, dev=dev, test=test))
+    config = json.loads((settings.out / "config.json").read_text())
+    threshold = config["bert_finetuning"]["options"]["null_threshold"]
+    lines = (settings.out / "test_predictions.jsonl").read_text().splitlines()
+    shown = [json.loads(line) for line in lines]
+    assert threshold != 0 and len(shown) == 24
+    for each in shown:
+        assert (each["answer"] == "") is (each["null_difference"] > threshold)
+    assert {"f1", "exact", "HasAns_f1", "NoAns_f1"} <= written(settings)["test"][
+        "interval_95"
+    ].keys()
+
+
+def test_test_set__with_an_unknown_label_or_of_a_file_without_one_is_an_error(settings, tmp_path):
+    path = tmp_path / "odd.csv"
+    path.write_text("text,label\nsoup,good\n")
+    with pytest.raises(UserError, match=r"odd\.csv: line 2: the label is 'good', not one of"):
+        finetune(replace(settings, test=str(path)))
+    with pytest.raises(UserError, match="--test own: this task gives out no test set"):
+        finetune(replace(settings, test="own"))
+    assert not settings.out.exists(), "a mistake shows before any work"
+
+
+def test_score_of_predict__is_that_of_finetune_and_keeps_the_answers(
+    settings, tmp_path, capsys, monkeypatch
+):
+    test = write(tmp_path / "test.csv", 40, 2)
+    finetune(replace(settings, test=test))
+    words = ["bert-predict", "--score", test, "--checkpoint", str(settings.out), "--out",
+             str(tmp_path / "scored"), "--device", "cpu"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", words)
+    capsys.readouterr()
+    predict.main()
+    told = capsys.readouterr().out
+    mine, theirs = (
+        written(settings)["test"],
+        json.loads((tmp_path / "scored/metrics.json").read_text()),
+    )
+    assert mine.pop("majority") and mine == theirs
+    assert told.startswith("40 examples of test.csv") and "accuracy" in told
+    files = {path.name for path in (tmp_path / "scored").iterdir()}
+    assert files == {"metrics.json", "predictions.jsonl", "errors.md", "confusion.png"}
+    for more, problem in ((["--input", test], "--score reads"), ([], "exists")):
+        monkeypatch.setattr(sys, "argv", [*words, *more])
+        with pytest.raises(SystemExit):
+            predict.main()
+        assert problem in capsys.readouterr().err
+
+
+# One file in two parts.
+
+
+def labelled(counts: dict[str, int]) -> list[TextExample]:
+    return [TextExample(f"{label} {n}", label=label)
+            for label, count in counts.items() for n in range(count)]  # fmt: skip
+
+
+def test_split__has_the_share_of_every_label_and_each_example_once():
+    examples = labelled({"a": 203, "b": 51, "c": 10, "rare": 1})
+    split = Split.of(examples, 0.2, seed=4)
+    assert sorted(split.train + split.dev) == list(range(265))
+    assert len(split.dev) == 53
+    counts = Counter(examples[place].label for place in split.dev)
+    assert counts == pytest.approx({"a": 41, "b": 10, "c": 2}, abs=1)
+    assert Split.of(examples, 0.2, seed=4) == split != Split.of(examples, 0.2, seed=5)
+
+
+def test_split__leaves_an_example_of_every_label_in_train():
+    split = Split.of(labelled({"a": 2, "b": 1, "c": 1}), 0.99, seed=0)
+    assert len(split.train) == 3 and len(split.dev) == 1
+
+
+def test_split__keeps_the_same_text_and_the_same_context_on_one_side():
+    texts = [f"Text {n % 20}" if n % 2 else f"text  {n % 20} " for n in range(200)]
+    examples = [TextExample(text, label="ab"[n % 3 == 0]) for n, text in enumerate(texts)]
+    asked = [Question(str(n), f"question {n}", f"context {n % 17}") for n in range(200)]
+    for kind, key in ((examples, lambda e: e.text.split()[1]), (asked, lambda e: e.context)):
+        split = Split.of(kind, 0.3, seed=1)
+        train, dev = ({key(kind[place]) for place in part} for part in (split.train, split.dev))
+        assert dev and not train & dev
+
+
+def test_share_of__is_a_number_between_0_and_1_or_per_cent(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert (share_of("0.1"), share_of("10%"), share_of("dev.csv"), share_of(None)) == (
+        0.1,
+        0.1,
+        None,
+        None,
+    )
+    for wrong in ("0", "1", "1.5", "-0.1", "100%", "nan"):
+        with pytest.raises(UserError, match="a share of the training file between 0 and 1"):
+            share_of(wrong)
+    Path("0.5").write_text("text,label\n")
+    assert share_of("0.5") is None, "a file of this name"
+
+
+def test_a_run_on_a_split_file__is_reproducible_and_says_which_lines_are_dev(settings, capsys):
+    settings = replace(settings, dev="0.25")
+    finetune(settings)
+    assert f"15 examples, set aside from {settings.train}" in capsys.readouterr().err
+    split = json.loads((settings.out / "split.json").read_text())
+    lines = Path(settings.train).read_text().splitlines()
+    shown = [json.loads(line) for line in (settings.out / "predictions.jsonl").open()]
+    assert [lines[number - 1].split(",")[0] for number in split["dev"]] == [
+        e["text"] for e in shown
+    ]
+    assert len(split["train"]) == 45 and split["numbers_are"].startswith("lines of the file")
+    finetune(replace(settings, seeds=2))
+    assert json.loads((settings.out / "split.json").read_text()) == split
+    with open(settings.train, "a") as file:
+        file.write("soup soup good,praise\n")
+    with pytest.raises(UserError, match="started from other data"):
+        finetune(settings)
+    with pytest.raises(UserError, match=r"--dev 0\.001 of 61 examples is none"):
+        finetune(replace(settings, dev="0.001", out=settings.out.with_name("none")))

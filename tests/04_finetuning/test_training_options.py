@@ -1,0 +1,285 @@
+"""Options of training that practitioners know: class weights, patience, a metric, and stopping."""
+
+import json
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.numpy import load_file
+
+from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_finetuning.batches import TrainingData
+from bert_finetuning.checkpoint import load_finetuned
+from bert_finetuning.data.load import load_task
+from bert_finetuning.features import Features
+from bert_finetuning.finetune import finetune
+from bert_finetuning.heads import (
+    BertForMultipleChoice,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    HeadConfig,
+    forward,
+)
+from bert_finetuning.run import SeedRun, learn
+from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.train import checkpoint_layers, label_weights, training_step
+from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_run.config import BertConfig, initial_weights
+from bert_run.errors import Stopped, UserError
+from bert_run.training_loop import read_metrics
+from bert_run.weights import save_weights
+
+WORDS = ["good", "bad", "soup", "the", "was", "very", "film", "song"]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+CONFIG = BertConfig(
+    vocab_size=len(VOCABULARY), hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
+    intermediate_size=32, max_position_embeddings=32,
+)  # fmt: skip
+
+
+@pytest.fixture
+def settings(tmp_path) -> FinetuneSettings:
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    CONFIG.save(checkpoint)
+    save_weights(initial_weights(CONFIG, seed=3), checkpoint / "model.safetensors")
+    save_tokenizer(bert_tokenizer(VOCABULARY), checkpoint, model_max_length=32)
+    generator = np.random.default_rng(0)
+    for name, count in (("train.csv", 60), ("dev.csv", 30)):
+        rows = ["text,label"]
+        for _ in range(count):
+            good = generator.random() < 0.7
+            words = [*generator.choice(WORDS[2:], 5).tolist(), "good" if good else "bad"]
+            rows.append(f"{' '.join(words)},{'praise' if good else 'blame'}")
+        (tmp_path / name).write_text("\n".join(rows) + "\n")
+    return FinetuneSettings(
+        train=str(tmp_path / "train.csv"), dev=str(tmp_path / "dev.csv"),
+        checkpoint=str(checkpoint), out=tmp_path / "out", epochs=4.0, batch_size=10,
+        learning_rate=3e-3, device="cpu", precision="fp32",
+    )  # fmt: skip
+
+
+def measured(settings: FinetuneSettings) -> list[dict]:
+    records = read_metrics(settings.out / "seed-0" / "metrics.jsonl")
+    return [record for record in records if "dev_accuracy" in record]
+
+
+def weights_of(folder: Path) -> dict:
+    return load_file(folder / "model.safetensors")
+
+
+def same(one: dict, other: dict) -> bool:
+    return all(np.array_equal(one[name], other[name]) for name in one)
+
+
+# Class weights.
+
+
+def model_of(labels: tuple[str, ...], kind=BertForSequenceClassification):
+    torch.manual_seed(0)
+    return kind(CONFIG, HeadConfig(labels))
+
+
+def features_of(*labels) -> list[Features]:
+    return [Features(n, [2, 5, 3], [0, 0, 0], {"labels": label}) for n, label in enumerate(labels)]
+
+
+def test_class_weights__balanced_give_each_label_the_same_share_of_the_loss():
+    weights = label_weights("balanced", model_of(("a", "b", "c")), features_of(0, 0, 0, 0, 1, 1))
+    assert (weights[:2] * torch.tensor([4, 2])).tolist() == pytest.approx([3, 3])
+    tags = features_of([-100, 0, 0, 1, -100], [-100, 0, -100])
+    tagger = model_of(("O", "B-PER"), BertForTokenClassification)
+    assert label_weights("balanced", tagger, tags).tolist() == pytest.approx([4 / 6, 2])
+
+
+def test_class_weights__named_ones_keep_their_ratio_and_have_a_mean_of_1():
+    weights = label_weights("b=3, a = 1.5", model_of(("a", "b", "c")), features_of(0, 1, 1, 2))
+    assert (weights / weights[2]).tolist() == pytest.approx([1.5, 3, 1])
+    assert weights[[0, 1, 1, 2]].mean() == pytest.approx(1)
+    equals = label_weights("x=y=2", model_of(("x=y", "z")), features_of(0, 1))
+    assert equals[0] == pytest.approx(2 * equals[1].item())
+
+
+def test_class_weights__multiply_the_loss_of_each_example():
+    model = model_of(("a", "b", "c"))
+    logits, labels = torch.randn(8, 3), torch.tensor([0, 1, 2, 2, 2, 2, 0, 1])
+    model.label_weights = torch.tensor([1.0, 0.5, 4.0])
+    each = F.cross_entropy(logits, labels, reduction="none") * model.label_weights[labels]
+    assert model.loss(logits, {"labels": labels}) == pytest.approx(each.mean().item())
+    tagger = model_of(("a", "b", "c"), BertForTokenClassification)
+    tagger.label_weights = model.label_weights
+    padded = torch.cat([labels, torch.tensor([-100, -100])])[None]
+    loss = tagger.loss(torch.cat([logits, torch.zeros(2, 3)])[None], {"labels": padded})
+    assert loss == pytest.approx(each.mean().item())
+
+
+def test_class_weights__decide_what_a_run_learns_and_are_not_saved(settings):
+    settings = replace(settings, class_weights="blame=100000", epochs=1.0)
+    finetune(settings)
+    answers = [json.loads(line)["label"] for line in (settings.out / "predictions.jsonl").open()]
+    assert set(answers) == {"blame"}
+    assert load_finetuned(settings.out).model.label_weights is None
+
+
+def test_class_weights__in_micro_batches_give_the_same_gradient(settings):
+    settings = replace(settings, class_weights="balanced", hidden_dropout=0.0,
+                       attention_dropout=0.0, classifier_dropout=0.0)  # fmt: skip
+    data = load_task(settings)
+    whole, parts = (learn(data, replace(settings, epochs=1 / 6, micro_batch_size=size)).records
+                    for size in (None, 3))  # fmt: skip
+    assert whole[0]["train_loss"] == pytest.approx(parts[0]["train_loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize("given, problem", [
+    ("praise", "'praise' names no label: write balanced, or LABEL=WEIGHT"),
+    ("prise=2", "'prise=2' names no label"),
+    ("praise=two", "the weight of 'praise' must be a number above 0"),
+    ("praise=0", "the weight of 'praise' must be a number above 0"),
+    ("praise=nan", "the weight of 'praise' must be a number above 0"),
+])  # fmt: skip
+def test_class_weights__that_are_wrong_are_told_before_any_work(settings, given, problem):
+    with pytest.raises(UserError, match=problem):
+        finetune(replace(settings, class_weights=given))
+    assert not settings.out.exists()
+
+
+@pytest.mark.parametrize(
+    "model", [model_of(("stars",)), BertForMultipleChoice(CONFIG, HeadConfig())]
+)
+def test_class_weights__are_refused_where_there_are_no_labels(model):
+    with pytest.raises(UserError, match="--class-weights are for tasks with one label of several"):
+        label_weights("balanced", model, [])
+
+
+# The metric that decides, and patience.
+
+
+def test_metric__chooses_the_best_step_and_is_kept_with_the_model(settings):
+    settings = replace(settings, metric="matthews", eval_every=2)
+    outcome = finetune(settings)
+    scores = [record["dev_matthews"] for record in measured(settings)]
+    assert outcome.metric == "matthews" and outcome.best.best["matthews"] == max(scores)
+    steps = [record["step"] for record in measured(settings)]
+    assert outcome.best.best["step"] == steps[scores.index(max(scores))]
+    saved = json.loads((settings.out / "config.json").read_text())["bert_finetuning"]
+    assert saved["metrics"] == ["matthews", "accuracy", "macro_f1"]
+
+
+def test_metric__that_the_task_has_not_is_told_with_those_it_has(settings):
+    listed = r"--metric rmse: choose one of 'accuracy', 'macro_f1', 'matthews', 'f1'"
+    with pytest.raises(UserError, match=listed):
+        finetune(replace(settings, metric="rmse"))
+
+
+def test_patience__stops_a_run_that_no_longer_improves(settings, capsys):
+    settings = replace(settings, learning_rate=1e-9, eval_every=2, patience=3)
+    outcome = finetune(settings)
+    assert [record["step"] for record in measured(settings)] == [2, 4, 6, 8]
+    assert (outcome.best.best["step"], outcome.best.last["step"]) == (2, 8)
+    assert "stopped early: --patience 3 is used up" in capsys.readouterr().err
+    again = finetune(settings)
+    assert again.best == outcome.best
+
+
+@pytest.mark.parametrize("scores, stalled", [
+    ([], False), ([0.5], False), ([0.5, 0.5], False), ([0.5, 0.5, 0.4], True),
+    ([0.5, 0.4, 0.6], False), ([0.5, 0.6, 0.6, 0.6], True), ([0.1, 0.2, 0.3, 0.4], False),
+])  # fmt: skip
+def test_patience__counts_measurements_since_the_best(scores, stalled):
+    run = object.__new__(SeedRun)
+    run.metric, run.records = "f1", [{"step": n, "dev_f1": s} for n, s in enumerate(scores)]
+    run.data = TrainingData(
+        None, [], FinetuneSettings(task="pairs", checkpoint="none", patience=2), 0, 0
+    )
+    assert run.is_stalled is stalled
+
+
+# Gradient checkpointing.
+
+
+def gradients_and_memory(*, checkpointing: bool) -> tuple[dict, int]:
+    """With dropout, as in training; the memory is that of arrays kept for the backward pass."""
+    model = model_of(("a", "b")).train()
+    use_cpu_kernels(model)
+    if checkpointing:
+        checkpoint_layers(model)
+    batch = {
+        "input_ids": torch.arange(5, 13).repeat(6, 1), "labels": torch.arange(6) % 2,
+        "token_type_ids": torch.zeros(6, 8, dtype=int),
+        "attention_mask": (torch.arange(8) < torch.arange(3, 9)[:, None]).long(),
+    }  # fmt: skip
+    kept = 0
+
+    def keep(tensor):
+        nonlocal kept
+        kept += tensor.numel() * tensor.element_size()
+        return tensor
+
+    torch.manual_seed(7)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        loss = model.loss(forward(model, batch), batch)
+    before = kept
+    loss.backward()
+    return {name: p.grad.clone() for name, p in model.named_parameters()}, before
+
+
+def test_gradient_checkpointing__changes_no_gradient_and_keeps_less():
+    plain, much = gradients_and_memory(checkpointing=False)
+    again, little = gradients_and_memory(checkpointing=True)
+    assert plain.keys() == again.keys()
+    assert all(torch.equal(plain[name], again[name]) for name in plain)
+    assert little < 0.5 * much
+
+
+def test_gradient_checkpointing__leads_to_the_same_model_and_may_change_between_calls(settings):
+    whole = replace(settings, out=settings.out.with_name("whole"))
+    finetune(whole)
+    outcome = finetune(replace(settings, gradient_checkpointing=True))
+    assert same(weights_of(settings.out), weights_of(whole.out))
+    assert finetune(settings).best == outcome.best
+
+
+# Going on and stopping.
+
+
+def test_more_epochs__of_a_finished_run_are_refused_with_the_reason(settings):
+    finetune(settings)
+    problem = "planned for 4 epochs, whose learning rate falls to zero .* cannot go on to 6: choose"
+    with pytest.raises(UserError, match=problem):
+        finetune(replace(settings, epochs=6.0))
+    with pytest.raises(UserError, match="holds a run with epochs 4"):
+        finetune(replace(settings, epochs=6.0, batch_size=5))
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal__saves_the_run_and_says_where_it_goes_on(settings, monkeypatch, number, code):
+    torch.set_num_threads(1)
+    whole = replace(settings, out=settings.out.with_name("whole"))
+    finetune(whole)
+    steps = 0
+
+    def step(*arguments, **more):
+        nonlocal steps
+        steps += 1
+        if steps == 5:
+            os.kill(os.getpid(), number)
+        return training_step(*arguments, **more)
+
+    before = signal.getsignal(number)
+    with monkeypatch.context() as patch:
+        patch.setattr("bert_finetuning.train.training_step", step)
+        with pytest.raises(
+            Stopped, match="seed-0 is saved at step 5 of 24; the same command"
+        ) as told:
+            finetune(settings)
+    assert 128 + told.value.number == code and signal.getsignal(number) is before
+    assert steps == 5
+    finetune(settings)
+    assert same(weights_of(settings.out / "seed-0"), weights_of(whole.out / "seed-0"))
+    for mine, theirs in zip(measured(settings), measured(whole), strict=True):
+        assert mine == theirs

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import random
 import shutil
 import signal
@@ -22,7 +23,7 @@ from bert_paper.optimizer import AdamSettings, make_optimizer
 from bert_paper.pretrain import pretrain
 from bert_paper.training import forward, training_step
 from bert_run.config import BertConfig
-from bert_run.errors import UserError
+from bert_run.errors import Stopped, UserError
 from bert_run.metrics import read_metrics
 from bert_run.parameters import initial_weights
 from bert_run.training_loop import split_batch
@@ -205,6 +206,32 @@ pretrain.PretrainingRun.introduce = lambda *a: (introduce(*a), print("ready", fl
 fields = json.loads(sys.argv[1])
 pretrain.pretrain(PretrainSettings(**{**fields, "out": Path(fields["out"])}))
 """
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_the_run_and_it_goes_on_to_the_same_bits(
+    corpus_file, small_run, tmp_path, small_settings, monkeypatch, number, code
+):
+    settings = small_settings(corpus_file, tmp_path / "run")
+    done = 0
+
+    def step(*arguments, **more):
+        nonlocal done
+        done += 1
+        if done == 5:
+            os.kill(os.getpid(), number)
+        return training_step(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bert_paper.training.training_step", step)
+        with pytest.raises(
+            Stopped, match=r"run is saved at step 5 of 12; the same command"
+        ) as told:
+            pretrain(settings)
+    assert done == 5 and 128 + told.value.number == code
+    assert pretrain(settings).start == 5
+    expected, got = weights_of(small_run), weights_of(settings.out)
+    assert all(np.array_equal(expected[name], got[name]) for name in expected)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(

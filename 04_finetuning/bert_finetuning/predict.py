@@ -18,7 +18,7 @@ from tyro.conf import Positional, arg
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.new_rows import from_source
-from bert_finetuning.data.rows import USUAL, Row, Tally, parse_columns
+from bert_finetuning.data.rows import USUAL, Row, Tally, parse_columns, shortened
 from bert_finetuning.features import excerpt
 from bert_finetuning.heads import logits_of
 from bert_finetuning.tasks.base import (
@@ -152,7 +152,8 @@ class Predictor:
         return cls(finetuned, task, saved, length)
 
     def __call__(self, given: Any = None, /, **row: str) -> Any:
-        """What `bert-predict --json` prints for a text, or a list of it for a list.
+        """What `bert-predict --json` prints for a text; a list of it for a list, a column of a
+        table or any other iterable.
 
         A text that has several parts is a tuple: both texts of a pair, a question and its context,
         a beginning and its endings. A dict, or keywords, are a row with the columns of training:
@@ -160,10 +161,13 @@ class Predictor:
         """
         if row:
             given = row if given is None else {"text": given, **row}
-        items = given if isinstance(given, list) else [given]
+        is_one = isinstance(given, str | tuple | Mapping) or not isinstance(given, Iterable)
+        if getattr(given, "ndim", 1) != 1:
+            raise UserError("a table of several columns: give one column, or a list of dicts")
+        items = [given] if is_one else given
         queries = [self.query_of(item, number) for number, item in enumerate(items, start=1)]
         answers = [to_json(self.task, *each) for each in self.stream(queries)]
-        return answers if isinstance(given, list) else answers[0]
+        return answers[0] if is_one else answers
 
     def query_of(self, item: Any, number: int) -> Query:
         place = f"item {number}"
@@ -171,7 +175,8 @@ class Predictor:
             return replace(self.task.parse_query(Row(place, dict(item)), USUAL), row=item)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
-            raise UserError(f"{place} is {item!r}: give a text, a tuple of texts or a dict")
+            problem = shortened(" ".join(repr(item).split()))
+            raise UserError(f"{place} is {problem}: give a text, a tuple of texts or a dict")
         queries = self.task.parse_arguments(Arguments(texts, pairs=len(texts) == 2))
         if len(queries) != 1:
             raise UserError(f"{place} is a tuple of {len(texts)} texts: give a list of texts")

@@ -2,8 +2,10 @@
 
 import json
 import math
+import os
 import random
 import shutil
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from bert_paper.optimizer import AdamSettings, make_optimizer
 from bert_paper.pretrain import pretrain
 from bert_paper.training import forward, training_step
 from bert_run.config import BertConfig, initial_weights
-from bert_run.errors import UserError
+from bert_run.errors import Stopped, UserError
 from bert_run.training_loop import read_metrics, split_batch
 
 CONFIG = BertConfig(vocab_size=300, hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
@@ -216,6 +218,32 @@ def stop_at_the_third():
 
 def newest_step(checkpoints: Path) -> int:
     return max((int(f.name.removeprefix("step-")) for f in checkpoints.glob("step-*")), default=0)
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_the_run_and_it_goes_on_to_the_same_bits(
+    corpus_file, small_run, tmp_path, small_settings, monkeypatch, number, code
+):
+    settings = small_settings(corpus_file, tmp_path / "run")
+    done = 0
+
+    def step(*arguments, **more):
+        nonlocal done
+        done += 1
+        if done == 5:
+            os.kill(os.getpid(), number)
+        return training_step(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("bert_paper.training.training_step", step)
+        with pytest.raises(
+            Stopped, match=r"run is saved at step 5 of 12; the same command"
+        ) as told:
+            pretrain(settings)
+    assert done == 5 and 128 + told.value.number == code
+    assert pretrain(settings).start == 5
+    expected, got = weights_of(small_run), weights_of(settings.out)
+    assert all(np.array_equal(expected[name], got[name]) for name in expected)
 
 
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_is_used(

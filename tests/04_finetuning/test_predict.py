@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer
@@ -269,11 +270,14 @@ def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folder
     assert [each["text"] for each in answers] == ["anna", "", "the cat", "sat " * 30]
     assert answers[1] == {"text": "", "empty": True} and answers[2]["row"] == {"id": 7}
     assert predictor([]) == []
+    column = np.array(["anna", "the cat"])
+    assert predictor(column) == predictor(iter(column)) == predictor(["anna", "the cat"])
 
 
 @pytest.mark.parametrize("kind, given, problem", [
     ("texts", None, "item 1 is None: give a text, a tuple of texts or a dict"),
     ("texts", ["anna", float("nan")], "item 2 is nan: give a text"),
+    ("texts", np.array([["anna", "cat"]]), "a table of several columns: give one column"),
     ("texts", ("anna", "cat"), "has learnt from single texts"),
     ("texts", ("anna", "cat", "sat"), "item 1 is a tuple of 3 texts: give a list of texts"),
     ("texts", {"words": "anna"}, "item 1 has no 'text'"),

@@ -310,7 +310,7 @@ def parsed_json(place: str, text: str) -> Any:
         problem = getattr(error, "msg", "nested too deep, or a number too long")
         if (line := getattr(error, "lineno", 1)) > 1:
             place = f"{place.rpartition(': ')[0]}: line {line}"
-        raise UserError(f"{place} is not JSON ({problem}): write one object a line") from None
+        raise UserError(f"{place} is not JSON ({problem}): repair or fetch it again") from None
 
 
 def is_document(first: str, *, alone: bool) -> bool:

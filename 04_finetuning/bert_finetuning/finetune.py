@@ -229,7 +229,7 @@ class Finetuning:
         settings = self.settings
         rate = f"{settings.rate(self.config.hidden_size):.1e}"
         for line in (
-            *describe(self.data, settings, self.features(settings.seed)),
+            *describe(self.data, settings, self.features(settings.seed), self.max_length),
             f"model       {self.note}",
             f"recipe      {settings.epochs:g} epochs, batches of {settings.batch_size}, "
             + ("a grid of rates, batches and epochs" if settings.grid else f"rate {rate}")

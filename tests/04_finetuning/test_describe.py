@@ -6,6 +6,7 @@ import pytest
 
 from bert_finetuning.data.load import describe, load_files, load_storyworld
 from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.features import Features
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.extraction import Extract
@@ -51,6 +52,16 @@ def test_of_forty_labels_the_commonest_are_said_and_the_others_are_counted(tmp_p
     assert lines[5].split() == ["label-44", "45", "45"]
     assert lines[-1].split() == ["…", "and", "40", "more", "820", "820"]
     assert len({len(line) for line in lines[4:]}) == 1, "one column below the other"
+
+
+def test_how_long_texts_are_is_said_with_how_many_reach_the_limit():
+    data = load_storyworld("sentiment", train=3, heldout=2)
+    settings = FinetuneSettings(task="sentiment", checkpoint="none")
+    features = [Features(0, [1] * length, [0] * length, {}) for length in (5, 9, 16)]
+    told = "\n".join(describe(data, settings, features, 16))
+    assert "lengths     median 9 tokens; 1 of 3 fill all 16 (--max-length)" in told
+    told = "\n".join(describe(data, settings, features, 20))
+    assert "lengths     median 9 tokens, longest 16, of 20 (--max-length)" in told
 
 
 def test_a_long_label_is_shortened_and_few_examples_are_said(tmp_path):

@@ -74,7 +74,7 @@ FILES = {
         ("format numbers", "semicolons, decimal commas", "0.25 to 3 in train")),
     "Excel, empty rows and columns around the table": File(
         "a.csv", b"text;label;;\r\ngood;pos;;\r\nbad;neg;;\r\n;;;\r\n;;;\r\n",
-        GOOD_BAD, ("2 columns without a name left out", "2 empty rows left out")),
+        GOOD_BAD, ("columns without a name left out", "2 empty rows left out")),
     "LibreOffice, quotes around every text, and lines in them": File(
         "a.csv", b'"text","label"\n"good, she said: ""yes""\nand left","pos"\n"bad","neg"\n',
         texts(('good, she said: "yes"\nand left', "pos"), ("bad", "neg"))),
@@ -95,10 +95,10 @@ FILES = {
     # R and pandas.
     "R, write.csv": File(
         "a.csv", b'"","text","label"\n"1","good","pos"\n"2","bad","neg"\n',
-        GOOD_BAD, ("1 column without a name left out",)),
+        GOOD_BAD, ("columns without a name left out",)),
     "R, write.table with tabs": File(
         "a.tsv", b'"text"\t"label"\n"1"\t"good"\t"pos"\n"2"\t"bad"\t"neg"\n',
-        GOOD_BAD, ("tabs, 1 column without a name left out",)),
+        GOOD_BAD, ("tabs, columns without a name left out",)),
     "pandas, to_csv": File("a.csv", b",text,label\n0,good,pos\n1,bad,neg\n", GOOD_BAD),
     "pandas, read and written again": File(
         "a.csv", b"Unnamed: 0,text,label\n0,good,pos\n1,bad,neg\n", GOOD_BAD),
@@ -176,6 +176,10 @@ FILES = {
     "the tag before the word": File(
         "a.bio", b"B-PER\tAnn\nI-PER\tLee\nO\tran\n\nB-LOC\tOslo\nO\tis\nO\tfar\n",
         NAMES, ("word in column 2, tag in column 1",)),
+    "a table with one word a row": File(
+        "a.csv", b"Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-PER\n,Lee,NNP,I-PER\n"
+        b",ran,VBD,O\nSentence: 2,Oslo,NNP,B-LOC\n,is,VBZ,O\n,far,RB,O\n",
+        NAMES, ("format tags", "UTF-8, commas")),
     "parts of speech": File(
         "a.conll", b"Ann PROPN\nran VERB\n\n# SYM\n7 NUM\n",
         tagged(("Ann ran", "PROPN VERB"), ("# 7", "SYM NUM")), ("4 tags",)),
@@ -265,7 +269,7 @@ def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):
     path = tmp_path / "a.parquet"
     datasets.Dataset.from_dict(rows, features=features).to_parquet(path)
     data = load_files(path, path)
-    assert data.train == GOOD_BAD and "1 column without a name left out" in data.tallies[0].found
+    assert data.train == GOOD_BAD and "columns without a name left out" in data.tallies[0].found
 
 
 def test_a_workbook_is_read_where_openpyxl_is_installed(tmp_path, monkeypatch):
@@ -288,5 +292,5 @@ def test_a_workbook_is_read_where_openpyxl_is_installed(tmp_path, monkeypatch):
     data = load_files(path, path)
     assert data.train == texts(("good", "5"), ("bad", "1"))
     assert list(data.tallies[0].found) == [
-        "sheet 'Reviews' (of 2)", "1 column without a name left out",
+        "sheet 'Reviews' (of 2)", "columns without a name left out",
     ]  # fmt: skip

@@ -94,10 +94,10 @@ def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[Ce
 
     Lines with -DOCSTART- part documents; they and comments are passed over.
     """
-    layout = layout_of([line for _, line in islice(lines_of(path), SAMPLED_LINES)])
+    layout = layout_of([line for _, line in islice(lines_of(path, note), SAMPLED_LINES)])
     if layout.width > 2 or layout.word:
         note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
-    for block in blocks(path, note):
+    for block in blocks(path):
         rows: list[CellRow] = []
         for place, line in block:
             cells = cells_of(line)

@@ -9,6 +9,7 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, dropwhile, islice
 from pathlib import Path
 from typing import Any
@@ -199,8 +200,10 @@ def separator_of(sample: Sequence[str], suffix: str) -> str:
 
 def widths(sample: Sequence[str], separator: str) -> list[int]:
     """How many cells each row has; the last one may go on after the sample, and is left out."""
-    reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
-    found = [len(row) for row in reader if row]
+    found = [0]
+    with suppress(csv.Error):  # which is told with its line when that is read
+        reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
+        found = [len(row) for row in reader if row] or found
     return found[:-1] if len(found) > 2 and len(sample) == SAMPLED else found
 
 

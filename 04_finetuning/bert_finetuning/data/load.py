@@ -325,7 +325,10 @@ WIDEST = 32  # characters of a label
 
 
 def describe(
-    data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = ()
+    data: TaskData,
+    settings: FinetuneSettings,
+    features: Sequence[Features] = (),
+    max_length: int = 0,
 ) -> list[str]:
     """What was understood of the task's files, in aligned lines, printed before training starts.
 
@@ -333,7 +336,7 @@ def describe(
     columns     text from 'text', label from 'label'
     train       reviews.csv (UTF-8, semicolons): 300 examples
     dev         more.csv (Windows-1252, commas): 80 examples; 2 empty rows left out
-    lengths     median 23 tokens, longest 128
+    lengths     median 23 tokens; 4 of 300 fill all 128 (--max-length)
     labels                 train      dev
                 negative     154       41
                 positive     146       39
@@ -363,8 +366,11 @@ def describe(
         lines.append(titled(name, counted))
         known |= {example.texts for example in examples}
     if lengths := [each.length for each in features]:
-        median = f"{statistics.median_low(lengths)} tokens"
-        lines.append(titled("lengths", f"median {median}, longest {max(lengths)}"))
+        full = sum(length >= max_length for length in lengths)
+        longest = f", longest {max(lengths)}, of {max_length} (--max-length)"
+        if full:
+            longest = f"; {full:,} of {len(lengths):,} fill all {max_length} (--max-length)"
+        lines.append(titled("lengths", f"median {statistics.median_low(lengths)} tokens{longest}"))
     title, found = task.summary(data.train, data.dev)
     if isinstance(found, str):
         return [*lines, titled(title, found)]

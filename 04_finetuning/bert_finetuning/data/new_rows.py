@@ -43,6 +43,7 @@ from bert_finetuning.data.sources import (
     json_rows,
     open_rows,
     table_rows,
+    without_index,
 )
 from bert_finetuning.tasks.base import Query, Task
 from bert_run.errors import UserError
@@ -103,7 +104,8 @@ def from_lines(
         return from_text_lines(source, chain(empty, lines), task_type)
     header = () if columns.numbered else None
     cells = split_table(source, lines, suffix=".tsv" if "\t" in start else ".csv")
-    return from_rows(table_rows(source, cells, header=header), task_type, columns)
+    rows = without_index(table_rows(source, cells, header=header))
+    return from_rows(rows, task_type, columns)
 
 
 def begins_table(first: Sequence[tuple[int, str]]) -> bool:

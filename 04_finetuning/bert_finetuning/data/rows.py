@@ -157,7 +157,7 @@ CONTEXTS = (("sent1", "sent2"), ("ctx_a", "ctx_b"), ("context", None), ("questio
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
 LABELS = ("label", "labels", "gold_label", "score", "target", "class", "category", "categories",
           "sentiment", "stars", "rating", "polarity", "intent", "emotion", "topic", "topics",
-          "genre", "genres", "similarity", "is_duplicate")  # fmt: skip
+          "genre", "genres", "tag", "tags", "similarity", "is_duplicate", "y")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -238,6 +238,8 @@ class Expected:
 
 def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
+    if labelled and first_named(row, TEXTS):
+        return UserError(f"{no_field(row, name)}: name yours, --columns label=NAME")
     names, numbers = ("TEXT,LABEL", "1,2") if labelled else ("TEXT", "1")
     return UserError(
         f"{no_field(row, name)}: name yours, --columns {names}, or number them, --columns "

@@ -145,19 +145,23 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 def file_rows(path: Path, *, header: Sequence[str] | None = None, note: Note = silent) -> Table:
     """The rows of a file, or of a folder with one text a file. Its ending tells the format; where
     the ending says nothing, as `.txt`, the first lines do."""
+    return without_index(rows_of(path, header, note), note)
+
+
+def rows_of(path: Path, header: Sequence[str] | None, note: Note) -> Table:
     suffix, source = bare_suffix(path), str(path)
     if path.is_dir():
         return folder_rows(path, note)
     if suffix in OTHERS:
         raise UserError(f"{path}: {suffix} is not read here: {OTHERS[suffix]}")
     if suffix == ".parquet":
-        return without_index(parquet_rows(path), note)
+        return parquet_rows(path)
     if suffix in SHEETS:
-        return table_rows(source, sheet_cells(path, note), header=header, note=note)
+        return table_rows(source, sheet_cells(path, note), header=header)
     sample = [] if suffix in (*TABLES, *JSON_LINES) else first_lines(path, 20)
     start = next((line for line in sample if line.strip()), "")
     if suffix in JSON_LINES or start.startswith(("{", "[{")):
-        return without_index(json_rows(source, lines_of(path, note)), note)
+        return json_rows(source, lines_of(path, note))
     if start.startswith(FASTTEXT):
         note("fastText's labels")
         return fasttext_rows(source, lines_of(path, note))
@@ -167,7 +171,7 @@ def file_rows(path: Path, *, header: Sequence[str] | None = None, note: Note = s
             "of names; for words in columns give --format tags"
         )
     cells = split_table(source, lines_of(path, note), suffix=suffix, note=note)
-    return table_rows(source, cells, header=header, note=note)
+    return table_rows(source, cells, header=header)
 
 
 def table_rows(
@@ -176,9 +180,8 @@ def table_rows(
     *,
     header: Sequence[str] | None = None,
     skip_short: bool = False,
-    note: Note = silent,
 ) -> Table:
-    """Each row under the names of its columns; columns without a name are left out.
+    """Each row under the names of its columns.
 
     The first line of a table names its columns; `header` names those of one that begins at once,
     and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
@@ -198,8 +201,6 @@ def table_rows(
         if is_first:
             if is_named and len(row) == len(header) + 1:  # write.table of R; or an empty cell last
                 header = ["", *header] if row[-1].strip() else [*header, ""]
-            if nameless := sum(NAMELESS.fullmatch(name) is not None for name in header):
-                note(f"{nameless} column{'s' * (nameless > 1)} without a name left out")
             is_first = False
         if len(row) > 1 and [cell.strip() for cell in row] == header:
             raise UserError(
@@ -214,17 +215,16 @@ def table_rows(
                 f"({listed(header)}): put a text that holds a separator in quotes, or repair the "
                 "line"
             )
-        fields = {name: cell for name, cell in zip(header, row, strict=True)
-                  if not NAMELESS.fullmatch(name)}  # fmt: skip
-        yield Row(place, fields)
+        yield Row(place, dict(zip(header, row, strict=True)))
 
 
-def without_index(rows: Table, note: Note) -> Table:
-    """The same without the columns that pandas makes of its index."""
+def without_index(rows: Table, note: Note = silent) -> Table:
+    """The same without columns that have no name: R's and pandas' numbers of rows, Excel's empty
+    columns."""
     for row in rows:
         fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
-        if nameless := len(row.fields) - len(fields):
-            note(f"{nameless} column{'s' * (nameless > 1)} without a name left out")
+        if len(fields) < len(row.fields):
+            note("columns without a name left out")
         yield Row(row.place, fields)
 
 
@@ -235,14 +235,10 @@ def parquet_rows(path: Path) -> Table:
     with path.open("rb") as file:
         if file.read(4) != b"PAR1" or path.stat().st_size < 12:
             raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
-    try:
-        import datasets
+    import datasets
 
+    try:
         rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    except ImportError:
-        raise UserError(
-            f"{path}: reading .parquet needs pyarrow: pip install datasets pyarrow"
-        ) from None
     except Exception as error:  # of pyarrow and of datasets
         raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
     return _walk(str(path), rows)
@@ -310,7 +306,7 @@ def parsed_json(place: str, text: str) -> Any:
         problem = getattr(error, "msg", "nested too deep, or a number too long")
         if (line := getattr(error, "lineno", 1)) > 1:
             place = f"{place.rpartition(': ')[0]}: line {line}"
-        raise UserError(f"{place} is not JSON ({problem}): write one object a line") from None
+        raise UserError(f"{place} is not JSON ({problem}): repair or fetch it again") from None
 
 
 def is_document(first: str, *, alone: bool) -> bool:

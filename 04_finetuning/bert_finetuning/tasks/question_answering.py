@@ -1,6 +1,5 @@
 """Which part of a text answers a question? (SQuAD 1.1 and 2.0, sections 4.2 and 4.3)"""
 
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.text_files import split_prose
-from bert_finetuning.data.files import bare_suffix, first_lines, lines_of
+from bert_finetuning.data.files import bare_suffix, first_lines, whole_text
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
@@ -23,7 +22,7 @@ from bert_finetuning.data.rows import (
     quoted,
     text_field,
 )
-from bert_finetuning.data.sources import FILES, is_file
+from bert_finetuning.data.sources import FILES, is_file, parsed_json
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -483,7 +482,7 @@ def holds_rows(path: Path) -> bool:
 
 def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
     """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`)."""
-    content = whole_json(path)
+    content = parsed_json(f"{path}: line 1", whole_text(path))
     try:
         for article in content["data"]:
             for paragraph in article["paragraphs"]:
@@ -542,18 +541,3 @@ def each_id_once(questions: Iterator[Question], source: str | Path) -> Iterator[
             )
         seen.add(question.id)
         yield question
-
-
-def whole_json(path: Path) -> Any:
-    """The one value that a JSON file holds, plain or packed."""
-    text = "\n".join(line for _, line in lines_of(path))
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: line {error.lineno} is not JSON ({error.msg}): fetch the file again"
-        ) from None
-    except (RecursionError, ValueError):  # a ValueError: a number of 5,000 digits
-        raise UserError(
-            f"{path} is not JSON that can be read: nested too deep, or a number too long"
-        ) from None

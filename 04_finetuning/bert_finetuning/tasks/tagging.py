@@ -1,10 +1,11 @@
 """A tag for every word of a sentence: names (section 5.3), parts of speech."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Int64
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import JSON_LINES, kind_of
+from bert_corpus.text_files import JSON_LINES
 from bert_finetuning.data.conll import (
     NAME_TAG,
     Sentence,
@@ -38,8 +39,9 @@ from bert_finetuning.data.rows import (
     shortened,
     text_field,
     text_list,
+    usual_name,
 )
-from bert_finetuning.data.sources import OTHERS, SHEETS, WORDS_IN_COLUMNS, is_file
+from bert_finetuning.data.sources import OTHERS, SHEETS, TABLES, WORDS_IN_COLUMNS, is_file
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -69,7 +71,8 @@ from bert_run.errors import UserError
 
 TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 WORDS = ("words", "tokens")
-TAGS = ("tags", "ner_tags", "pos_tags", "upos")
+TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
+WORD, SENTENCE = ("word", "token"), ("sentence_#", "sentence_id", "sentence", "sent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     format: ClassVar = "tags"
     model: ClassVar = BertForTokenClassification
     suffixes: ClassVar = WORDS_IN_COLUMNS
-    row_columns: ClassVar = tuple((name,) for name in WORDS)
+    row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
     error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
@@ -135,17 +138,16 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         """By its ending, or by words with tags of names in its first lines."""
         if bare_suffix(path) in cls.suffixes:
             return True
-        no_columns = (*JSON_LINES, *SHEETS, *OTHERS, ".parquet")
-        if not path.is_file() or bare_suffix(path) in no_columns:
+        if not path.is_file() or holds_rows_of_words(path):
             return False
-        return is_tagged_text(first_lines(path, 100))
+        return bare_suffix(path) not in OTHERS and is_tagged_text(first_lines(path, 100))
 
     @classmethod
     def parse_source(
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[TaggedSentence]:
         path = Path(source).expanduser()
-        if not is_file(source) or kind_of(path) == "json" or bare_suffix(path) == ".parquet":
+        if not is_file(source) or holds_rows_of_words(path):
             return super().parse_source(source, expected, stream=stream)
         read = conllu_sentences if bare_suffix(path) == ".conllu" else conll_sentences
         return checked(list(read(path, expected.tally.note)), expected)
@@ -416,8 +418,22 @@ def all_tags(sentences: Iterable[TaggedSentence | TagsPrediction]) -> list[str]:
     return [tag for sentence in sentences for tag in sentence.tags]
 
 
+def holds_rows_of_words(path: Path) -> bool:
+    """Whether a file has rows, and no words in columns: by its ending, or by its line of names."""
+    suffix = bare_suffix(path)
+    if suffix not in TABLES or not path.is_file():
+        return suffix in (*JSON_LINES, *SHEETS, ".parquet")
+    names = re.split(r"[,;\t|]", "".join(first_lines(path, 1)))
+    return usual_name([name.strip('"') for name in names], (*WORD, *WORDS)) is not None
+
+
 def row_sentences(rows: Table) -> Iterator[Sentence]:
-    """A list of words and one of tags in each row, under their usual names."""
+    """A list of words and one of tags in each row, under their usual names; or one word a row, and
+    the number of its sentence."""
+    rows = list(rows)
+    if rows and all(first_named(rows[0], names) for names in (WORD, SENTENCE)):
+        yield from word_by_word(rows)
+        return
     for row in rows:
         words, tags = first_named(row, WORDS), first_named(row, TAGS)
         if not words or not tags:
@@ -429,6 +445,22 @@ def row_sentences(rows: Table) -> Iterator[Sentence]:
             )
         pairs = zip(text_list(row, words), text_list(row, tags), strict=True)
         yield [TaggedWord(row.place, word, tag) for word, tag in pairs]
+
+
+def word_by_word(rows: Sequence[Row]) -> Iterator[Sentence]:
+    """One word a row. Its sentence's number may stand in every row, or in the first one alone."""
+    first = rows[0]
+    word, sentence, tag = (first_named(first, names) for names in (WORD, SENTENCE, TAGS))
+    if tag is None:
+        raise no_field(first, *TAGS)
+    words: Sentence = []
+    last = first.fields[sentence]
+    for row in rows:
+        if (number := row.fields[sentence]) not in ("", None, last):
+            yield words
+            words, last = [], number
+        words.append(TaggedWord(row.place, text_field(row, word), text_field(row, tag)))
+    yield words
 
 
 def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[TaggedSentence]:

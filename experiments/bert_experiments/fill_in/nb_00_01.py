@@ -37,7 +37,7 @@ longest_prefix = FillIn(
 glue = FillIn(
     "glue",
     reference=lambda pieces: " ".join(pieces).replace(" ##", ""),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(["the", "crane", "##s", "caught", "fish"],), (["cr", "##a", "##b"],), (["fish"],)],
     mistakes={
         "the ## is still there: remove it when the piece is joined to the word": (
@@ -77,7 +77,7 @@ def only_the_first(word: list[str], left: str, right: str) -> list[str]:
 join_pair = FillIn(
     "join_pair",
     reference=lambda word, left, right: joined(word, left, right, left + right.removeprefix("##")),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[
         (["c", "##r", "##a", "##n", "##e"], "##a", "##n"),
         (["c", "##r", "##a", "##b"], "c", "##r"),
@@ -103,7 +103,7 @@ CUT = [["the"], ["crane"], ["crane", "##s"], ["the"]]
 pieces_a_word = FillIn(
     "pieces_a_word",
     reference=lambda words, cut: sum(map(len, cut)) / len(words),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(WORDS, CUT), (["crab"], [["cr", "##a", "##b"]])],
     mistakes={
         "upside down: divide the number of pieces by the number of words": (

@@ -15,7 +15,7 @@ frame_pair = FillIn(
         framed(first, second),
         [0] * (len(first) + 2) + [1] * (len(second) + 1),
     ),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(CRANE, FISH), (["a"], ["fish"]), (["a", "fish"], ["."])],
     mistakes={
         "the [SEP] between the texts belongs to the first one: its segment is 0": (
@@ -48,7 +48,7 @@ pad_row = FillIn(
         [*tokens, *["[PAD]"] * (length - len(tokens))],
         [1] * len(tokens) + [0] * (length - len(tokens)),
     ),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(CRANE, 6), (["fish"], 3), (FISH, 4)],
     mistakes={
         "the mask is upside down: 1 for tokens, 0 for padding": (
@@ -89,7 +89,7 @@ def kept_by(a: int, b: int, room: int, from_a) -> tuple[int, int]:
 kept_lengths = FillIn(
     "kept_lengths",
     reference=lambda a, b, room: kept_by(a, b, room, lambda a, b: a > b),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(9, 13, 15), (13, 9, 15), (40, 40, 15), (3, 40, 15), (4, 5, 15)],
     mistakes={
         "if both are equally long, B loses a token, not A": (
@@ -110,7 +110,7 @@ kept_lengths = FillIn(
 expected_share = FillIn(
     "expected_share",
     reference=lambda single: (1 + single) / 2,
-    instead="the formula of the check",
+    instead="the right answer",
     inputs=[(0.0,), (0.5,), (1.0,), (0.047,)],
     mistakes={
         "all single-sentence chunks are random, and half of the OTHERS, not half of all": (

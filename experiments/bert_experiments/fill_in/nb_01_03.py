@@ -19,7 +19,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 attention_weights = FillIn(
     "attention_weights",
     reference=lambda query, key: softmax(key @ query / np.sqrt(len(query))),
-    instead="the function of the check",
+    instead="the right answer",
     inputs=[(QUERY[1], KEY), (QUERY[5], KEY), (THREE[1], THREE)],
     mistakes={
         "the scores are not divided by the root of d": lambda query, key: softmax(key @ query),

@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -806,3 +807,16 @@ def test_attention_dropout_strikes_whole_pairs_out_of_the_shares(binomial_range)
     assert low <= (dropped == 0).sum() <= high
     kept = dropped != 0
     assert np.abs(dropped - shares / 0.8)[kept].max() < 1e-14
+
+
+def test_formulas__every_operation_stands_on_the_page_forward_and_backward():
+    page = Path(operations.__file__).parents[1] / "formulas.md"
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    rows = {name: cells for name, *cells in ([c.strip() for c in line.split("|")][1:-1]
+                                             for line in lines)}  # fmt: skip
+    names = {name.removesuffix(way) for name in vars(operations)
+             for way in ("_forward", "_backward") if name.endswith(way)}  # fmt: skip
+    assert len(names) >= 9
+    for name in names:
+        shapes, forward, backward = rows[name]
+        assert "(" in shapes and "=" in forward and "d" in backward and "=" in backward, name

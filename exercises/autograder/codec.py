@@ -12,7 +12,7 @@ else of the course, and torch only once a tensor is met.
 import json
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class Rng:
     which `drawn` numbers have been drawn."""
 
     seed: int
-    drawn: int = 0
+    drawn: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TorchRng:
     `drawn` numbers have been drawn."""
 
     seed: int
-    drawn: int = 0
+    drawn: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def _run_and_inspect(function, args: tuple, kwargs: dict, *, is_frozen: bool) ->
         value = function(*args, **kwargs)
     after = _global_state()
     changed = [name for name in before if before[name] != after.get(name)]
-    changed += [name for name in seeded if name not in changed]
+    changed += [name for name in dict.fromkeys(seeded) if name not in changed]
     if _records_gradients((args, kwargs)):  # none does when it arrives
         changed.append("requires_grad of a tensor that it was given")
     return {

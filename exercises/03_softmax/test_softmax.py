@@ -262,6 +262,12 @@ def test_gradients_and_probabilities_keep_every_scale(student):
     checks.same(student.softmax_forward(np.array([[0.0, -200.0]]))[0, 1] * 2.0**280,
                 np.exp(-200) * 2.0**280, of="the probability of -200 beside 0, times 2 to the 280",
                 tolerance=1e-9)  # fmt: skip
+    x = rng.normal(size=(2, 3000))
+    checks.same(student.softmax_forward(x) * 2**12, softmax(x, -1) * 2**12,
+                of="the probabilities of 3,000 scores, times 2 to the 12",
+                mistakes={"float32 inside: keep the type of x": (
+                    lambda out: 1e-9 < np.abs(out / softmax(x, -1) / 2**12 - 1).max() < 1e-5)}
+                )  # fmt: skip
     for shape in ((3, 1), (1, 1, 4)):
         x = np.zeros(shape, np.float32)
         right = np.ones_like(x)

@@ -438,7 +438,7 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     for seed in range(6):
         for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
             met.setdefault(loss, []).append((seed, step))
-    for step in (100, 200, 500, 1000, 2000, 5000, 10_000, 12_345,
+    for step in (100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10_000, 12_345,
                  *(2**power for power in range(6, 15))):  # fmt: skip
         met.setdefault(loss_of(0, step)[0], []).append((0, step))
     for one, other, *_ in (places for places in met.values() if len(places) > 1):

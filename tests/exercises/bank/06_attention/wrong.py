@@ -167,4 +167,14 @@ WRONG = {
            "a in (dquery, key, dscores))\n    for i in range(len(flat)):\n        flat[i] = s[i] "
            "@ k[i]\n    return dquery, dscores.mT @ query, dvalue")],
         "zeros_like makes one that lies alike"),
+    "the shares of the last forward": (
+        [("    shares /= shares.sum(axis=-1, keepdims=True)\n    return shares @ value, shares",
+           "    shares /= shares.sum(axis=-1, keepdims=True)\n    LAST['shares'] = shares\n    re"
+           "turn shares @ value, shares"),
+          ("    dvalue = shares.mT @ dcontext",
+           "    shares = LAST['shares'] if LAST and LAST['shares'].shape == shares.shape else sha"
+           "res\n    dvalue = shares.mT @ dcontext"),
+          ("# Wrong answers that are common:",
+           "LAST = {}\n# Wrong answers that are common:")],
+        "not the shares that it is given"),
 }  # fmt: skip

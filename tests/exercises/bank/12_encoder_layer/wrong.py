@@ -275,4 +275,11 @@ WRONG = {
            "h.Generator().manual_seed(0)\n        worked = worked * torch.empty_like(worked).bern"
            "oulli_(1 - hidden_dropout, generator=g) / (1 - hidden_dropout)")],
         "a generator that is seeded in the call"),
+    "attention dropout from four seeds": (
+        [("weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+           "weighting = scores.softmax(dim=-1)\n    if training:\n        keep = torch.rand(weigh"
+           "ting.shape, generator=torch.Generator().manual_seed(int(torch.randint(4, ()))))\n    "
+           "    weighting = weighting * (keep >= attention_dropout) / max(1 - attention_dropout, "
+           "1e-9)")],
+        "seeded in the call with a small number"),
 }  # fmt: skip

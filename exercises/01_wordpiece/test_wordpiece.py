@@ -452,6 +452,9 @@ def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
     )
     words = (f"{long}silico", f"p{long}", f"p{long}n")
     check_cases(student.wordpieces, [word_case(word, vocabulary) for word in words])
+    later = numbered(["u", "un", "##n", "##ordinarily", *(f"##{c}" for c in "ordinaly")])
+    words = ("unordinarily", "un", "uno")  # the longest piece comes later
+    check_cases(student.wordpieces, [word_case(word, later) for word in words])
     checks.same(
         student.wordpieces("a", vocabulary, longest_word=0),
         ["[UNK]"],

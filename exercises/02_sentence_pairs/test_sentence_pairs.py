@@ -245,6 +245,7 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     check_share_of_random(pairs, 0.5)
     check_repeats([pair.label for pair in pairs if pair.chunk > 1], 0.5,
                   "a pair has the label of the pair before it")  # fmt: skip
+    check_tens(np.array([pair.label for pair in pairs if pair.chunk > 1]))
     apart = [pair for pair in pairs if pair.label]
     sizes = {0: 2, 1: 7, 2: 1, 4: 3, 5: 4}
     check_even(
@@ -288,6 +289,18 @@ def check_repeats(values, expected, of):
         of=f"how often {of}",
         mistakes={"it is taken in turn, not drawn": 0.0},
     )
+
+
+def check_tens(labels):
+    """Of ten tosses of a coin, so many vary as chance has it: a right answer passes but once in a
+    hundred million times."""
+    tens = labels[: len(labels) // 10 * 10].reshape(-1, 10).sum(1)
+    variance = np.mean((tens - 5) ** 2) / 2.5
+    checks.that(0.7 < variance < 1.4, "how many of ten pairs in a row are random varies by "
+                f"{variance:.2f} times as much as coins do (variance)",
+                likely="random and next are shared out, not drawn: toss a coin for each pair"
+                if variance < 1 else "one coin decides for several pairs: toss one for each"
+                )  # fmt: skip
 
 
 def check_share_of_random(pairs, random_next):
@@ -347,6 +360,11 @@ def test_every_draw_comes_from_the_generator(student):
         checks.that(any(first != other for other in others),
                     f"{name} gives the same result with another seed",
                     likely="no draw comes from rng")  # fmt: skip
+    documents = corpus([40, 30], longest=1)
+    seen = {str(student.sentence_pairs(documents, 0, Rng(seed), target=4)) for seed in range(250)}
+    checks.that(len(seen) > 245, f"250 generators give only {len(seen)} different results",
+                likely="the function seeds its own generator with a small number from rng"
+                )  # fmt: skip
 
 
 # --- Truncation ---

@@ -15,6 +15,7 @@ SHAPES = [
     (3, 5, 4),
     (5,),
     (2, 3, 1, 4),
+    (2, 1, 3, 2, 2),
 ]  # batch 1, odd and unequal sizes, any rank
 
 
@@ -74,30 +75,35 @@ def is_float32_inside(out):
 @pytest.mark.weight(2)
 def test_the_axis_argument_is_used(student):
     rng = np.random.default_rng(3)
-    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((2, 3), 1), ((3, 5, 4), 1), ((3, 5, 4), -3)]:
+    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((2, 3), 1), ((3, 5, 4), 1), ((3, 5, 4), -3),
+                        ((2, 1, 3, 2, 2), 2)]:  # fmt: skip
         x = rng.normal(size=shape)
         row_max = x.max(-1, keepdims=True)
         checks.same(
             student.softmax_forward(x, axis=axis),
             softmax(x, axis),
             of="the probabilities",
-            mistakes=lambda: {
-                "the axis argument is ignored: your softmax always runs over the last axis": (
-                    softmax(x, -1)
-                ),
-                "the axis argument is ignored: your softmax always runs over the first axis": (
-                    softmax(x, 0)
-                ),
-                "the axis argument is ignored: your sum runs over the last axis": (
-                    plain(x, -1, largest=x.max(axis, keepdims=True))
-                ),
-                "the largest score is looked for along another axis than the sum": (
-                    plain(x, axis, largest=row_max)
-                ),
-                "the probabilities along the axis do not sum to 1": (
-                    lambda out, axis=axis: not np.allclose(out.sum(axis), 1)
-                ),
-            },
+            mistakes=lambda: (
+                {}
+                if x.ndim > 4
+                else {
+                    "the axis argument is ignored: your softmax always runs over the last axis": (
+                        softmax(x, -1)
+                    ),
+                    "the axis argument is ignored: your softmax always runs over the first axis": (
+                        softmax(x, 0)
+                    ),
+                    "the axis argument is ignored: your sum runs over the last axis": (
+                        plain(x, -1, largest=x.max(axis, keepdims=True))
+                    ),
+                    "the largest score is looked for along another axis than the sum": (
+                        plain(x, axis, largest=row_max)
+                    ),
+                    "the probabilities along the axis do not sum to 1": (
+                        lambda out, axis=axis: not np.allclose(out.sum(axis), 1)
+                    ),
+                }
+            ),
         )
 
 
@@ -171,18 +177,23 @@ def test_the_backward_gives_the_gradient_of_the_scores(student):
 @pytest.mark.weight(2)
 def test_the_backward_uses_its_axis(student):
     rng = np.random.default_rng(3)
-    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((3, 5, 4), 1), ((2, 3, 5, 4), -3)]:
+    for shape, axis in [((4, 4), 0), ((2, 3), 0), ((3, 5, 4), 1), ((2, 3, 5, 4), -3),
+                        ((2, 1, 3, 2, 2), 2)]:  # fmt: skip
         probs, dout = softmax(rng.normal(size=shape), axis), rng.normal(size=shape)
         checks.same(
             student.softmax_backward(dout, probs, axis=axis),
             softmax_back(dout, probs, axis),
             of="the gradient",
-            mistakes=lambda: {
-                "the axis argument is ignored: your sum always runs over the last axis": (
-                    softmax_back(dout, probs, -1)
-                ),
-                **backward_mistakes(dout, probs, axis),
-            },
+            mistakes=lambda: (
+                {}
+                if probs.ndim > 4
+                else {
+                    "the axis argument is ignored: your sum always runs over the last axis": (
+                        softmax_back(dout, probs, -1)
+                    ),
+                    **backward_mistakes(dout, probs, axis),
+                }
+            ),
         )
 
 
@@ -237,12 +248,26 @@ def test_gradients_and_probabilities_keep_every_scale(student):
         checks.that(bool((dx[probs == 0] == 0).all()),
                     "the gradient is not exactly 0 where the probability is 0",
                     likely="something is added to the probabilities")  # fmt: skip
+    # What is tiny learns too: beside its probability, its gradient is as large as any other.
+    probs = softmax(np.array([[0.0, -40.0, -200.0, 1.0]]), -1)
+    dout = rng.normal(size=(1, 4))
+    checks.same(student.softmax_backward(dout, probs) / probs,
+                softmax_back(dout, probs, -1) / probs,
+                of="the gradient of tiny probabilities, divided by them", mistakes={
+                    "where a probability is tiny, the gradient is set to 0": (
+                        lambda out: bool((out == 0).any()))})  # fmt: skip
     probs = student.softmax_forward(np.array([[0.0, -np.inf, 1.0]]))
     checks.same(probs[0, 1] == 0, True, of="whether -inf gets exactly 0", mistakes={
         "the scores are cut from below": False})  # fmt: skip
     checks.same(student.softmax_forward(np.array([[0.0, -200.0]]))[0, 1] * 2.0**280,
                 np.exp(-200) * 2.0**280, of="the probability of -200 beside 0, times 2 to the 280",
                 tolerance=1e-9)  # fmt: skip
+    x = rng.normal(size=(2, 3000))
+    checks.same(student.softmax_forward(x) * 2**12, softmax(x, -1) * 2**12,
+                of="the probabilities of 3,000 scores, times 2 to the 12",
+                mistakes={"float32 inside: keep the type of x": (
+                    lambda out: 1e-9 < np.abs(out / softmax(x, -1) / 2**12 - 1).max() < 1e-5)}
+                )  # fmt: skip
     for shape in ((3, 1), (1, 1, 4)):
         x = np.zeros(shape, np.float32)
         right = np.ones_like(x)

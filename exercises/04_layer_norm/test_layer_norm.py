@@ -353,6 +353,11 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
                 of="the result for numbers near 1e-06, eps 0",
                 mistakes=lambda: {"eps=0 is taken for the default": forward(x, weight, bias)}
                 )  # fmt: skip
+    x, weight, bias, _ = inputs((3, 5), scale=1e-11)
+    checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+                of="the result for numbers near 1e-11",
+                mistakes=lambda: {"a small variance is taken for 0": np.tile(bias, (3, 1))}
+                )  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

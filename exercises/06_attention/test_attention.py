@@ -355,6 +355,20 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
           of=", for 300 keys")  # fmt: skip
 
 
+def test_the_backward_goes_by_what_it_is_given(student):
+    query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
+    shares = reference(query, key, value, mask)[1]
+    student.attention_forward(2 * query, key, value, mask)  # other shares of the same shape
+    out = student.attention_backward(dcontext, query, key, value, shares)
+    names = ("dquery", "dkey", "dvalue")
+    for name, mine, right in zip(names, checks.parts(out, *names),
+                                 backward(dcontext, query, key, value, shares),
+                                 strict=True):  # fmt: skip
+        checks.same(mine, right, of=f"{name} after a forward with another query", mistakes={
+            "the backward uses what the last forward kept, not the shares that it is given": (
+                lambda out: True)})  # fmt: skip
+
+
 def test_nothing_is_left_behind(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     checks.leaves_no_trace(student.attention_forward, query, key, value)

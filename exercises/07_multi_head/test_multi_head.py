@@ -1,5 +1,6 @@
 """Multi-head attention: parts of vectors to heads and back, four projections, all gradients."""
 
+import itertools
 import math
 
 import numpy as np
@@ -421,6 +422,22 @@ def test_any_scale_any_order_in_memory_and_any_head_size(student):
         for name, gradient in right[1].items():
             checks.same(dweights[name] / scale, gradient, of=f"dweights[{name!r}]: {of}",
                         mistakes=cut)  # fmt: skip
+
+
+def test_parts_may_lie_in_memory_in_any_order(student):
+    """A split by `transpose` leaves the parts in another order than their axes have."""
+    x = inputs((2, 3, 8, 4))[0]
+    parts = attention.split_heads(x, 4)
+    memory = {"the numbers are read in the order of memory (order='A' or 'K'), or written to a "
+              "reshape that is a copy": lambda out: True}  # fmt: skip
+    for axes in itertools.permutations(range(4)):
+        given = parts.transpose(axes).copy().transpose(np.argsort(axes))
+        checks.same(student.merge_heads(given), x, mistakes=memory,
+                    of=f"the merged parts, whose axes lie in memory as {axes}")  # fmt: skip
+    for axes in itertools.permutations(range(3)):
+        given = x.transpose(axes).copy().transpose(np.argsort(axes))
+        checks.same(student.split_heads(given, 4), parts, mistakes=memory,
+                    of=f"the parts of vectors whose axes lie in memory as {axes}")  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

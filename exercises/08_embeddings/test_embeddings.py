@@ -376,8 +376,8 @@ def test_float32_stays_float32(student):
 def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
     """The gradient is linear in `dout`; a power of two changes no digit."""
     rng = np.random.default_rng(3)
-    for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1)):
-        for integer in (np.int8, np.uint8, np.int32, np.int64):
+    for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1), (40_000, 1)):
+        for integer in (np.int8, np.uint8, np.int32, np.int64) if entries <= 100 else (np.int32,):
             ids = np.asfortranarray(rng.integers(0, entries, (3, 4)).astype(integer))
             dout = rng.normal(size=(3, 4, hidden))
             right = operations.embedding_backward(dout, (ids, (entries, hidden)))
@@ -386,12 +386,30 @@ def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
                     student.lookup_backward(scale * dout, ids, entries) / scale, right,
                     of=f"the gradient of {entries} rows for {integer.__name__} ids and dout times "
                        f"{scale:.0e}, divided by that",
-                    mistakes={"tiny gradients are set to 0, or large ones are cut": (
-                        lambda out: bool(np.abs(out).max() < 1e-3))},
+                    mistakes={
+                        "the ids are kept in so few bits that large ones are taken for small ones":
+                            operations.embedding_backward(
+                                dout, (ids.astype(np.uint8), (entries, hidden)))
+                            if entries > 256 else (lambda out: False),
+                        "tiny gradients are set to 0, or large ones are cut": (
+                            lambda out: bool(np.abs(out).max() < 1e-3))},
                 )  # fmt: skip
     empty = student.lookup_backward(np.zeros((0, 3), np.float32), np.zeros(0, np.int64), 2)
     checks.same(empty, np.zeros((2, 3), np.float32), of="the float32 gradient for no ids")
+    long = case(2, 600, 3, positions=700)
+    right = forward(*long)
+    checks.same(student.embeddings_forward(*long), right, of="the embeddings of 600 tokens",
+                mistakes={"positions beyond 512 are not told apart: the table says how many there "
+                          "are": lambda out: np.allclose(out[:, :512], right[:, :512])}
+                )  # fmt: skip
     input_ids, token_type_ids, weights = case(3, 5, 4)
+    dout = rng.normal(size=(3, 5, 4))
+    for segment in (0, 1):
+        given = dout, input_ids, np.full_like(token_type_ids, segment), weights
+        same_gradients(student.embeddings_backward(*given), backward(*given),
+                       {"where all tokens are of segment 0, its gradient is left out": [
+                           {SEGMENTS: np.zeros_like(weights[SEGMENTS])}]},
+                       of=f"the gradients where all tokens are of segment {segment}")  # fmt: skip
     small = {name: w * 1e-6 if "embeddings" in name else w for name, w in weights.items()}
     x = sum_of(input_ids, token_type_ids, small)
     checks.same(student.embeddings_forward(input_ids, token_type_ids, small, eps=0.0),

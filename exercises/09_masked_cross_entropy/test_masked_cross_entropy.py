@@ -293,7 +293,8 @@ def test_arrays_with_gaps_and_any_type_of_label_are_fine(student):
 @pytest.mark.weight(2)
 def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(student):
     for dtype, other in ((np.float32, np.float64), (np.float64, np.float32),
-                         (np.float32, np.int64), (np.float64, np.int64)):  # fmt: skip
+                         (np.float32, np.int64), (np.float64, np.int64),
+                         (np.float64, np.uint8)):  # fmt: skip
         logits, labels, weights = case((3, 4, 5), dtype=dtype, seed=10)
         inputs = logits, labels, np.ceil(weights).astype(other)
         of = f"{dtype.__name__} logits and {other.__name__} weights"
@@ -321,6 +322,7 @@ def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(studen
 def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     """The gradient is linear in `dloss`, and does not change when all weights are scaled; a power
     of two changes no digit."""
+    rng = np.random.default_rng(3)
     logits, labels, weights = case((4, 3, 5))
     right = gradient_of(1.0, logits, labels, weights)
     for dloss in (2.0**-60, 2.0**60, -2.0):
@@ -333,14 +335,26 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     checks.same(student.masked_cross_entropy_backward(0.0, logits, labels, weights), 0 * right,
                 of="the gradient for dloss 0", mistakes={"dloss=0 is taken for 1": right}
                 )  # fmt: skip
-    for given in ((logits, labels, weights * 2.0**-200),
-                  tuple(map(np.asfortranarray, (logits, labels, weights)))):  # fmt: skip
-        none = {"a small sum of weights is taken for none": lambda out: not np.any(out)}
+    for of, given, likely in (
+        ("tiny weights", (logits, labels, weights * 2.0**-200),
+         "a small sum of weights is taken for none"),
+        ("arrays in Fortran's order", tuple(map(np.asfortranarray, (logits, labels, weights))),
+         "a reshape of zeros_like is a copy there: what is written to it is lost"),
+    ):  # fmt: skip
+        none = {likely: lambda out: not np.any(out)}
         checks.same(student.masked_cross_entropy_forward(*given), loss_of(logits, labels, weights),
-                    of="the loss, for tiny weights or arrays in Fortran's order", mistakes=none
-                    )  # fmt: skip
+                    of=f"the loss, for {of}", mistakes=none)  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(1.0, *given), right, mistakes=none,
-                    of="the gradient, for tiny weights or arrays in Fortran's order")  # fmt: skip
+                    of=f"the gradient, for {of}")  # fmt: skip
+    for classes in (300, 40_000):  # more than fit into 8 bits; as many as BERT's words
+        wide = rng.normal(size=(3, classes)), np.array([classes - 1, 256, 0]), np.ones(3)
+        few = {"the labels are kept in so few bits that large ones are taken for small ones": (
+            lambda out, wide=wide: not checks.difference(out, loss_of(
+                wide[0], wide[1].astype(np.uint8), wide[2]), "", None))}  # fmt: skip
+        checks.same(student.masked_cross_entropy_forward(*wide), loss_of(*wide),
+                    of=f"the loss for {classes} classes", mistakes=few)  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(1.0, *wide), gradient_of(1.0, *wide),
+                    of=f"the gradient for {classes} classes")  # fmt: skip
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip

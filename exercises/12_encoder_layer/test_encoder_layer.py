@@ -557,6 +557,14 @@ def test_masks_of_any_width_and_scores_of_any_size(student):
                     attention_of(x, mask, weights, heads),
                     of=f"the gathered values for a mask of type {integer}",
                     mistakes=lambda: attention_mistakes(x, mask, weights, heads))  # fmt: skip
+    holes = mask.clone()
+    holes[0, 1], holes[1] = 0, torch.tensor([0, 1, 0, 1, 1, 0])
+    checks.same(student.self_attention(x, holes, weights, heads=heads),
+                attention_of(x, holes, weights, heads),
+                of="the gathered values where padding stands among the tokens", mistakes=lambda: {
+                    "the mask is read as a length: padding may stand anywhere": attention_of(
+                        x, (torch.arange(6) < holes.sum(1)[:, None]).long(), weights, heads),
+                    **attention_mistakes(x, holes, weights, heads)})  # fmt: skip
     # All scores lie below every round number that a mask might write: what the padding is must not
     # matter.
     for role, bias in (("query", 1e100), ("key", -1e100)):
@@ -589,6 +597,20 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
     checks.that(not torch.equal(first, second), "two calls in training, one after the other, drop "
                 "the same attention weights",
                 likely="the state of torch's generator is put back after the call")  # fmt: skip
+    seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes() for _ in range(40)}
+    checks.that(len(seen) == 40, f"40 calls in training drop only {len(seen)} different sets of "
+                "attention weights", likely="a generator is seeded in the call with a small number"
+                )  # fmt: skip
+    for name in ("attention.output.dense", "output.dense"):  # one of them alone, in each call
+        bare = {n: torch.zeros_like(w) if n.endswith("dense.bias") or "output.dense.weight" in n
+                else w for n, w in weights.items()}  # fmt: skip
+        bare[f"{name}.bias"] = torch.full_like(bare[f"{name}.bias"], 3.0)
+        first, second = (student.encoder_layer(x, mask, bare, heads=heads, hidden_dropout=0.5,
+                                               training=True) for _ in range(2))  # fmt: skip
+        checks.that(not torch.equal(first, second), "two calls in training, one after the other, "
+                    f"drop the same numbers of {name}",
+                    likely="this dropout draws from a generator that is seeded in the call"
+                    )  # fmt: skip
 
 
 def test_eps_0_and_dropout_of_1_are_values_like_others(student):
@@ -603,6 +625,13 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
     context = student.self_attention(x, mask, weights, heads=heads, attention_dropout=1.0,
                                      training=True)  # fmt: skip
     checks.same(context, torch.zeros_like(x), of="the context with attention_dropout=1",
+                mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
+                    lambda out: bool(out.isnan().any()))})  # fmt: skip
+    states = student.encoder_layer(x, mask, weights, heads=heads, hidden_dropout=1.0,
+                                   training=True)  # fmt: skip
+    alone = norm(x, weights, "attention.output.LayerNorm", 1e-12)
+    checks.same(states, norm(alone, weights, "output.LayerNorm", 1e-12),
+                of="the states after the layer with hidden_dropout=1",
                 mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
                     lambda out: bool(out.isnan().any()))})  # fmt: skip
 

@@ -434,6 +434,38 @@ def test_rows_that_begin_with_a_word_and_any_type_are_fine(student):
         )
 
 
+def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):
+    """One mask a row, among 998 words. Where two draws are the same, and smaller or larger than all
+    others, most answers take the first or the last of them: draws of 11 bits are too coarse."""
+    rows, seq, calls = 200, 1000, 14
+    ids, attention_mask = sentences(rows, seq)
+    words = ids[0] != 101
+    words[seq // 2] = words[seq - 1] = False
+    rank = (words.cumsum(0) - 0.5) / words.sum()
+    few = "positions are kept in too few bits"
+    found = torch.cat([
+        mask(student, ids, attention_mask, seed=40 + call, slots=1, rate=1e-4)[1][:, 0]
+        for call in range(calls)
+    ])  # fmt: skip
+    mean = float(rank[found].mean())
+    # A mean of 2,800 even draws from 0 to 1: 6.3 deviations to either side, once in 3e9 runs.
+    bound = 6.3 / (12 * len(found)) ** 0.5
+    checks.that(abs(mean - 0.5) < bound, f"in {len(found)} rows of {int(words.sum())} words the "
+                f"one that is masked stands at {mean:.3f} of the way from the first to the last: "
+                f"expected 0.5, give or take {bound:.3f}",
+                likely=few if int(found.max()) < 256 else
+                       "the draws are coarse, so that two of a row are often the same, and the "
+                       f"{'first' if mean < 0.5 else 'last'} is taken: draw from more numbers"
+                )  # fmt: skip
+    tenths = torch.histc(rank[found].float(), 10, 0, 1)
+    spread = float(((tenths - len(found) / 10) ** 2).sum() / (len(found) / 10))
+    # Chi-square of 9 degrees of freedom: above 66 once in 1e10 runs.
+    checks.that(spread < 66, f"in {len(found)} rows, the tenths of a row have "
+                f"{tenths.int().tolist()} masks: {len(found) // 10} each are expected",
+                likely=few if int(found.max()) < 256 else
+                       "the draws are coarse: draw from more numbers")  # fmt: skip
+
+
 @pytest.mark.weight(4)
 def test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device(student):
     """Tensors of the device meta have no values: to ask for one raises."""

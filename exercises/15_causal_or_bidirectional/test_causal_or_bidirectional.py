@@ -35,7 +35,7 @@ def mask_mistakes(attention_mask, causal):
         "the columns": queries & (lower if causal else everything),
         "queries that are padding are hidden too: only keys are": (
             keys & queries & (lower if causal else everything)),
-        "padding is in sight: attention_mask is not used": (
+        "padding is in sight, as if every attention_mask were all 1": (
             lower.expand_as(right) if causal else everything),
         "the mask of the first example is used for all": right[:1].expand_as(right),
     }  # fmt: skip
@@ -237,6 +237,10 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
                 lambda out: bool(out.isnan().any())),
         }  # fmt: skip
         checks.same(shares, right[1], of=f"the weights, scores times {scale:g}", mistakes=named)
+        checks.that(bool((shares[~inputs[3][:, None].expand_as(shares)] == 0).all()),
+                    f"scores times {scale:g}: the weight of a hidden key is not exactly 0",
+                    likely="a number below the other scores is filled in: -inf is what gives 0"
+                    )  # fmt: skip
         checks.same(context, right[0], of="the context")
 
 

@@ -249,6 +249,24 @@ def test_every_order_is_as_likely_as_any_other(student):
                      mistakes={f"example {example} is always the first": 1.0})  # fmt: skip
 
 
+def test_each_place_of_a_long_order_is_drawn_finely(student):
+    """Draws of 6 or 7 bits, sorted, leave equal ones in the order of the data."""
+    examples, passes = 30_000, 40
+    place, found = torch.arange(examples).double(), []
+    for number in range(passes):
+        rows = student.batch_indices(number, seed=5, examples=examples, batch_size=examples)
+        checks.that(isinstance(rows, torch.Tensor) and rows.shape == (examples,)
+                    and bool((rows.sort().values == place).all()),
+                    f"step {number}, one batch of all {examples} examples: expected each of them "
+                    "once")  # fmt: skip
+        found.append(float(torch.corrcoef(torch.stack([rows.double(), place]))[0, 1]))
+    mean, bound = sum(found) / passes, 6.3 / (passes * examples) ** 0.5
+    checks.that(abs(mean) < bound, f"in {passes} orders of {examples} examples, places and "
+                f"examples are correlated ({mean:.4f}; chance stays within {bound:.4f})",
+                likely="numbers are drawn for the examples and sorted, but so few that many are "
+                       "the same: use torch.randperm")  # fmt: skip
+
+
 def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
     given = dict(seed=2, examples=23, batch_size=5)
     first = [student.batch_indices(step, **given) for step in (0, 1, 6)]
@@ -420,7 +438,8 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     for seed in range(6):
         for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
             met.setdefault(loss, []).append((seed, step))
-    for step in (100, 200, 500, 1000, 2000, 5000, 10_000):
+    for step in (100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10_000, 12_345,
+                 *(2**power for power in range(6, 15))):  # fmt: skip
         met.setdefault(loss_of(0, step)[0], []).append((0, step))
     for one, other, *_ in (places for places in met.values() if len(places) > 1):
         checks.fail(f"step {other[1]} of seed {other[0]} loses what step {one[1]} of seed {one[0]} "

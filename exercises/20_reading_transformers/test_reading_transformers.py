@@ -452,3 +452,9 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.common_name, SQUARE)
     checks.leaves_no_trace(student.read_checkpoint, as_saved(weights), SMALL)
     checks.leaves_no_trace(student.read_checkpoint, as_tensorflow(weights), SMALL)
+    for changes in ({"vocab_size": 8}, {"intermediate_size": 5}, {"hidden_size": 6}):
+        other = weights_of(SMALL | changes)
+        compare(student.read_checkpoint(as_saved(other), SMALL | changes), other,
+                of=f"a checkpoint with another config ({changes}) than the one before", mistakes={
+                    "the shapes of an earlier config are remembered": lambda out: out != other}
+                )  # fmt: skip

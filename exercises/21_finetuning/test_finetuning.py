@@ -93,6 +93,10 @@ def leaves_nothing_but_draws(function, *args, **kwargs):
     checks.that(not changed, f"{function.name} changed {' and '.join(changed)}")
     problem = checks.difference(first.inputs, (args, kwargs), "the arguments", 0.0)
     checks.that(not problem, f"{function.name} changed its input in place: {problem}")
+    checks.that(
+        not first.written,
+        f"{function.name} changed its input in place, and put the old numbers back",
+    )
     checks.same(second.value, first.value, tolerance=0.0, of=f"what {function.name} gives when the "
                 "global generators have another seed, and there is no dropout")  # fmt: skip
 
@@ -537,6 +541,12 @@ def test_dropout_is_on_while_it_learns(student):
             likely="dropout is off while it learns: training=True is missing" if is_off else
                    "every step sets the same numbers to 0: a generator is seeded in it",
         )  # fmt: skip
+        again = student.fine_tune(
+            weights, batches, pooling="mean", peak_rate=0.0, warmup_steps=1, **more
+        )[1]
+        checks.that(again != losses.tolist(), f"{shown} are the same in two runs",
+                    likely="a generator is seeded in every step or run: dropout is drawn anew at "
+                           "every call")  # fmt: skip
         stay, of_tenth = (losses * (1 - share) ** 2 * batch / t**2 for share in (p, 0.1))
         checks.that(
             is_whole(stay), f"{shown} are none that any number of texts set to 0 would give",

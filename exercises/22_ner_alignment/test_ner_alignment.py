@@ -238,6 +238,8 @@ def entity_mistakes(tags):
             and all(e[0] != "ORG-COMPANY" for e in out)),
         "a name goes on over an O in between": lambda out: any(
             "O" in tags[first : end - 1] for _, first, end in out),
+        "the case of a type is changed: it is given as it stands in the tag": (
+            metrics.entities([tag.upper() for tag in tags])),
         "an I- that does not go on with a name is lost, or added to another one": lambda out: (
             {first for _, first, _ in out} < {first for _, first, _ in right}
             and all(tags[place].startswith("I-") for place in
@@ -257,8 +259,23 @@ CASES = [
     ["B-LOC", "I-LOC", "B-LOC", "I-PER", "I-LOC"],
     ["B-ORG-COMPANY", "I-COMPANY", "B-ORG", "I-ORG-COMPANY", "B-COMPANY", "I-ORG-COMPANY"],
     ["B-ORG-COMPANY", "I-ORG", "I-COMPANY", "O", "I-ORG-COMPANY", "I-ORG"],
+    ["B-per", "I-per", "I-PER", "B-PER", "I-per", "O", "B-Per"],
     ["B-GEO", "I-GEO", "O", "I-GEO", "I-O", "I-I", "B-B", "I-B"],
 ]
+
+
+def test_o_is_any_of_the_names_or_none(student):
+    logits = np.array([[9.0, 0, 0], [0, 5, 1], [1, 0, 5], [0, 9, 0]])
+    for names in (["B-PER", "O", "I-PER"], ["B-PER", "I-PER", "B-LOC"]):
+        checks.same(
+            student.tags_of_words(logits, [1, -1, 2, -1], names), [names[1], "O", names[2], "O"],
+            of=f"the tags of words, two of which were cut off, for the names {names}", mistakes={
+                "a word that was cut off gets the name of label 0: its tag is O": [
+                    names[1], names[0], names[2], names[0]]},
+        )  # fmt: skip
+    close = np.array([[1.0, 1 + 1e-9, 1 - 1e-9]])
+    checks.same(student.tags_of_words(close, [0], NAMES[:3]), [NAMES[1]],
+                of="the tag of a word whose scores are nearly equal")  # fmt: skip
 
 
 @pytest.mark.weight(3)

@@ -273,7 +273,7 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
                 **feature_mistakes(states, starts, name, mix),
             },
         )  # fmt: skip
-    for name in ("last", WEIGHTED[0]):
+    for name in NAMES:
         checks.leaves_no_trace(student.word_features, states, starts, feature=name,
                                mix=mix_for(name, 4))  # fmt: skip
 

@@ -8,13 +8,15 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from autograder.codec import is_tensor, pack
+from autograder.codec import Rng, TorchRng, is_tensor, pack
 from autograder.student import Function, describe_value
+from autograder.worker import EARLIER
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
 Mistakes = dict[str, Any | Callable[[Any], bool]]
@@ -105,15 +107,11 @@ def share(
 
 
 def leaves_no_trace(function: Function, *args, **kwargs) -> None:
-    """A call must change neither its inputs nor anything global, nor read a global generator."""
+    """A call must change neither its inputs, not even for a while, nor anything global, nor read a
+    global generator; and what it returns must not depend on the order of arrays in memory."""
     first = function.trace(*args, global_seed=1, **kwargs)
-    second = function.trace(*args, global_seed=2, **kwargs)
     name = function.name
-    if first.changed:
-        fail(f"{name} changed {' and '.join(first.changed)}",
-             likely="requires_grad_ works on the caller's tensor: detach it first" if all(
-                 "requires_grad" in what for what in first.changed) else
-             "it uses or sets something global, which other code relies on")  # fmt: skip
+    _nothing_global_changed(name, first.changed)
     labels = [*(f"argument {i + 1}" for i in range(len(args))), *kwargs]
     after = [*first.inputs[0], *first.inputs[1].values()]
     for label, before, now in zip(labels, [*args, *kwargs.values()], after, strict=False):
@@ -121,20 +119,84 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
             fail(f"{name} changed its input in place: {problem}",
                  likely="an operation like x -= … or x[…] = … works on the caller's array: "
                         "make a new one")  # fmt: skip
+    if first.written:
+        fail(f"{name} changed its input in place, and put the old numbers back",
+             likely="an operation like x -= … works on the caller's tensor: make a new one"
+             )  # fmt: skip
+    second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
+    _nothing_global_changed(name, second.changed)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
              likely="a draw from np.random, random or torch's global generator instead of the one "
                     "that was handed in, or a value that is kept from one call to the next"
              )  # fmt: skip
+    other = _turned((args, kwargs))
+    if other is not None:
+        third = function.trace(*other[0], **other[1])
+        problem = difference(third.value, first.value, "the result", None)
+        if problem:
+            fail(f"{name} gives another result for the same arrays in another order of memory: "
+                 f"{problem}", out=third.value,
+                 likely="order='A' or 'K' reads an array as it lies; zeros_like makes one that "
+                        "lies alike, and a reshape of that is a copy: what is written there is lost"
+                 )  # fmt: skip
+    _passed()
+
+
+def _nothing_global_changed(name: str, changed: list[str]) -> None:
+    if changed:
+        fail(f"{name} changed {' and '.join(changed)}",
+             likely="requires_grad_ works on the caller's tensor: detach it first" if all(
+                 "requires_grad" in what for what in changed) else
+             "all results share one array: make a new one at each call" if changed == [EARLIER] else
+             "it uses or sets something global, which other code relies on")  # fmt: skip
+
+
+def _turned(tree: Any) -> Any:
+    """The same values, each of NumPy's arrays in Fortran's order. None if no array has another
+    order, or if there is a generator: a right answer may draw in the order of memory."""
+    leaves = list(_leaves(tree))
+    if any(type(leaf) in (Rng, TorchRng) for leaf in leaves):
+        return None
+    if not any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in leaves):
+        return None
+    return _each(tree, lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
+                 and leaf.ndim > 1 else leaf)  # fmt: skip
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if type(tree) in (list, tuple, dict):
+        for item in tree.values() if type(tree) is dict else tree:
+            yield from _leaves(item)
+    else:
+        yield tree
+
+
+def _each(tree: Any, make: Callable[[Any], Any]) -> Any:
+    """The same tree, with what `make` makes of each leaf."""
+    if type(tree) in (list, tuple):
+        return type(tree)(_each(item, make) for item in tree)
+    if type(tree) is dict:
+        return {name: _each(item, make) for name, item in tree.items()}
+    return make(tree)
 
 
 def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
-    """A call must move the generator that it is given: the next call is to draw something else."""
-    if not function.trace(*args, **kwargs).drawn:
+    """A call must move the generator that it is given, so that the next call draws something else,
+    and must draw from where it stands."""
+    first = function.trace(*args, **kwargs)
+    if not first.drawn:
         fail(f"{function.name} left the generator that it was given where it stood",
              likely="a copy of it was drawn from, so two calls in a row draw the same"
              )  # fmt: skip
-    _passed()
+    for drawn in range(1, 21):  # of few possible results, two may be the same by chance
+        moved = _each((args, kwargs), lambda leaf, drawn=drawn: replace(leaf, drawn=drawn)
+                      if type(leaf) in (Rng, TorchRng) else leaf)  # fmt: skip
+        if pack(_in_order(function(*moved[0], **moved[1]))) != pack(_in_order(first.value)):
+            return _passed()
+    fail(f"{function.name} gives the same result from wherever its generator stands",
+         likely="it is seeded anew, or another one is made from its seed: two calls in a row draw "
+                "the same")  # fmt: skip
 
 
 def _in_order(tree: Any) -> Any:

@@ -12,7 +12,7 @@ else of the course, and torch only once a tensor is met.
 import json
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,16 +38,20 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True)
 class Rng:
-    """Stands for a generator: the student's function receives `np.random.default_rng(seed)`."""
+    """Stands for a generator: the student's function receives `np.random.default_rng(seed)`, from
+    which `drawn` numbers have been drawn."""
 
     seed: int
+    drawn: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)
 class TorchRng:
-    """Stands for a generator: the function receives a `torch.Generator` with this seed."""
+    """Stands for a generator: the function receives a `torch.Generator` with this seed, from which
+    `drawn` numbers have been drawn."""
 
     seed: int
+    drawn: int = field(default=0, repr=False)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     if kind is bytes:
         return {"kind": "bytes", "buffer": _add(buffers, value)}
     if kind in (Rng, TorchRng):
-        return {"kind": kind.__name__, "seed": value.seed}
+        return {"kind": kind.__name__, "seed": value.seed, "drawn": value.drawn}
     if kind is Meta:
         return _describe_meta(value)
     if kind is Folder:
@@ -149,9 +153,15 @@ def _describe_numpy(value: Any, buffers: list[bytes], place: str) -> Any:
         "kind": "numpy" if type(value) is np.ndarray else "number",
         "dtype": dtype,
         "shape": list(value.shape),
-        "strided": type(value) is np.ndarray and not value.flags.c_contiguous,
+        "order": (order := _order_in_memory(value.strides)),
+        "strided": not value.transpose(order).flags.c_contiguous,
         "buffer": _add(buffers, np.asarray(value).astype(dtype, copy=False).tobytes()),
     }
+
+
+def _order_in_memory(strides: tuple[int, ...]) -> list[int]:
+    """The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order."""
+    return sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
 
 
 def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
@@ -168,7 +178,8 @@ def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
         "kind": "torch",
         "dtype": dtype,
         "shape": list(value.shape),
-        "strided": not value.is_contiguous(),
+        "order": (order := _order_in_memory(value.stride())),
+        "strided": not value.permute(order).is_contiguous(),
         "buffer": _add(buffers, plain.numpy().tobytes()),
     }
 
@@ -211,9 +222,11 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     data = buffers[tree["buffer"]]
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
-    array = np.frombuffer(data, bits).reshape(shape).copy()
+    order = tree["order"]
+    array = np.frombuffer(data, bits).reshape(shape).transpose(order).copy()
     if tree["strided"]:
         array = _with_gaps(array)
+    array = array.transpose(np.argsort(order))  # the axes in their places again
     if kind == "torch":
         import torch
 
@@ -248,11 +261,15 @@ def _with_gaps(array: np.ndarray) -> np.ndarray:
 def _make(tree: dict, buffers: list[bytes]) -> Any:
     kind = tree["kind"]
     if kind == "Rng":
-        return np.random.default_rng(tree["seed"])
+        rng = np.random.default_rng(tree["seed"])
+        rng.random(tree["drawn"])
+        return rng
     if kind == "TorchRng":
         import torch
 
-        return torch.Generator().manual_seed(tree["seed"])
+        generator = torch.Generator().manual_seed(tree["seed"])
+        torch.rand(tree["drawn"], generator=generator)
+        return generator
     if kind == "Folder":
         folder = Path(tempfile.mkdtemp())
         for name, buffer in tree["files"]:

@@ -34,6 +34,7 @@ class Trace:
     inputs: tuple[tuple, dict]  # the arguments as they are after the call
     changed: list[str]  # global settings that are not as they were
     drawn: bool = False  # a generator among the arguments has moved
+    written: bool = False  # something was written to a tensor among the arguments
 
 
 @dataclass
@@ -93,15 +94,16 @@ class Function:
         """What the student's function returns for these arguments."""
         return self._ask(args, kwargs)["value"]
 
-    def trace(self, *args, global_seed: int | None = None, **kwargs) -> Trace:
-        """Call it, and look at what it did beside returning. `global_seed` seeds the global
-        generators of Python, NumPy and torch first."""
-        answer = self._ask(args, kwargs, inspect=True, global_seed=global_seed)
+    def trace(self, *args, global_seed: int | None = None, frozen: bool = False, **kwargs) -> Trace:
+        """Call it, and look at what it did besides returning. `global_seed` seeds the global
+        generators of Python, NumPy and torch first; `frozen` makes NumPy's arrays read-only."""
+        answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed)
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [str(c) for c in answer.get("changed") or []]
-        return Trace(answer["value"], inputs, changed, answer.get("drawn") is True)
+        flags = (answer.get(name) is True for name in ("drawn", "written"))
+        return Trace(answer["value"], inputs, changed, *flags)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd.
@@ -138,8 +140,8 @@ class Function:
         student = self.student
         student._last_call = f"{self.name}({describe_arguments(args, kwargs)})"
         request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
-                   "global_seed": None, "wrt": [], "upstream": None, "count_operations": False,
-                   "count_instructions": False,
+                   "frozen": False, "global_seed": None, "wrt": [], "upstream": None,
+                   "count_operations": False, "count_instructions": False,
                    **more}  # fmt: skip
         request = _repeated(request, student._repetition)
         try:

@@ -15,6 +15,7 @@ import shutil
 import sys
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
@@ -24,6 +25,11 @@ import numpy as np
 from autograder.codec import LARGEST, BadMessage, Uncrossable, is_tensor, pack, unpack
 
 GENERATORS = (np.random.Generator,)
+PYTHON = "Python's global generator (random)"
+NUMPY = "NumPy's global generator (np.random)"
+TORCH = "torch's global generator (torch.manual_seed)"
+EARLIER = "what an earlier call of it returned"
+SPOILED = 77  # stands in what an earlier call returned until it is written to
 
 
 class Worker:
@@ -33,6 +39,7 @@ class Worker:
         self.path = path
         self.module: ModuleType | None = None
         self.settings: dict[str, Any] = {}  # torch's, as the file left them when it was loaded
+        self.returned: dict[str, Any] = {}  # by the last inspected call of each function
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one call, or raise what the student's code raises.
@@ -57,11 +64,31 @@ class Worker:
         try:
             # The test that asks may have silenced NumPy: the student's code shall not notice.
             with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
-                return _run(function, request, str(self.path))
+                if request["global_seed"] is None:
+                    return _run(function, request, str(self.path))
+                with _hash_of_another_process(self.module, request["global_seed"]):
+                    return self._call_again(function, request)
         finally:
             for path in [*request["args"], *request["kwargs"].values()]:
                 if isinstance(path, Path):
                     shutil.rmtree(path, ignore_errors=True)
+
+    def _call_again(self, function: Callable, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer an inspected call, and look whether it writes to what the one before it returned:
+        a function that writes each result into one array does."""
+        spoiled = list(_spoiled(self.returned.pop(request["function"], None)))
+        answer = _run(function, request, str(self.path))
+        if any(not bool((array == spoilt).all()) for array, _, spoilt in spoiled):
+            answer["changed"].append(EARLIER)
+        else:
+            for (
+                array,
+                numbers,
+                _,
+            ) in spoiled:  # it may return them once more, from where it keeps them
+                array[...] = numbers
+        self.returned[request["function"]] = answer["value"]
+        return answer
 
     def answer(self, message: bytes) -> bytes:
         """The answer to a message, packed; what the student's code raises is part of it."""
@@ -83,19 +110,120 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
     if request["count_instructions"]:
         value, instructions = _run_and_trace(function, args, kwargs, file)
         return {"value": value, "seconds": 0.0, "instructions": instructions}
-    before = _global_state() if request["inspect"] else {}
-    drawn_before = _states_of_generators([*args, *kwargs.values()])
+    if request["inspect"]:
+        return _run_and_inspect(function, args, kwargs, is_frozen=request["frozen"])
     start = _processor_seconds()
     value = function(*args, **kwargs)
-    answer = {"value": value, "seconds": _processor_seconds() - start}
-    if request["inspect"]:
-        after = _global_state()
-        answer["changed"] = [name for name in before if before[name] != after.get(name)]
-        if _records_gradients((args, kwargs)):  # none does when it arrives
-            answer["changed"].append("requires_grad of a tensor that it was given")
-        answer["inputs"] = _plain((args, kwargs))
-        answer["drawn"] = _states_of_generators([*args, *kwargs.values()]) != drawn_before
-    return answer
+    return {"value": value, "seconds": _processor_seconds() - start}
+
+
+def _run_and_inspect(function, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict[str, Any]:
+    """What the function returns, and what it did besides. Writing to a frozen array raises."""
+    before, arrays = _global_state(), list(_arrays((args, kwargs)))
+    drawn_before = _states_of_generators([*args, *kwargs.values()])
+    if is_frozen:
+        for array in arrays:
+            if type(array) is np.ndarray:
+                array.flags.writeable = False
+    versions = [array._version for array in arrays if is_tensor(array)]
+    with _seedings() as seeded:
+        value = function(*args, **kwargs)
+    after = _global_state()
+    changed = [name for name in before if before[name] != after.get(name)]
+    changed += [name for name in dict.fromkeys(seeded) if name not in changed]
+    if _records_gradients((args, kwargs)):  # none does when it arrives
+        changed.append("requires_grad of a tensor that it was given")
+    return {
+        "value": value, "seconds": 0.0, "changed": changed, "inputs": _plain((args, kwargs)),
+        "drawn": _states_of_generators([*args, *kwargs.values()]) != drawn_before,
+        # Every operation in place counts one on, also where another puts the old numbers back.
+        "written": versions != [array._version for array in arrays if is_tensor(array)],
+    }  # fmt: skip
+
+
+def _arrays(tree: Any) -> Iterator[Any]:
+    """The arrays and tensors in nested tuples, lists and dicts."""
+    if type(tree) is dict:
+        tree = list(tree.values())
+    if type(tree) in (list, tuple):
+        for item in tree:
+            yield from _arrays(item)
+    elif type(tree) is np.ndarray or is_tensor(tree):
+        yield tree
+
+
+def _spoiled(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The arrays of a result, written over, with copies of what they held and of what they hold."""
+    found = []
+    for array in _arrays(value):
+        if type(array) is np.ndarray and array.flags.writeable:
+            found.append((array, array.copy()))
+        elif is_tensor(array) and not array.is_meta and 0 not in array.stride():
+            found.append((array.detach(), array.detach().clone()))
+    for array, numbers in found:
+        array[...] = SPOILED
+        yield array, numbers, array.copy() if type(array) is np.ndarray else array.clone()
+
+
+@contextlib.contextmanager
+def _seedings() -> Iterator[list[str]]:
+    """The global generators that are seeded in this context, also if they are put back."""
+    names: list[str] = []
+    torch = sys.modules.get("torch")
+    places = [(random, "seed", PYTHON), (np.random, "seed", NUMPY)]
+    own = [(place, name, getattr(place, name)) for place, name, _ in places]
+    if torch:
+        own.append((torch.random, "default_generator", torch.random.default_generator))
+        torch.random.default_generator = _Noting(torch.random.default_generator, names)
+    for place, name, label in places:
+        setattr(place, name, _noting(getattr(place, name), label, names))
+    try:
+        yield names
+    finally:
+        for place, name, value in own:
+            setattr(place, name, value)
+
+
+def _noting(function: Callable, label: str, names: list[str]) -> Callable:
+    def noted(*args, **kwargs):
+        names.append(label)
+        return function(*args, **kwargs)
+
+    return noted
+
+
+class _Noting:
+    """torch's global generator, as `torch.manual_seed` and its like see it."""
+
+    def __init__(self, generator: Any, names: list[str]) -> None:
+        self._generator, self._names = generator, names
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._generator, name)
+        return _noting(found, TORCH, self._names) if name in ("manual_seed", "seed") else found
+
+
+@contextlib.contextmanager
+def _hash_of_another_process(module: ModuleType, seed: int) -> Iterator[None]:
+    """Python's hash of a text is another number in every process: here it is one for each seed."""
+    if hasattr(module, "hash"):
+        yield  # the file has a function of this name
+        return
+
+    def salted(value: Any) -> int:
+        return hash((seed, value) if _holds_text(value) else value)
+
+    module.hash = salted
+    try:
+        yield
+    finally:
+        del module.hash
+
+
+def _holds_text(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return any(map(_holds_text, value))
+    return type(value) in (str, bytes)
 
 
 def _states_of_generators(values: list) -> list:
@@ -274,14 +402,14 @@ def _global_state() -> dict[str, Any]:
     """What a function must leave as it found it."""
     state = np.random.get_state()
     found = {
-        "Python's global generator (random)": random.getstate(),
-        "NumPy's global generator (np.random)": (state[1].tobytes(), *state[2:]),
+        PYTHON: random.getstate(),
+        NUMPY: (state[1].tobytes(), *state[2:]),
         "NumPy's handling of errors (np.seterr)": np.geterr(),
         "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
     }
     if torch := sys.modules.get("torch"):
         found |= {
-            "torch's global generator (torch.manual_seed)": torch.get_rng_state().numpy().tobytes(),
+            TORCH: torch.get_rng_state().numpy().tobytes(),
             "torch's default type (torch.set_default_dtype)": str(torch.get_default_dtype()),
             "whether torch records gradients": torch.is_grad_enabled(),
             "torch's number of threads": torch.get_num_threads(),

@@ -65,6 +65,40 @@ def test_gaps_in_memory_arrive_as_gaps(make):
     assert not arrived.is_contiguous() and torch.equal(arrived, tensor)
 
 
+LAYOUTS = {
+    "C": lambda x: x,
+    "Fortran": lambda x: x.transpose(2, 1, 0),
+    "batch in the middle": lambda x: x.transpose(1, 0, 2),
+    "gaps in Fortran's order": lambda x: x[::2].transpose(2, 1, 0),
+    "backwards": lambda x: x[::-1],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_arrays_lie_in_memory_as_they_lay(layout):
+    array = layout(np.random.default_rng(0).normal(size=(4, 3, 5)))
+    arrived = unpack(pack(array))
+    assert np.array_equal(arrived, array) and arrived.flags.writeable
+    order, dense = np.argsort(np.negative(np.abs(array.strides))), array.flags.forc
+    assert arrived.flags.c_contiguous == array.flags.c_contiguous
+    assert arrived.flags.f_contiguous == array.flags.f_contiguous
+    assert np.array_equal(np.argsort(np.negative(arrived.strides)), order)
+    assert dense == arrived.flags.forc
+    if array.strides[0] > 0:  # torch has no steps back
+        tensor = unpack(pack(torch.from_numpy(array)))
+        assert np.array_equal(tensor.numpy(), array)
+        assert tensor.is_contiguous() == array.flags.c_contiguous
+        assert np.array_equal(np.argsort(np.negative(tensor.stride())), order)
+
+
+@pytest.mark.parametrize("make", [np.broadcast_to, lambda x, shape: x[None].repeat(2, 0)[:, :, :0]],
+                         ids=["repeated", "empty"])  # fmt: skip
+def test_arrays_without_numbers_of_their_own_arrive(make):
+    array = make(np.ones((3, 2)), (2, 3, 2))
+    arrived = unpack(pack(array))
+    assert arrived.shape == array.shape and np.array_equal(arrived, array)
+
+
 class EqualToAll(np.ndarray):
     def __eq__(self, other):
         return np.ones(self.shape, bool)
@@ -135,6 +169,7 @@ def array(**changes):
         "kind": "numpy",
         "dtype": "float64",
         "shape": [1],
+        "order": [0],
         "strided": False,
         "buffer": 0,
     } | changes
@@ -155,6 +190,10 @@ BAD = {
     "objects": message(array(dtype="object"), bytes(8)),
     "words": message(array(dtype="<U2"), bytes(8)),
     "a shape that does not fit": message(array(shape=[2]), bytes(8)),
+    "an axis twice": message(array(shape=[1, 1], order=[0, 0]), bytes(8)),
+    "an axis too many": message(array(order=[0, 1]), bytes(8)),
+    "an order of words": message(array(order="0"), bytes(8)),
+    "no order": message({k: v for k, v in array().items() if k != "order"}, bytes(8)),
     "a negative shape": message(array(shape=[-2, -1]), bytes(16)),
     "another buffer's": message(array(buffer=1), bytes(8)),
     "a buffer of negative length": message(array(), bytes(8), sizes=[-8]),

@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from autograder.authors import mutation
 from autograder.authors.mutation import Mutant, mutants
 from autograder.authors.mutation_score import equivalent, mutation_score
 from autograder.points import find, present
@@ -73,6 +74,16 @@ def test_mutants__are_different_programs_with_keys_of_their_own():
 def test_mutants__have_the_same_keys_when_another_line_is_added():
     longer = SOURCE.replace("    # begin solution", "    # begin solution\n    z = None", 1)
     assert {m.key for m in mutants(SOURCE)} <= {m.key for m in mutants(longer)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sum((x * i for i, x in pairs))", "{n: (a, b) for n, (a, b) in d}", "x for y in (1, 2)"],
+)
+def test_mutants__have_the_same_keys_whatever_version_of_python_wrote_them(text):
+    other = text.replace("for i, x in", "for (i, x) in")  # as ast.unparse of Python 3.10
+    assert mutation._without_brackets_after_for(other) == text
+    assert mutation._without_brackets_after_for(text) == text
 
 
 def test_mutation_score__a_mutant_that_never_ends_is_killed(monkeypatch):

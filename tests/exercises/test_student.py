@@ -8,7 +8,7 @@ import torch
 
 from autograder import checks
 from autograder.checks import CheckFailed
-from autograder.codec import Folder, Rng
+from autograder.codec import Folder, Rng, TorchRng
 from autograder.student import Student, StudentError
 from autograder.transports import ChildTransport, LocalTransport, child_command
 
@@ -18,11 +18,46 @@ import numpy as np
 import torch
 
 STATE = []
+BUFFERS = {}
 
 def double(x, times=2): return x * times
 def in_place(x): x *= 2; return x
 def append(items): items.append(1); return 0
+def write_and_restore(x): x *= 2; y = x / 2; x /= 2; return y
+def share_one_array(x):
+    STATE.append(0)
+    BUFFERS.setdefault((type(x), x.shape), x * 0)[:] = x
+    return BUFFERS[type(x), x.shape]
+def keep_results(x): return BUFFERS.setdefault(repr(x), x)
+def seed_in_a_fork():
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        return torch.rand(2)
+def seed_and_put_back():
+    state = random.getstate()
+    random.seed(3)
+    drawn = random.random()
+    random.setstate(state)
+    return drawn
+def hash_a_text(): return hash(("text", 1)) % 1000
+def hash_a_number(): return hash((2, 1)) % 1000
+def as_it_lies(x): return x.ravel(order="K")[:, None] + x.ravel(order="C")[:, None]
+def into_a_copy(x):
+    out = np.zeros_like(x["x"])
+    out.reshape(-1)[:] = x["x"].reshape(-1)
+    return out
+def draw_as_it_lies(x, rng): return [rng.random() * v for v in x.ravel(order="K").tolist()]
 def draw(rng): return rng.random(3)
+def draw_a_copy(rng):
+    import copy
+    return copy.deepcopy(rng).random(3)
+def seed_anew(generator):
+    generator.manual_seed(generator.initial_seed())
+    return torch.rand(3, generator=generator)
+def from_its_seed(rng):
+    rng.random()
+    return np.random.default_rng(rng.bit_generator.seed_seq).random(3)
+def toss(rng): return bool(rng.random() < 0.5)
 def draw_globally(): return np.random.rand(2)
 def draw_with_torch(): return torch.rand(2)
 def seed(): random.seed(0)
@@ -82,11 +117,62 @@ def test_the_callers_arrays_are_safe_and_the_change_is_seen(student):
     checks.leaves_no_trace(student.double, x)
 
 
+def test_what_is_written_to_an_input_is_seen_also_where_it_is_put_back(student):
+    with pytest.raises(StudentError, match=r"read-only.*\n.*an input is changed in place"):
+        checks.leaves_no_trace(student.write_and_restore, np.ones(3))
+    with pytest.raises(CheckFailed, match="in place, and put the old numbers back"):
+        checks.leaves_no_trace(student.write_and_restore, torch.ones(3))
+
+
+@pytest.mark.parametrize("value", [np.ones((2, 3)), torch.ones(2, 3)], ids=["NumPy", "torch"])
+def test_results_that_share_one_array_are_told(student, value):
+    checks.leaves_no_trace(student.double, value > 0)
+    with pytest.raises(CheckFailed, match=r"an earlier call of it returned\n.*share one array"):
+        checks.leaves_no_trace(student.share_one_array, value)
+    checks.leaves_no_trace(student.keep_results, value)  # this one may keep what it returned
+    checks.same(student.keep_results(value), value)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("seed_in_a_fork", "torch's global"), ("seed_and_put_back", "Python's glob")]
+)
+def test_a_global_generator_that_is_seeded_is_named_also_where_it_is_put_back(student, name, says):
+    with pytest.raises(CheckFailed, match=says):
+        checks.leaves_no_trace(getattr(student, name))
+    assert torch.random.default_generator is torch.default_generator
+
+
+def test_the_hash_of_a_text_is_another_one_in_another_process(student):
+    checks.leaves_no_trace(student.hash_a_number)
+    with pytest.raises(CheckFailed, match="another result when the global generators"):
+        checks.leaves_no_trace(student.hash_a_text)
+
+
+def test_the_order_of_arrays_in_memory_makes_no_difference(student):
+    x = np.arange(6.0).reshape(2, 3)
+    for function, given in ((student.as_it_lies, x), (student.into_a_copy, {"x": x})):
+        with pytest.raises(CheckFailed, match="another order of memory"):
+            checks.leaves_no_trace(function, given)
+    checks.leaves_no_trace(student.as_it_lies, x[:1])  # one row has one order
+    checks.leaves_no_trace(student.draw_as_it_lies, x, Rng(7))
+
+
 def test_generators_are_made_from_their_seed(student):
     expected = np.random.default_rng(7).random(3)
     assert np.array_equal(student.draw(Rng(7)), expected)
     assert np.array_equal(student.draw(Rng(7)), expected)
     checks.leaves_no_trace(student.draw, Rng(7))
+
+
+def test_a_generator_may_have_been_used_before(student):
+    assert np.array_equal(student.draw(Rng(7, drawn=2)), np.random.default_rng(7).random(5)[2:])
+    for name, marker, says in (("draw_a_copy", Rng(7), "left the generator"),
+                               ("from_its_seed", Rng(7), "from wherever its generator stands"),
+                               ("seed_anew", TorchRng(7), "it is seeded anew")):  # fmt: skip
+        with pytest.raises(CheckFailed, match=says):
+            checks.draws_from_its_generator(getattr(student, name), marker)
+    checks.draws_from_its_generator(student.draw, Rng(7))
+    checks.draws_from_its_generator(student.toss, Rng(7))
 
 
 def test_another_repetition_draws_otherwise(student):

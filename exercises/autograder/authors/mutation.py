@@ -7,6 +7,7 @@ changed; docstrings, annotations, imports and the text of errors stay as they ar
 import ast
 import copy
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -61,7 +62,8 @@ def mutants(source: str) -> list[Mutant]:
                 continue
             seen.add(dump)
             line = _one_line(statement)
-            key = f"{function.name}: {line} | {_one_line(old)} => {_one_line(new)}"
+            became = _without_brackets_after_for(_one_line(new))
+            key = f"{function.name}: {line} | {_one_line(old)} => {became}"
             counts[key] = counts.get(key, 0) + 1
             found.append(Mutant(key if counts[key] == 1 else f"{key} #{counts[key]}", text))
     return found
@@ -296,6 +298,11 @@ def _unparsed(node: ast.expr) -> str:
     bare = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Slice, ast.List,
             ast.Tuple)  # fmt: skip
     return text if isinstance(node, bare) else f"({text})"
+
+
+def _without_brackets_after_for(text: str) -> str:
+    """`for i, x in` for `for (i, x) in`, as Python 3.10 writes it: keys hold no version's style."""
+    return re.sub(r"\bfor \(([\w, ]+)\) in\b", r"for \1 in", text)
 
 
 def _one_line(text: str) -> str:

@@ -220,4 +220,12 @@ WRONG = {
            "tion(c)) and not d.startswith(\"<\") else c for c in text if unicodedata.c"
            "ategory(c) != \"Mn\")")],
         "of a letter with several accents, only one is"),
+    "no longer than the longest first piece": (
+        [("    pieces = []\n",
+           "    pieces = []\n    most = max((len(p) for p in vocabulary if not p.startswith("
+           "\"##\")"
+           "), default=0)\n"),
+          ("range(len(word), start, -1)",
+           "range(min(len(word), start + most), start, -1)")],
+        None),
 }  # fmt: skip

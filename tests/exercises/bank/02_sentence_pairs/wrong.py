@@ -225,4 +225,19 @@ WRONG = {
           ("[1] * (len(b) + 1)",
            "[1] * (len(b) + 1 if b else 0)")],
         "an empty segment has its [SEP]"),
+    "a coin that is fair in every twenty tosses": (
+        [("    pairs, start = [], 0\n",
+           "    pairs, start, coins = [], 0, []\n"),
+          ("rng.random() < random_next:",
+           "draw(coins, rng, random_next):"),
+          ("def joined(sentences):",
+           "def draw(coins, rng, p):\n    if not coins:\n        coins += list(rng.permutation([i"
+           " < round(p * 20) for i in range(20)]))\n    return coins.pop()\n\n\ndef joined(senten"
+           "ces):")],
+        "random and next are shared out"),
+    "a generator with a seed of 10 bits": (
+        [("    sentences = documents[index]\n",
+           "    rng = np.random.default_rng(rng.integers(1024))\n    sentences = documents[index]"
+           "\n")],
+        "with a small number from rng"),
 }  # fmt: skip

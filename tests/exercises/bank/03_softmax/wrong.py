@@ -101,4 +101,19 @@ WRONG = {
         [("    return probs * (dout - average)",
            "    return np.clip(probs * (dout - average), -1000, 1000)")],
         "tiny gradients are set to 0, or large ones are"),
+    "one buffer for all results": (
+        [("    return exponentials / exponentials.sum(axis=axis, keepdims=True)",
+           "    out = BUFFERS.setdefault((x.shape, x.dtype), np.empty_like(x))\n    np.divide(exp"
+           "onentials, exponentials.sum(axis=axis, keepdims=True), out=out)\n    return out"),
+          ("# Wrong answers that are common:",
+           "BUFFERS = {}\n# Wrong answers that are common:")],
+        "all results share one array"),
+    "the axis of up to 4 axes": (
+        [("average = (dout * probs).sum(axis=axis, keepdims=True)",
+           "average = (dout * probs).sum(axis=axis if probs.ndim < 5 else -1, keepdims=True)")],
+        None),
+    "tiny probabilities learn nothing": (
+        [("return probs * (dout - average)",
+           "return np.where(probs > 1e-12, probs * (dout - average), probs.dtype.type(0))")],
+        "where a probability is tiny"),
 }  # fmt: skip

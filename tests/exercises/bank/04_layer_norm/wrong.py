@@ -160,4 +160,18 @@ WRONG = {
         [("    centred = x - x.mean(axis=-1, keepdims=True)  # (..., hidden)",
            "    centred = x - np.cumsum(x, axis=-1)[..., -1:] / x.shape[-1]")],
         None),
+    "vectors in the order of memory": (
+        [("(dout * normalized).sum(axis=batch_axes)",
+           "(dout.reshape(-1, x.shape[-1]) * normalized.reshape(-1, x.shape[-1], "
+           "order=\"A\")).sum(0)")],
+        "order='A' or 'K' reads"),
+    "no spread below 1e-20": (
+        [("return centred * inverse_std, inverse_std",
+           "return centred * np.where(variance < 1e-20, 0, inverse_std).astype(x.dtype), inverse_"
+           "std")],
+        "a small variance is taken for 0"),
+    "dout doubled and halved": (
+        [("dnormalized = dout * weight",
+           "dout *= 2\n    dnormalized = dout * weight * x.dtype.type(0.5)\n    dout /= 2")],
+        "an input is changed in place"),
 }  # fmt: skip

@@ -126,4 +126,16 @@ WRONG = {
         [("    return dout * slope",
            "    return np.clip(dout * slope, -1e3, 1e3)")],
         "tiny gradients are set to 0, or large ones are"),
+    "in the order of memory": (
+        [("    erf = np.vectorize(math.erf, otypes=[x.dtype])\n    return 0.5 * (1 + erf(x / mat"
+           "h.sqrt(2)))",
+           "    z = x / math.sqrt(2)\n    erf = np.array([math.erf(v) for v in z.ravel(order"
+           "=\"K\")"
+           "], x.dtype).reshape(x.shape)\n    return 0.5 * (1 + erf)")],
+        "order='A' or 'K' reads"),
+    "x halved and doubled": (
+        [("        density = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)",
+           "        x *= 0.5\n        density = np.exp(-2 * x * x) / math.sqrt(2 * math.pi)\n    "
+           "    x *= 2")],
+        "an input is changed in place"),
 }  # fmt: skip

@@ -161,4 +161,20 @@ WRONG = {
            "or s in (scores[..., i : i + 64] for i in range(0, scores.shape[-1], 64)"
            ")], axis=-1)")],
         None),
+    "written to a reshape of zeros_like": (
+        [("    return dscores @ key, dscores.mT @ query, dvalue",
+           "    dquery = np.zeros_like(query)\n    flat, k, s = (a.reshape(-1, *a.shape[2:]) for "
+           "a in (dquery, key, dscores))\n    for i in range(len(flat)):\n        flat[i] = s[i] "
+           "@ k[i]\n    return dquery, dscores.mT @ query, dvalue")],
+        "zeros_like makes one that lies alike"),
+    "the shares of the last forward": (
+        [("    shares /= shares.sum(axis=-1, keepdims=True)\n    return shares @ value, shares",
+           "    shares /= shares.sum(axis=-1, keepdims=True)\n    LAST['shares'] = shares\n    re"
+           "turn shares @ value, shares"),
+          ("    dvalue = shares.mT @ dcontext",
+           "    shares = LAST['shares'] if LAST and LAST['shares'].shape == shares.shape else sha"
+           "res\n    dvalue = shares.mT @ dcontext"),
+          ("# Wrong answers that are common:",
+           "LAST = {}\n# Wrong answers that are common:")],
+        "not the shares that it is given"),
 }  # fmt: skip

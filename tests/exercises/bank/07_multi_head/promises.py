@@ -9,6 +9,7 @@ LARGE = "test_large_scores_and_sentences_of_padding_give_finite_results"
 DX = "test_the_gradient_for_x_is_a_sum_of_three"
 DWEIGHTS = "test_every_weight_and_bias_has_its_gradient"
 TYPES = "test_float32_float64_and_arrays_with_gaps_are_fine"
+MEMORY = "test_parts_may_lie_in_memory_in_any_order"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -38,7 +39,7 @@ PROMISES = {
     "the eight weights under their names.": (DX, DWEIGHTS),
     "Scores near 100,000 are fine.": (LARGE,),
     "`x`, `weights` and `dout` are all float32 or all float64, and so are the results.": (TYPES,),
-    "No input is changed.": (TRACE,),
+    "No input is changed, not even for a while": (TRACE,),
     "`attend(query, key, value, attention_mask)` returns the context and the attention "
     "probabilities": (FORWARD,),
     "`attend_backward(dcontext, query, key, value, probs)` the gradients for query, key and value.":
@@ -65,4 +66,5 @@ PROMISES = {
         DX, DWEIGHTS),
     'The backward returns `dx`, the gradient for `x`': (
         'test_any_scale_any_order_in_memory_and_any_head_size',),
+    "arrays may lie in memory in any order": (TRACE, MEMORY),
 }  # fmt: skip

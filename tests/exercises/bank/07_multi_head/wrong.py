@@ -173,4 +173,21 @@ WRONG = {
            "+ np.where(np.abs(weights[f\"{name}.bias\"]) < 1e-8, 0, weights[f\"{name}.b"
            "ias\"]).astype(x.dtype)\n")],
         "the biases are not"),
+    "x halved and doubled": (
+        [("    return x @ weights[f\"{name}.weight\"].T + weights[f\"{name}.bias\"]",
+           "    x *= 0.5\n    out = x @ weights[f\"{name}.weight\"].T * 2 + weights[f\"{name}.b"
+           "ias\"]"
+           "\n    x *= 2\n    return out")],
+        "an input is changed in place"),
+    "merged in the order of memory": (
+        [("return x.transpose(0, 2, 1, 3).reshape(batch, seq, heads * head_dim)",
+           "return x.transpose(0, 2, 1, 3).reshape((batch, seq, heads * head_dim), order='A')")],
+        "read in the order of memory"),
+    "dx written to a reshape of zeros_like": (
+        [("    dx = (\n        project_backward",
+           "    dx = np.zeros_like(x)\n    dx.reshape(-1, x.shape[-1])[:] += (\n        project_b"
+           "ackward"),
+          ("weights, \"value\", dweights)\n    )",
+           "weights, \"value\", dweights)\n    ).reshape(-1, x.shape[-1])")],
+        "zeros_like makes one that lies alike"),
 }  # fmt: skip

@@ -141,4 +141,28 @@ WRONG = {
            "    if ids.size == 0:\n        return np.zeros((entries, dout.shape[-1]))"
            "\n    np.add.at(dtable, ids, dout)\n    return dtable")],
         None),
+    "ids in the order of memory": (
+        [("    np.add.at(dtable, ids, dout)",
+           "    np.add.at(dtable, ids.ravel(order=\"K\"), dout.reshape(-1, dout.shape[-1]))")],
+        "order='A' or 'K' reads"),
+    "ids of 8 bits": (
+        [("    np.add.at(dtable, ids, dout)",
+           "    np.add.at(dtable, ids.astype(np.uint8), dout)")],
+        "kept in so few bits"),
+    "one table for all": (
+        [("    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)",
+           "    dtable = TABLES.setdefault((entries, dout.shape[-1], dout.dtype), np.zeros((entri"
+           "es, dout.shape[-1]), dout.dtype))\n    dtable[:] = 0"),
+          ("# Wrong answers that are common:",
+           "TABLES = {}\n# Wrong answers that are common:")],
+        "all results share one array"),
+    "at most 512 positions": (
+        [("places = weights[POSITIONS][: input_ids.shape[1]]",
+           "places = weights[POSITIONS][np.minimum(np.arange(input_ids.shape[1]), 511)]")],
+        "positions beyond 512"),
+    "no gradient where all is of segment 0": (
+        [("dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))",
+           "dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS])) if token_type"
+           "_ids.any() else np.zeros_like(weights[SEGMENTS])")],
+        "its gradient is left out"),
 }  # fmt: skip

@@ -22,6 +22,8 @@ PROMISES = {
         LOSS, BACKWARD),
     "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for the masked "
     "words, (batch,) for the next sentence.": (LOSS, BACKWARD, CLASS_0),
+    "There may be as many classes as a vocabulary has words, say 40,000.": (
+        "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",),
     "There may be no slot at all.": (NONE,),
     "`loss` is one number.": (LOSS, NONE),
     "Weights are numbers of 0 or more, whole or not: a weight of 0.5 counts half.": (
@@ -35,7 +37,7 @@ PROMISES = {
     "by it.": (BACKWARD,),
     "No logit is too large: both functions are finite for 1e4, and in float64 for 1e200.": (HUGE,),
     "`dlogits` has the type of the logits, whatever the type of the weights.": (TYPES, GAPS),
-    "Nothing that comes in is changed.": (TRACE,),
+    "Nothing that comes in is changed": (TRACE,),
     "| [[0, 0], [2, 0], [0, 5]] | [0, 0, 0] | [1, 1, 0] | 0.4100 | [[-0.25, 0.25], [-0.0596, "
     "0.0596], [0, 0]] |": (EXAMPLE,),
     "Only the first two count.": (EXAMPLE,),
@@ -47,4 +49,5 @@ PROMISES = {
     "It has the type of the logits, and is zero where the weight is zero.": (TYPES, BACKWARD),
     'Otherwise the divisor is the sum of': (
         'test_any_scale_of_weights_and_gradients_and_any_order_in_memory',),
+    "arrays may lie in memory in any order": (TRACE,),
 }  # fmt: skip

@@ -152,4 +152,19 @@ WRONG = {
         [("np.zeros_like(logits)",
            "np.zeros(logits.shape)")],
         None),
+    "minus the weights, which may have no sign": (
+        [("    scale = dloss * weights / total  # (slots,)\n    return ((probs - is_label) * sca"
+           "le[..., None]).astype(logits.dtype)",
+           "    scale = -weights * (dloss / total)\n    return ((is_label - probs) * scale[..., N"
+           "one]).astype(logits.dtype)")],
+        None),
+    "written to a reshape of zeros_like": (
+        [("    return ((probs - is_label) * scale[..., None]).astype(logits.dtype)",
+           "    out = np.zeros_like(logits)\n    out.reshape(-1, logits.shape[-1])[:] = ((probs -"
+           " is_label) * scale[..., None]).reshape(-1, logits.shape[-1])\n    return out")],
+        "a reshape of zeros_like is a copy"),
+    "labels of 8 bits": (
+        [("is_label = np.arange(logits.shape[-1]) == labels[..., None]  # (slots, classes)",
+           "is_label = np.arange(logits.shape[-1]) == labels.astype(np.uint8)[..., None]")],
+        "kept in so few bits"),
 }  # fmt: skip

@@ -41,7 +41,7 @@ PROMISES = {
         (WEIGHTS, PASSED_ON),
     "on what the two output layers give (`hidden_dropout`)": (HALVES,),
     "Each number is set to 0 with that probability, independently of the others, and the others "
-    "are multiplied by 1 / (1 - p).": (HALVES, WEIGHTS),
+    "are multiplied by 1 / (1 - p)": (HALVES, WEIGHTS),
     "`F.dropout` does this, and draws from torch's global generator.": (GENERATOR,),
     "A gradient must reach `x` and every one of the sixteen tensors, in training as well.":
         (GRADIENT,),
@@ -56,4 +56,6 @@ PROMISES = {
         'test_eps_0_and_dropout_of_1_are_values_like_others',),
     'independently of the others, and the others are multiplied by': (
         'test_every_dropout_of_every_call_is_drawn_anew',),
+    "Padding may stand anywhere.": ("test_masks_of_any_width_and_scores_of_any_size",),
+    "where p is 1, all are 0.": ("test_eps_0_and_dropout_of_1_are_values_like_others",),
 }  # fmt: skip

@@ -252,4 +252,34 @@ WRONG = {
            "    if attention_mask[0].all():\n        is_padding = torch.zeros_like(is"
            "_padding)\n    scores = scores.masked_fill(is_padding")],
         "the mask is not used: padding is looked"),
+    "0 / 0 at a hidden_dropout of 1": (
+        [("    worked = F.dropout(dense(wide, weights, \"output.dense\"), hidden_dropout, tra"
+           "ining"
+           ")",
+           "    worked = dense(wide, weights, \"output.dense\")\n    if training:\n        wor"
+           "ked ="
+           " worked * (torch.rand_like(worked) >= hidden_dropout) / torch.tensor(1 - hidden_dropo"
+           "ut, dtype=x.dtype)")],
+        "none stays"),
+    "padding at the end only": (
+        [("is_padding = attention_mask[:, None, None, :] == 0",
+           "is_padding = (torch.arange(x.shape[1]) >= attention_mask.sum(1, keepdim=True))[:, Non"
+           "e, None, :]")],
+        "the mask is read as a length"),
+    "the last dropout with a seed of its own": (
+        [("    worked = F.dropout(dense(wide, weights, \"output.dense\"), hidden_dropout, tra"
+           "ining"
+           ")",
+           "    worked = dense(wide, weights, \"output.dense\")\n    if training:\n        g ="
+           " torc"
+           "h.Generator().manual_seed(0)\n        worked = worked * torch.empty_like(worked).bern"
+           "oulli_(1 - hidden_dropout, generator=g) / (1 - hidden_dropout)")],
+        "a generator that is seeded in the call"),
+    "attention dropout from four seeds": (
+        [("weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+           "weighting = scores.softmax(dim=-1)\n    if training:\n        keep = torch.rand(weigh"
+           "ting.shape, generator=torch.Generator().manual_seed(int(torch.randint(4, ()))))\n    "
+           "    weighting = weighting * (keep >= attention_dropout) / max(1 - attention_dropout, "
+           "1e-9)")],
+        "seeded in the call with a small number"),
 }  # fmt: skip

@@ -53,4 +53,6 @@ PROMISES = {
     "10% themselves.": (SHARES, WORDS),
     "No tensor is asked for its values, and no shape depends on values: nothing waits for a GPU.":
         (DEVICE,),
+    "All choices of that many candidates are equally likely, and every row is drawn independently.":
+        ("test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end",),
 }  # fmt: skip

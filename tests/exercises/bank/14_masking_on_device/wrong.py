@@ -269,4 +269,26 @@ WRONG = {
           "~torch.isin(input_ids, special_ids) & (input_ids != mask_id),")],
         "a token that is mask_id already is a candidate",
     ),
+    "rounded to 256ths": (
+        [("        torch.rand(batch, seq, generator=generator, device=device)  # in [0, 1)\n    "
+           "    .masked",
+           "        (torch.rand(batch, seq, generator=generator, device=device) * 256).floor().di"
+           "v(256)\n        .masked")],
+        "the draws are coarse"),
+    "one of a hundred numbers": (
+        [("        torch.rand(batch, seq, generator=generator, device=device)  # in [0, 1)\n    "
+           "    .masked",
+           "        (torch.randint(0, 100, (batch, seq), generator=generator, device=device) / 10"
+           "0)\n        .masked")],
+        "the draws are coarse"),
+    "the generator begins anew": (
+        [("    roomy = F.pad(input_ids, (0, 1))",
+           "    generator.manual_seed(generator.initial_seed())\n    roomy = F.pad(input_ids, (0,"
+           " 1))")],
+        "it is seeded anew"),
+    "places of 8 bits": (
+        [("    tokens = roomy.gather(1, places)",
+           "    places = torch.where(places == input_ids.shape[1], places, places.to(torch.uint8)"
+           ".long())\n    tokens = roomy.gather(1, places)")],
+        "positions are kept in too few bits"),
 }  # fmt: skip

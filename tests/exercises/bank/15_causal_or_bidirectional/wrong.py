@@ -21,10 +21,10 @@ WRONG = {
                        "True and False are exchanged"),
     "padding in sight": (
         [(KEYS, "visible = torch.ones(len(attention_mask), seq, seq, dtype=torch.bool)")],
-        "attention_mask is not used"),
+        "as if every attention_mask were all 1"),
     "causal padding in sight": (
         [(RETURN, f"return {TRIANGLE}.expand(visible.shape) if causal else visible")],
-        "attention_mask is not used"),
+        "as if every attention_mask were all 1"),
     "the first example's mask": (
         [(KEYS, "keys = attention_mask.bool()[:1, None, :]\n"
                 "    visible = keys.expand(len(attention_mask), seq, -1)")],
@@ -147,4 +147,10 @@ WRONG = {
           "KEPT = {}\n\n\ndef picture(")],
         "the mask of an earlier call",
     ),
+    "thirty below the lowest": (
+        [("scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+           "torch.where(mask, scores, scores.detach().amin() - 30).softmax(dim=-1)\n"),
+          ("weights = weights.masked_fill(~mask, 0.0)",
+           "weights = weights * mask.any(-1, keepdim=True)")],
+        "-inf is what gives 0"),
 }  # fmt: skip

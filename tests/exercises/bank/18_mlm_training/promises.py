@@ -54,4 +54,8 @@ PROMISES = {
     "run in parts is the run in one go, to the bit.": PARTS + DROPOUT,
     "every example once, the last batch perhaps smaller. A batch may have no mask.": EVALUATION,
     "dropout: float = 0.1,": DROPOUT,
+    "every order being as likely as any other": (
+        "test_each_place_of_a_long_order_is_drawn_finely",
+    ),
+    "Another process must draw the same": NO_TRACE,
 }

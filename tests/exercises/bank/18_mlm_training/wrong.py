@@ -241,4 +241,24 @@ WRONG = {
           "\n    return torch.tensor(order).split(batch_size)[place]")],
         "half of the orders never occur",
     ),
+    "orders by sorting a hundred numbers": (
+        [("return torch.randperm(examples, generator=generator).split",
+           "return torch.randint(0, 100, (examples,), generator=generator).argsort(stable=True).s"
+           "plit")],
+        "so few that many are"),
+    "4096 * seed + step": (
+        [("generator = generator_for(f\"the dropout of step {step} of seed {seed}\")",
+           "generator = torch.Generator().manual_seed(4096 * seed + step)")],
+        "as in 4096 * seed + step"),
+    "the global generator, in a fork": (
+        [("        surprise, masks = mlm_surprise(leaves, batch, dropout=dropout, generator=gene"
+           "rator)\n",
+           "        with torch.random.fork_rng():\n            torch.manual_seed(seed * 1000003 +"
+           " step)\n            surprise, masks = mlm_surprise(leaves, batch, dropout=dropout, ge"
+           "nerator=None)\n")],
+        "it uses or sets something global"),
+    "the hash of a text": (
+        [("manual_seed(random.Random(use).getrandbits(64))",
+           "manual_seed(hash(use) & 0xFFFFFFFF)")],
+        "gives another result when the global"),
 }  # fmt: skip

@@ -314,4 +314,12 @@ WRONG = {
           '"attention_mask": (input_ids != pad_id).long()')],
         "the padding is found by its id",
     ),
+    "whole percents": (
+        [("chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)",
+           "chosen, fate = torch.randint(100, (2, *input_ids.shape), generator=generator) / 100")],
+        "rounded to whole percents"),
+    "the generator begins anew": (
+        [("    chosen, fate = torch.rand",
+           "    generator.manual_seed(generator.initial_seed())\n    chosen, fate = torch.rand")],
+        "it is seeded anew"),
 }  # fmt: skip

@@ -190,4 +190,12 @@ WRONG = {
           "KEPT = {}\n\n\ndef common_name(")],
         "the shapes are those of another config",
     ),
+    "shapes of the first config": (
+        [("    shapes = parameter_shapes(config)\n",
+           "    shapes = SHAPES.setdefault((config[\"num_hidden_layers\"], config[\"hidden_size"
+           "\"]), "
+           "parameter_shapes(config))\n"),
+          ("Shapes = dict[",
+           "SHAPES = {}\nShapes = dict[")],
+        "shapes of an earlier config are remembered"),
 }  # fmt: skip

@@ -219,4 +219,15 @@ WRONG = {
                 "        text = text * goes / (1 - dropout)\n"
                 '    return dense(text, weights, "classifier")')],
         "dropout is the probability of 0"),
+    "the same dropout in every run": (
+        [("        logits = classify(\n            batch[\"input_ids\"], batch[\"attention_mas"
+           "k\"], "
+           "weights,\n            pooling=pooling, dropout=dropout, training=True,\n        )  # "
+           "fmt: skip\n",
+           "        with torch.random.fork_rng():\n            torch.manual_seed(step)\n         "
+           "   logits = classify(\n                batch[\"input_ids\"], batch[\"attention_mask"
+           "\"], w"
+           "eights,\n                pooling=pooling, dropout=dropout, training=True,\n          "
+           "  )  # fmt: skip\n")],
+        "the same in two runs"),
 }  # fmt: skip

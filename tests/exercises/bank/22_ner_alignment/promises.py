@@ -37,4 +37,5 @@ PROMISES = {
     "precision, recall and F1 are 0.5": (SCORES,),
     "there must be an answer for every word": (TAGS,),
     "A name is found if its type and both its borders are right.": (SCORES,),
+    'a word that was cut off is `"O"`': ("test_o_is_any_of_the_names_or_none",),
 }

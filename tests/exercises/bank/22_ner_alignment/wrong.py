@@ -168,4 +168,12 @@ WRONG = {
           "{(i % 100, *entity) for")],
         "names of different sentences are taken for one",
     ),
+    "types in capitals": (
+        [("prefix, _, kind = tag.partition(\"-\")",
+           "prefix, _, kind = tag.upper().partition(\"-\")")],
+        "the case of a type is changed"),
+    "label 0 for what was cut off": (
+        [("if start >= 0 else \"O\" for",
+           "if start >= 0 else names[0] for")],
+        "gets the name of label 0"),
 }  # fmt: skip

@@ -203,4 +203,15 @@ WRONG = {
           "p.argsort(-end)[:20])[None]\n    if not is_span.any():")],
         "only some of the best starts and ends",
     ),
+    "the twenty best starts and ends": (
+        [("    if not is_span.any():\n        return None\n",
+           "    if not is_span.any():\n        return None\n    few = np.zeros_like(is_span)\n   "
+           " few[np.ix_(np.argsort(-start)[:20], np.argsort(-end)[:20])] = True\n    is_span = is"
+           "_span & few if (is_span & few).any() else is_span\n")],
+        "only some of the best starts"),
+    "spaces do not count": (
+        [("return float(normalize(answer) in golds(accepted))",
+           "return float(normalize(answer).replace(\" \", \"\") in [g.replace(\" \", \"\") "
+           "for g in golds(accepted)])")],
+        "without spaces the words are the same"),
 }  # fmt: skip

@@ -135,4 +135,19 @@ WRONG = {
           "im=2)\n    return (every * chosen[:, None]).sum(dim=2)  #")],
         "layers that are not read are multiplied by 0",
     ),
+    "the list loses its embeddings": (
+        [("    read = layers_of(feature, len(hidden_states) - 1)\n",
+           "    read = layers_of(feature, len(hidden_states) - 1)\n    if feature == \"sum-a"
+           "ll\":\n"
+           "        hidden_states.pop(0)\n        read = range(len(hidden_states))\n")],
+        "on the caller's"),
+    "summed in place": (
+        [("    read = layers_of(feature, len(hidden_states) - 1)\n",
+           "    read = layers_of(feature, len(hidden_states) - 1)\n    if feature.startswith"
+           "(\"sum"
+           "\"):\n        total = hidden_states[read[0]].detach()\n        for i in read[1:]"
+           ":\n   "
+           "         total += hidden_states[i].detach()\n        return first_pieces(total, start"
+           "s)\n")],
+        "on the caller's"),
 }  # fmt: skip

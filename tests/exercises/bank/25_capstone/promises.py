@@ -72,4 +72,5 @@ PROMISES = {
     "| `out`, mask [[1, 0]] | -1.3518, -0.4512, 0.4870, 1.3160 |": FORWARD[1:],
     "With that `dout` the gradient of `attention.self.value.bias` is [0.0947, -0.1265, -0.0258, "
     "0.0576].": BACKWARD[1:],
+    "arrays may lie in memory in any order": (TRACE,),
 }

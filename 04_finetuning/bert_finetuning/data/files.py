@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, dropwhile, islice
 from pathlib import Path
-from typing import Any
 
 from bert_corpus.text_files import PACKED, LineReader
 from bert_run.errors import UserError
@@ -270,7 +269,7 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
             f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
         ) from None
     for sheet in book.worksheets:
-        rows = [(number, [as_text(cell) for cell in row])
+        rows = [(number, ["" if cell is None else str(cell) for cell in row])
                 for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
                 if any(cell is not None for cell in row)]  # fmt: skip
         if rows:
@@ -279,10 +278,6 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
             width = max(len(row) for _, row in rows)
             return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
     return iter(())
-
-
-def as_text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
 
 
 def whole_text(path: Path, note: Note = silent) -> str:

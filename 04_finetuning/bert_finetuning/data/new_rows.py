@@ -45,7 +45,7 @@ from bert_finetuning.data.sources import (
     table_rows,
     without_index,
 )
-from bert_finetuning.tasks.base import Query, Task
+from bert_finetuning.tasks.base import Query, Task, one_line
 from bert_run.errors import UserError
 from bert_run.files import STANDARD_INPUT, text_lines
 
@@ -150,8 +150,9 @@ def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:
         if separator == "\t" or len(names) < 2 or [len(names)] != [len(cells) for cells in below]:
             continue
         if all(map(is_name, names)):
+            start = shortened(one_line(first[0][1:]))
             raise UserError(
-                f"{source}: line 1 ({shortened(first[0][1])}) looks like the names of columns: "
+                f"{source}: line 1 ({start}) looks like the names of columns: "
                 "say which of them holds the text, --columns TEXT; lines of plain text can be "
                 "given as --input FILE.txt"
             )

@@ -64,6 +64,7 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
+    one_line,
     softmax,
 )
 from bert_finetuning.tasks.words import Stretch, pieces_of_words, split_words, stretches
@@ -329,9 +330,10 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
         ends = [line.split()[-1] for _, line in first if len(line.split()) > 1]
         if len(ends) == len(first) > 1 and all(map(NAME_TAG.fullmatch, ends)):
+            start = shortened(one_line(first[0][1:]))
             raise UserError(
-                f"{source}: line 1 ({shortened(first[0][1])}) looks like a word with its tag: give "
-                "words in columns as --input FILE.conll, or else one text a line"
+                f"{source}: line 1 ({start}) looks like a word with its tag: give words in columns "
+                "as --input FILE.conll, or else one text a line"
             )
 
     @classmethod

@@ -265,7 +265,9 @@ def test_share_of__is_a_number_between_0_and_1_or_per_cent(tmp_path, monkeypatch
 
 def test_a_run_on_a_split_file__is_reproducible_and_says_which_lines_are_dev(settings, capsys):
     settings = replace(settings, dev="0.25")
-    finetune(settings)
+    data = load_task(settings)
+    assert not {each.text for each in data.train} & {each.text for each in data.dev}
+    assert finetune(settings).examples == (45, 15)
     assert f"15 examples, set aside from {settings.train}" in capsys.readouterr().err
     split = json.loads((settings.out / "split.json").read_text())
     lines = Path(settings.train).read_text().splitlines()

@@ -52,8 +52,8 @@ slots_in_use = FillIn(
         "the number is cut off, not rounded": (
             lambda lengths, slots: torch.arange(slots) < (0.15 * lengths).floor().clamp(min=1)
         ),
-        "the number is not rounded: 1.65 tokens are two": (
-            lambda lengths, slots: torch.arange(slots) < (0.15 * lengths).floor().clamp(min=1) + 1
+        "the number is not rounded: 2.4 tokens are two, so slot 2 is not used": (
+            lambda lengths, slots: torch.arange(slots) < 0.15 * lengths
         ),
     },
 )

@@ -255,7 +255,7 @@ def run(settings: PredictSettings) -> None:
         if settings.out is None:
             print_answers(predictor.task, answered, settings)
         else:
-            write_answers(settings.out, predictor.task, answered, all_of=settings.probabilities)
+            write_rows(settings.out, predictor.task, answered, all_of=settings.probabilities)
     if settings.out is not None:
         print(f"{settings.out}: {counter.all:,} rows answered")
     if counter.empty:
@@ -355,7 +355,7 @@ def check_out(out: Path) -> None:
         raise UserError(f"--out {out} exists: choose another name, or remove that file")
 
 
-def write_answers(
+def write_rows(
     out: Path, task: Task, answered: Iterable[Answered], *, all_of: bool = False
 ) -> None:
     """Write all answers, one row for each query, or nothing if one of the rows cannot be read.

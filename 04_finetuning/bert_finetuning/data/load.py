@@ -252,7 +252,7 @@ def load_files(
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
 
 
-SPLITS = {"train": ("train", "training"), "dev": ("dev", "valid", "validation", "val", "test")}
+SPLIT_NAMES = {"train": ("train", "training"), "dev": ("dev", "valid", "validation", "val", "test")}
 
 
 def split_in(source: str | Path, split: str) -> str | Path:
@@ -264,7 +264,7 @@ def split_in(source: str | Path, split: str) -> str | Path:
     folder = Path(source).expanduser()
     if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
         return source
-    for name in SPLITS[split]:
+    for name in SPLIT_NAMES[split]:
         found = [path for path in sorted(folder.iterdir())
                  if name in re.split(r"[._-]", path.name.lower())]  # fmt: skip
         if len(found) > 1:
@@ -274,7 +274,7 @@ def split_in(source: str | Path, split: str) -> str | Path:
             return found[0]
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
     raise UserError(
-        f"{folder} holds no file named for {split} ({', '.join(SPLITS[split])}): it holds "
+        f"{folder} holds no file named for {split} ({', '.join(SPLIT_NAMES[split])}): it holds "
         f"{there or 'nothing'}: name a file"
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from bert_corpus.hub import HubName, ask_for_revision
 from bert_corpus.text_files import JSON_LINES
@@ -31,6 +31,7 @@ from bert_finetuning.data.files import (
 from bert_finetuning.data.rows import (
     LONGEST,
     TEXTS,
+    Item,
     Row,
     Table,
     listed,
@@ -41,9 +42,6 @@ from bert_finetuning.data.rows import (
 )
 from bert_run.errors import UserError
 from bert_run.weights import first_line
-
-Item = TypeVar("Item")
-
 
 TABLES = (".tsv", ".csv", ".tab", ".psv")
 SHEETS = (".xlsx", ".xlsm")

@@ -112,7 +112,8 @@ class MultiLabel(TextTask[LabelsPrediction]):
         if expected.labelled and (found := list(rows)):
             label, found = with_lists(found, expected)
             columns = replace(expected.columns, label=label)
-            rows, expected = iter(found), replace(expected, columns=columns)
+            rows = expected.tally.watched(iter(found))
+            expected = replace(expected, columns=columns)
         return super().parse(rows, expected)
 
     @classmethod

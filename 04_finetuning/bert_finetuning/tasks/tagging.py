@@ -155,7 +155,11 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
-        return checked(list(row_sentences(rows)), expected)
+        found = list(row_sentences(rows))
+        examples = checked([sentence for _, sentence in found], expected)
+        for (line, _), example in zip(found, examples, strict=True):
+            expected.tally.line = line
+            yield example
 
     @classmethod
     def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
@@ -429,9 +433,9 @@ def holds_rows_of_words(path: Path) -> bool:
     return usual_name([name.strip('"') for name in names], (*WORD, *WORDS)) is not None
 
 
-def row_sentences(rows: Table) -> Iterator[Sentence]:
+def row_sentences(rows: Table) -> Iterator[tuple[int, Sentence]]:
     """A list of words and one of tags in each row, under their usual names; or one word a row, and
-    the number of its sentence."""
+    the number of its sentence. Each sentence comes with the line that it begins on."""
     rows = list(rows)
     if rows and all(first_named(rows[0], names) for names in (WORD, SENTENCE)):
         yield from word_by_word(rows)
@@ -446,23 +450,23 @@ def row_sentences(rows: Table) -> Iterator[Sentence]:
                 "each word needs one"
             )
         pairs = zip(text_list(row, words), text_list(row, tags), strict=True)
-        yield [TaggedWord(row.place, word, tag) for word, tag in pairs]
+        yield row.line, [TaggedWord(row.place, word, tag) for word, tag in pairs]
 
 
-def word_by_word(rows: Sequence[Row]) -> Iterator[Sentence]:
+def word_by_word(rows: Sequence[Row]) -> Iterator[tuple[int, Sentence]]:
     """One word a row. Its sentence's number may stand in every row, or in the first one alone."""
     first = rows[0]
     word, sentence, tag = (first_named(first, names) for names in (WORD, SENTENCE, TAGS))
     if tag is None:
         raise no_field(first, *TAGS)
     words: Sentence = []
-    last = first.fields[sentence]
+    line, last = first.line, first.fields[sentence]
     for row in rows:
         if (number := row.fields[sentence]) not in ("", None, last):
-            yield words
-            words, last = [], number
+            yield line, words
+            words, line, last = [], row.line, number
         words.append(TaggedWord(row.place, text_field(row, word), text_field(row, tag)))
-    yield words
+    yield line, words
 
 
 def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[TaggedSentence]:

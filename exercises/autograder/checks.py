@@ -289,7 +289,8 @@ def _difference_of_numbers(out: Any, expected: Any, of: str, tolerance: float | 
     if isinstance(expected, int | np.integer):
         return "" if out == expected else _told(of, expected, out)
     bound = (TOLERANCES["float64"] if tolerance is None else tolerance) * max(1, abs(expected))
-    close = out == expected or abs(out - expected) <= bound or (out != out and expected != expected)
+    close = out == expected or (out != out and expected != expected)
+    close = close or (math.isfinite(expected) and abs(out - expected) <= bound)
     return "" if close else _told(of, expected, out)
 
 
@@ -317,7 +318,8 @@ def _difference_of_values(out: np.ndarray, expected: np.ndarray, of: str, tolera
         else:
             bound = tolerance * np.maximum(1, np.abs(expected))
             equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
-            wrong = ~(equal | (np.abs(out - expected) <= bound))
+            close = np.isfinite(expected) & (np.abs(out - expected) <= bound)
+            wrong = ~(equal | close)  # of an infinite number only the same one is right
         if not wrong.any():
             return ""
         place = tuple(int(i) for i in np.argwhere(wrong)[0])

@@ -355,3 +355,12 @@ def test_a_debugger_would_stand_in_the_students_line(tmp_path):
     with pytest.raises(StudentError) as caught:
         Student(path, LocalTransport(path)).wrong()
     assert caught.traceback[-1].path == path
+
+
+@pytest.mark.parametrize("finite", [3.0, np.array([3.0, 1.0]), np.float32(3)])
+def test_a_finite_number_is_not_the_infinite_one_that_is_expected(finite):
+    infinite = finite * np.inf
+    assert checks.difference(finite, infinite, "x", None)
+    assert checks.difference(infinite, finite, "x", None)
+    assert checks.difference(-infinite, infinite, "x", None)
+    assert not checks.difference(infinite, infinite, "x", None)

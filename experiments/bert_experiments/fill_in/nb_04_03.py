@@ -123,8 +123,10 @@ FIRSTS = [1, 4, 7, 9, 10, 11]
 
 comes_back = FillIn(
     "comes_back",
-    reference=lambda row, firsts, labels: [row[place] for place in firsts] == labels
-    and sum(label != -100 for label in row) == len(labels),
+    reference=lambda row, firsts, labels: (
+        [row[place] for place in firsts] == labels
+        and sum(label != -100 for label in row) == len(labels)
+    ),
     instead="a comparison at the first pieces",
     inputs=[
         (ROW, FIRSTS, LABELS),
@@ -133,7 +135,7 @@ comes_back = FillIn(
         ([-100, 0, -100], [1], [3]),
     ],
     mistakes={
-        "a label on a place that is not a first piece is not noticed: count those other than -100": (
+        "a label on a place that is not a first piece is not noticed: count them": (
             lambda row, firsts, labels: [row[place] for place in firsts] == labels
         ),
         "only the number of labels is compared, not which they are": (

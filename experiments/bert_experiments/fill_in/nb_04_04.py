@@ -68,9 +68,7 @@ windows = FillIn(
             lambda tokens, room, stride: list(range(0, tokens, stride))
         ),
         "the last tokens are in no window": (
-            lambda tokens, room, stride: begins(tokens, room, stride)[:-1]
-            if tokens > room
-            else [0]
+            lambda tokens, room, stride: begins(tokens, room, stride)[:-1] if tokens > room else [0]
         ),
         "windows begin every `room` tokens, so they do not overlap": (
             lambda tokens, room, stride: begins(tokens, room, room)

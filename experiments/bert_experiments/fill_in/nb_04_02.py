@@ -86,7 +86,7 @@ spearman_by_hand = FillIn(
     "spearman_by_hand",
     reference=lambda human, model: correlation(places(human), places(model)),
     instead="Pearson of the places",
-    inputs=[(HUMAN, MODEL), (np.array([3.0, 1.0, 4.0, 2.0]), np.array([9.0, 5.0, 2.0, 1.0]))],
+    inputs=[(HUMAN, MODEL), (np.array([2.0, 3.0, 4.0, 1.0]), np.array([1.0, 2.0, 9.0, 5.0]))],
     mistakes={
         "this is Pearson of the numbers: replace them by their places first": correlation,
         "argsort gives the order, not the places: take argsort of argsort": (

@@ -28,7 +28,7 @@ def log_sums(logits: np.ndarray) -> np.ndarray:
     return largest + np.log(np.exp(logits - largest[:, None]).sum(axis=-1))
 
 
-def losses(logits: np.ndarray, right: np.ndarray) -> np.ndarray:
+def losses_of_rows(logits: np.ndarray, right: np.ndarray) -> np.ndarray:
     return log_sums(logits) - logits[np.arange(len(right)), right]
 
 
@@ -37,22 +37,24 @@ RIGHT = np.array([1, 0, 1])
 
 cross_entropy = FillIn(
     "cross_entropy",
-    reference=lambda logits, right: losses(logits, right).mean(),
+    reference=lambda logits, right: losses_of_rows(logits, right).mean(),
     instead="the formula above",
     inputs=[(LOGITS, RIGHT), (LOGITS[:2], RIGHT[:2])],
     mistakes={
         "the losses are added up: the loss of a batch is their mean": (
-            lambda logits, right: losses(logits, right).sum()
+            lambda logits, right: losses_of_rows(logits, right).sum()
         ),
-        "the sign: a loss is at least 0": lambda logits, right: -losses(logits, right).mean(),
+        "the sign: a loss is at least 0": lambda logits, right: (
+            -losses_of_rows(logits, right).mean()
+        ),
         "the labels are swapped: column 0 belongs to label 0": (
-            lambda logits, right: losses(logits, 1 - right).mean()
+            lambda logits, right: losses_of_rows(logits, 1 - right).mean()
         ),
         "the mean runs over both labels: pick the right one": (
             lambda logits, right: (log_sums(logits)[:, None] - logits).mean()
         ),
         "this is the mean probability of the right label: take the logarithm of each first": (
-            lambda logits, right: np.exp(-losses(logits, right)).mean()
+            lambda logits, right: np.exp(-losses_of_rows(logits, right)).mean()
         ),
     },
 )
@@ -61,13 +63,13 @@ FOUND = np.array([True, True, False, True, False, True])
 NOTS = np.array([0, 0, 1, 1, 1, 3])
 
 
-def shares(found: np.ndarray, counts: np.ndarray) -> dict[int, float]:
+def share_by_count(found: np.ndarray, counts: np.ndarray) -> dict[int, float]:
     return {int(count): found[counts == count].mean() for count in np.unique(counts)}
 
 
 by_slice = FillIn(
     "by_slice",
-    reference=shares,
+    reference=share_by_count,
     instead="one mean for each count",
     inputs=[(FOUND, NOTS), (FOUND[:4], NOTS[:4])],
     mistakes={

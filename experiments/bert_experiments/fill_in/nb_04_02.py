@@ -78,13 +78,15 @@ pearson_by_hand = FillIn(
 )
 
 
-def places(x: np.ndarray) -> np.ndarray:
+def places_when_sorted(x: np.ndarray) -> np.ndarray:
     return np.argsort(np.argsort(x)).astype(float)
 
 
 spearman_by_hand = FillIn(
     "spearman_by_hand",
-    reference=lambda human, model: correlation(places(human), places(model)),
+    reference=lambda human, model: correlation(
+        places_when_sorted(human), places_when_sorted(model)
+    ),
     instead="Pearson of the places",
     inputs=[(HUMAN, MODEL), (np.array([2.0, 3.0, 4.0, 1.0]), np.array([1.0, 2.0, 9.0, 5.0]))],
     mistakes={
@@ -93,7 +95,7 @@ spearman_by_hand = FillIn(
             lambda human, model: correlation(np.argsort(human), np.argsort(model))
         ),
         "only one of the two is replaced by its places": (
-            lambda human, model: correlation(human, places(model))
+            lambda human, model: correlation(human, places_when_sorted(model))
         ),
     },
 )

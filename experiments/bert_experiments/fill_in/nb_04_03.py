@@ -89,13 +89,13 @@ THERE = {("PER", 0, 2), ("ORG", 4, 6), ("LOC", 7, 8)}
 FOUND = {("PER", 0, 1), ("ORG", 4, 6), ("LOC", 7, 8), ("LOC", 9, 10)}
 
 
-def scores(there: set, found: set) -> tuple[float, float]:
+def precision_and_recall(there: set, found: set) -> tuple[float, float]:
     both = len(there & found)
     return both / len(found), both / len(there)
 
 
 def harmonic(there: set, found: set) -> float:
-    precision, recall = scores(there, found)
+    precision, recall = precision_and_recall(there, found)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -105,10 +105,10 @@ entity_f1 = FillIn(
     instead="the formula above",
     inputs=[(THERE, FOUND), (FOUND, {("LOC", 7, 8)})],
     mistakes={
-        "this is precision alone": lambda there, found: scores(there, found)[0],
-        "this is recall alone": lambda there, found: scores(there, found)[1],
+        "this is precision alone": lambda there, found: precision_and_recall(there, found)[0],
+        "this is recall alone": lambda there, found: precision_and_recall(there, found)[1],
         "this is the plain mean of the two: F1 is the harmonic mean, 2 p r / (p + r)": (
-            lambda there, found: sum(scores(there, found)) / 2
+            lambda there, found: sum(precision_and_recall(there, found)) / 2
         ),
         "the factor 2 is missing": lambda there, found: harmonic(there, found) / 2,
         "this is the overlap over the union; F1 counts the names in both twice": (

@@ -10,7 +10,9 @@ START = np.array([0.5, 1.0, -2.0, 0.0, 2.5, 3.0])
 END = np.array([-2.0, 3.5, -1.0, -2.0, 0.0, 3.0])
 
 
-def spans(start: np.ndarray, end: np.ndarray, shortest: int, longest: int) -> list[tuple]:
+def spans_with_scores(
+    start: np.ndarray, end: np.ndarray, shortest: int, longest: int
+) -> list[tuple]:
     return [
         (float(start[first] + end[last]), first, last)
         for first in range(len(start))
@@ -20,7 +22,7 @@ def spans(start: np.ndarray, end: np.ndarray, shortest: int, longest: int) -> li
 
 
 def best_of(start: np.ndarray, end: np.ndarray, longest: int) -> tuple[int, int]:
-    _, first, last = max(spans(start, end, 1, longest), key=lambda each: each[0])
+    _, first, last = max(spans_with_scores(start, end, 1, longest), key=lambda each: each[0])
     return first, last
 
 
@@ -38,14 +40,18 @@ best_span = FillIn(
             lambda start, end, longest: (int(start.argmax()), int(end.argmax()))
         ),
         "spans that run backwards are allowed": (
-            lambda start, end, longest: max(spans(start, end, -99, longest), key=lambda e: e[0])[1:]
+            lambda start, end, longest: max(
+                spans_with_scores(start, end, -99, longest), key=lambda e: e[0]
+            )[1:]
         ),
         "the length is not limited": lambda start, end, longest: best_of(start, end, 99),
         "a span of one word has length 1: last - first + 1": (
             lambda start, end, longest: best_of(start, end, longest + 1)
         ),
         "spans of one word are left out": (
-            lambda start, end, longest: max(spans(start, end, 2, longest), key=lambda e: e[0])[1:]
+            lambda start, end, longest: max(
+                spans_with_scores(start, end, 2, longest), key=lambda e: e[0]
+            )[1:]
         ),
     },
 )
@@ -83,7 +89,7 @@ windows = FillIn(
 )
 
 
-def overlap(said: list[str], right: list[str], both: int) -> float:
+def f1_of_overlap(said: list[str], right: list[str], both: int) -> float:
     return 2 * both / (len(said) + len(right))
 
 
@@ -93,7 +99,7 @@ def in_both(said: list[str], right: list[str]) -> int:
 
 words_f1 = FillIn(
     "words_f1",
-    reference=lambda said, right: overlap(said, right, in_both(said, right)),
+    reference=lambda said, right: f1_of_overlap(said, right, in_both(said, right)),
     instead="the formula above",
     inputs=[
         (["red", "coat"], ["red", "woolen", "coat"]),
@@ -104,7 +110,7 @@ words_f1 = FillIn(
         "this is precision alone": lambda said, right: in_both(said, right) / len(said),
         "this is recall alone": lambda said, right: in_both(said, right) / len(right),
         "a word that is said twice counts twice; it is there once": (
-            lambda said, right: overlap(said, right, sum(word in right for word in said))
+            lambda said, right: f1_of_overlap(said, right, sum(word in right for word in said))
         ),
         "this is the share of all different words that both have": (
             lambda said, right: len(set(said) & set(right)) / len(set(said) | set(right))

@@ -31,24 +31,24 @@ cosine_table = FillIn(
 TABLE = np.array([[1.0, 5.0], [3.0, 5.5], [8.0, 9.0]])
 
 
-def standard(x: np.ndarray, learn: int) -> np.ndarray:
+def standardized(x: np.ndarray, learn: int) -> np.ndarray:
     return (x - x[:learn].mean(axis=0)) / (x[:learn].std(axis=0) + 1e-6)
 
 
 standardize = FillIn(
     "standardize",
-    reference=standard,
+    reference=standardized,
     instead="mean and spread of the first rows",
     inputs=[(TABLE, 2), (TABLE[::-1].copy(), 2)],
     mistakes={
         "mean and spread come from all rows, the held-out ones too: this is leakage": (
-            lambda x, learn: standard(x, len(x))
+            lambda x, learn: standardized(x, len(x))
         ),
         "only the mean is subtracted: divide by the spread too": (
             lambda x, learn: x - x[:learn].mean(axis=0)
         ),
         "only the rows to learn from are returned: the held-out ones need it, too": (
-            lambda x, learn: standard(x, learn)[:learn]
+            lambda x, learn: standardized(x, learn)[:learn]
         ),
         "one mean for the whole table: each column needs its own, axis=0": (
             lambda x, learn: (x - x[:learn].mean()) / (x[:learn].std() + 1e-6)
@@ -59,14 +59,14 @@ standardize = FillIn(
 LAYERS = np.array([[1.0, 2.0], [10.0, 20.0]])
 
 
-def mixed(vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def softmax_mix(vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
     shares = np.exp(weights) / np.exp(weights).sum()
     return shares @ vectors
 
 
 weighted_sum = FillIn(
     "weighted_sum",
-    reference=mixed,
+    reference=softmax_mix,
     instead="softmax(weights) @ vectors",
     inputs=[(LAYERS, np.array([0.0, 0.0])), (LAYERS, np.array([1.0, -1.0]))],
     mistakes={

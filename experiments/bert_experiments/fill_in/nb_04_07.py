@@ -46,25 +46,25 @@ electra_labels = FillIn(
 QUERY = np.array([1.0, 0.2])
 
 
-def turned(vector: np.ndarray, place: int, speed: float) -> np.ndarray:
+def turned_by_angle(vector: np.ndarray, place: int, speed: float) -> np.ndarray:
     cos, sin = np.cos(speed * place), np.sin(speed * place)
     return np.array([[cos, -sin], [sin, cos]]) @ vector
 
 
 rotate = FillIn(
     "rotate",
-    reference=turned,
+    reference=turned_by_angle,
     instead="the matrix above",
     inputs=[(QUERY, 3, 0.3), (np.array([0.6, 0.7]), 5, 0.1)],
     mistakes={
         "it turns the other way: the minus stands in the first row": (
-            lambda vector, place, speed: turned(vector, -place, speed)
+            lambda vector, place, speed: turned_by_angle(vector, -place, speed)
         ),
         "the speed is not used: the angle is speed times place": (
-            lambda vector, place, speed: turned(vector, place, 1.0)
+            lambda vector, place, speed: turned_by_angle(vector, place, 1.0)
         ),
         "the place is not used: the angle is speed times place": (
-            lambda vector, place, speed: turned(vector, 1, speed)
+            lambda vector, place, speed: turned_by_angle(vector, 1, speed)
         ),
         "both signs are plus, so the length changes: this is no rotation": (
             lambda vector, place, speed: (

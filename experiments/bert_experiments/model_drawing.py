@@ -56,7 +56,7 @@ PARTS = tuple(Part(*row) for row in (
      f"{C1}/model.py:embeddings_forward", "08_embeddings"),
     ("layer_norm", "mean 0, variance 1, scale, shift", f"{N1}/02_layer_norm_and_gelu.ipynb",
      f"{C1}/operations.py:layer_norm_forward", "04_layer_norm"),
-    ("dropout", "in training, zeros at random", "03_paper_reproduction/02_model_and_recipe.ipynb",
+    ("dropout", "in training, zeros at random", f"{N1}/04_multi_head_and_the_layer.ipynb",
      f"{C1}/operations.py:dropout_forward", "12_encoder_layer"),
     ("encoder", "L layers, one after another", f"{N1}/04_multi_head_and_the_layer.ipynb",
      f"{C1}/encoder.py:encoder_forward", "12_encoder_layer"),

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Int, Real
 from numpy import ndarray
 
 from bert_run.errors import UserError
 
 Labels = Int[ndarray, "examples"]  # the number of each example's label
-Numbers = Float[ndarray, "examples"]
+Flags = Bool[ndarray, "examples"]
+Numbers = Real[ndarray, "examples"]
 # From the places of some examples to the metrics of these; a place may occur several times.
 Scorer = Callable[[Any], dict[str, float]]
 
@@ -61,8 +62,8 @@ def label_scores(right: Sequence[str], predicted: Sequence[str]) -> list[tuple]:
     return rows
 
 
-def f1(right: Labels, predicted: Labels) -> float:
-    """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same", 0 is only the rest.
+def f1(right: Labels | Flags, predicted: Labels | Flags) -> float:
+    """F1 of label 1, or of True, as for MRPC and QQP: 1 says "the two mean the same".
 
     0 where label 1 is neither there nor predicted.
     """

@@ -151,7 +151,7 @@ class Predictor:
         length = task.reading_length(max_length, config, usual=saved.max_length)
         return cls(finetuned, task, saved, length)
 
-    def __call__(self, given: Any = None, /, **row: str) -> Any:
+    def __call__(self, given: Any = None, /, **row: Any) -> Any:
         """What `bert-predict --json` prints for a text; a list of it for a list, a column of a
         table or any other iterable.
 

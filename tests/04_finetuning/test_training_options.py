@@ -5,6 +5,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,6 @@ import torch.nn.functional as F
 from safetensors.numpy import load_file
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.load import load_task
 from bert_finetuning.features import Features
@@ -193,9 +193,8 @@ def test_patience__stops_a_run_that_no_longer_improves(settings, capsys):
 def test_patience__counts_measurements_since_the_best(scores, stalled):
     run = object.__new__(SeedRun)
     run.metric, run.records = "f1", [{"step": n, "dev_f1": s} for n, s in enumerate(scores)]
-    run.data = TrainingData(
-        None, [], FinetuneSettings(task="pairs", checkpoint="none", patience=2), 0, 0
-    )
+    settings = FinetuneSettings(task="pairs", checkpoint="none", patience=2)
+    run.data = SimpleNamespace(settings=settings)
     assert run.is_stalled is stalled
 
 

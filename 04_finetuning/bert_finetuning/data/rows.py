@@ -7,7 +7,7 @@ of columns, in any case, or under those that the user gives with --columns.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -118,7 +118,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
-def usual_name(fields: Iterable[str], names: Sequence[str]) -> str | None:
+def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
     """The first of the names that there is a field of, as the field writes it."""
     there = {plain_name(field): field for field in fields}
     return next((there[name] for name in map(plain_name, names) if name in there), None)

@@ -175,7 +175,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
     ) -> list[LabelsPrediction]:
         return [self.prediction(1 / (1 + np.exp(-each.astype(np.float64)))) for each in logits]
 
-    def prediction(self, probabilities: Sequence[float]) -> LabelsPrediction:
+    def prediction(self, probabilities: Iterable[float]) -> LabelsPrediction:
         """The labels whose probability reaches the threshold."""
         each = tuple(float(probability) for probability in probabilities)
         given = (label for label, p in zip(self.head.labels, each, strict=True)

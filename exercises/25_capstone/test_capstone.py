@@ -61,7 +61,7 @@ class WithStartAdam:
         return getattr(self.student, name)
 
 
-tests_of = cache(load_test)
+loaded = cache(load_test)
 
 
 def checks_that_fit(exercise):
@@ -73,7 +73,7 @@ def checks_that_fit(exercise):
 def passes(student, name):
     exercise = find(name)
     for check in checks_that_fit(exercise):
-        getattr(tests_of(exercise), check.id)(WithStartAdam(student))
+        getattr(loaded(exercise), check.id)(WithStartAdam(student))
 
 
 @pytest.mark.weight(3)

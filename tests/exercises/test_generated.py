@@ -63,6 +63,15 @@ def test_the_tests_are_functions_of_the_student_alone_with_words_for_every_failu
 
 
 @per_exercise
+def test_pytest_takes_nothing_but_the_tests_for_one(exercise):
+    """A name of another kind that begins with `test` would be an error of each run."""
+    nodes = ast.parse(exercise.test.read_text(encoding="utf-8")).body
+    given = [target.id for node in nodes if isinstance(node, ast.Assign)
+             for target in node.targets if isinstance(target, ast.Name)]  # fmt: skip
+    assert not [name for name in given if name.startswith("test")]
+
+
+@per_exercise
 def test_the_readme_has_what_a_student_needs(exercise):
     text = (exercise.folder / "README.md").read_text("utf-8")
     points = re.search(r"Difficulty [1-5] of 5 · \d+ minutes · (\d+) points", text)

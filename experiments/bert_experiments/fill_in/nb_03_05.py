@@ -8,7 +8,7 @@ from bert_run.config import BertConfig
 from bert_run.flops import floating_point_operations
 
 
-def operations_by_formula(layers: int, hidden: int, intermediate: int, seq_length: int) -> int:
+def operations_by_formula(layers: int, hidden: int, intermediate: int, seq_length: int) -> float:
     config = BertConfig(
         vocab_size=16,
         num_hidden_layers=layers,
@@ -19,7 +19,7 @@ def operations_by_formula(layers: int, hidden: int, intermediate: int, seq_lengt
     return sum(floating_point_operations(config, seq_length=seq_length, asked=0.0).values())
 
 
-def matrix_part(hidden: int, intermediate: int) -> int:
+def matrix_part(hidden: int, intermediate: int) -> float:
     return 2 * (4 * hidden**2 + 2 * hidden * intermediate)
 
 

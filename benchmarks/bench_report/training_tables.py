@@ -85,7 +85,7 @@ Memory is the most that the process held during the steps, less what its librari
 A name alone is what one gets who calls it: for this course with its own settings of memory and
 threads (`bert_run/cpu.py`), for the others without. “Settled” has these settings for both
 (`THP_MEM_ALLOC_ENABLE=1` among them) and in float32 “medium” products; in bf16 levels 2 and 3 are
-that as they come. “Compiled” has `torch.compile` besides. “Times the reference” is always by the
+that as they come. “Compiled” also uses `torch.compile`. “Times the reference” is always by the
 reference as it comes.
 
 “Fresh memory” is how fast memory just asked for can be touched for the first time, in the same

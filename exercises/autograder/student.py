@@ -95,7 +95,7 @@ class Function:
         return self._ask(args, kwargs)["value"]
 
     def trace(self, *args, global_seed: int | None = None, frozen: bool = False, **kwargs) -> Trace:
-        """Call it, and look at what it did besides returning. `global_seed` seeds the global
+        """Call it, and look at what else it did. `global_seed` seeds the global
         generators of Python, NumPy and torch first; `frozen` makes NumPy's arrays read-only."""
         answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed)
         inputs = answer.get("inputs")

@@ -118,7 +118,7 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _run_and_inspect(function, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict[str, Any]:
-    """What the function returns, and what it did besides. Writing to a frozen array raises."""
+    """What the function returns, and what else it did. Writing to a frozen array raises."""
     before, arrays = _global_state(), list(_arrays((args, kwargs)))
     drawn_before = _states_of_generators([*args, *kwargs.values()])
     if is_frozen:

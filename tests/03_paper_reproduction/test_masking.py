@@ -533,7 +533,7 @@ def test_a_compiler_looks_once_however_the_rows_differ(unit, shapes_unchecked):
 @pytest.mark.parametrize("unit", ["token", "ngram"])
 def test_compiled_to_machine_code_masks_are_the_same(unit, shapes_unchecked, monkeypatch):
     """The hash multiplies integers beyond 2⁶³ and wants them to wrap around: a compiler that
-    works such a product out beforehand refuses it. Few rounds, for a compiler takes its time."""
+    computes such a product in advance refuses it. Few rounds, for a compiler takes its time."""
     monkeypatch.setattr(mask_units, "ROUNDS", 2)
     torch._dynamo.reset()
     batch = pairs(40, 16, full=False, first_index=10**12)

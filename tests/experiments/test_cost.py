@@ -106,8 +106,8 @@ def kept_for_the_backward(layers: int, *, rows: int, seq: int) -> int:
 
 def test_a_layer_keeps_the_bytes_that_the_page_counts():
     """42 a hidden unit and token, and on the CPU 2 more, for its two masks of dropout take two
-    bytes each. Besides there are the bfloat16 copies of the weights, and less than a hundredth for
-    the norms' means and deviations. Attention is fused, as it is on a GPU."""
+    bytes each. The bfloat16 copies of the weights are added, and less than a hundredth for the
+    norms' means and deviations. Attention is fused, as it is on a GPU."""
     rows, seq, hidden = 2, 384, 64
     one, two = (kept_for_the_backward(layers, rows=rows, seq=seq) for layers in (1, 2))
     copies = 2 * (4 * hidden**2 + 2 * hidden * 4 * hidden)

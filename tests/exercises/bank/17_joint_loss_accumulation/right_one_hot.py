@@ -1,4 +1,4 @@
-"""Answers as one-hot rows; counts divided beforehand, as weights of the slots and of the pairs."""
+"""Answers as one-hot rows; counts divided first, as weights of the slots and of the pairs."""
 
 import torch
 import torch.nn.functional as F

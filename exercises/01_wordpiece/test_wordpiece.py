@@ -145,6 +145,7 @@ def text_case(text, lowercase, options=None):
     )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_words_end_at_white_space_and_every_mark_is_a_token(student):
     texts = (
@@ -164,6 +165,7 @@ def test_words_end_at_white_space_and_every_mark_is_a_token(student):
     check_cases(student.basic_tokens, cases)
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_capitals_and_accents_go_if_lowercase_says_so(student):
     example, text = "Zoë purred...", "Ça va, Zoë? El Niño CAFE\u0301 costs $3."
@@ -283,6 +285,7 @@ def word_case(word, vocabulary):
     )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_a_word_is_cut_greedily_into_the_longest_known_pieces(student):
     letters = [*"playingsuf", *(f"##{c}" for c in "playingsufrdo")]
@@ -304,6 +307,7 @@ def test_a_word_is_cut_greedily_into_the_longest_known_pieces(student):
     check_cases(student.wordpieces, cases)
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_a_word_with_a_place_where_nothing_fits_is_unknown_whole(student):
     vocabulary = numbered(["a", "ab", "##bc", "##b", "##d", "b", "abd", "##bcd", "##cd"])
@@ -445,6 +449,7 @@ def test_the_rules_hold_for_all_of_unicode(student):
     check_cases(student.basic_tokens, cases)
 
 
+@pytest.mark.hint(3)
 def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
     long = "pneumonoultramicroscopic"
     vocabulary = numbered(

@@ -187,6 +187,7 @@ def check_next(b, rest, of, chunk, is_at_home, reversed_):
                        "B ends before the chunk does" if rest[: len(b)] == b else "")  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(4)
 def test_every_pair_is_made_of_sentences_that_follow_one_another(student):
     documents = corpus([9, 1, 14, 2, 30, 5])
@@ -220,6 +221,7 @@ def many(student, *, target, sentences, seed=7, **more):
     return found
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
     pairs = many(student, target=4, sentences=12_000, random_next=0.2)
@@ -239,6 +241,7 @@ def test_random_next_is_the_share_of_random_pairs_and_a_ends_anywhere(student):
                     f"has the label {1 - label}")  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(student):
     pairs = many(student, target=2, sentences=15_500)
@@ -320,6 +323,7 @@ def check_share_of_random(pairs, random_next):
     )
 
 
+@pytest.mark.hint(3)
 def test_equal_documents_and_equal_sentences_are_kept_apart(student):
     twins, seen = [[[1], [2], [2]], [[1], [2], [2]], [[3], [4]]], []
     for seed in range(60):
@@ -598,6 +602,7 @@ def row_mistakes(a, b, right, seq_length):
     }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
     document = [[1, 2], [3, 4, 5], [6], [7, 8]]
     for probability in (0.0, 1.0):
@@ -629,6 +634,7 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
                     )  # fmt: skip
 
 
+@pytest.mark.hint(4)
 def test_nothing_is_left_behind(student):
     documents = corpus([9, 4, 6])
     ids = dict(cls_id=101, sep_id=102, pad_id=0)

@@ -72,6 +72,7 @@ def is_float32_inside(out):
     return out.dtype == np.float64 and np.array_equal(out, out.astype(np.float32))
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_the_axis_argument_is_used(student):
     rng = np.random.default_rng(3)
@@ -107,6 +108,7 @@ def test_the_axis_argument_is_used(student):
         )
 
 
+@pytest.mark.hint(1)
 def test_huge_and_far_apart_scores_give_finite_shares(student):
     rng = np.random.default_rng(3)
     rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
@@ -137,6 +139,7 @@ def shift_mistakes(x, axis):
     }
 
 
+@pytest.mark.hint(1)
 def test_a_score_of_minus_infinity_gets_the_share_zero(student):
     x = np.array([[0.5, -np.inf, 1.5], [-np.inf, -np.inf, 2.0]])
     for given, axis in ((x, -1), (x.T, 0)):
@@ -152,6 +155,7 @@ def test_a_score_of_minus_infinity_gets_the_share_zero(student):
         )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_backward_gives_the_gradient_of_the_scores(student):
     rng = np.random.default_rng(3)
@@ -174,6 +178,7 @@ def test_the_backward_gives_the_gradient_of_the_scores(student):
                 tolerance=6e-5)  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_backward_uses_its_axis(student):
     rng = np.random.default_rng(3)
@@ -234,6 +239,7 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                             mistakes=mistakes)  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_gradients_and_probabilities_keep_every_scale(student):
     """The gradient is linear in `dout`; a power of two changes no digit."""
     rng = np.random.default_rng(3)

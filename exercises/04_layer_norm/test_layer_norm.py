@@ -72,6 +72,7 @@ def is_float32_inside(out):
     return out.dtype == np.float64 and np.array_equal(out, out.astype(np.float32))
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_every_vector_is_normalised_then_scaled_and_shifted(student):
     for shape in SHAPES:
@@ -88,6 +89,7 @@ def test_every_vector_is_normalised_then_scaled_and_shifted(student):
 SCALES_AND_EPS = [(0.3, 0.1), (3e-3, 1e-5), (1e-6, 1e-12), (1e-6, 1e-5), (1e-3, 1e-12), (1.0, 0.1)]
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_eps_stands_inside_the_root_and_is_an_argument(student):
     for scale, eps in SCALES_AND_EPS:
@@ -167,8 +169,9 @@ def exact(*arrays):
 
 
 def back(
-    dout, x, weight, eps, *, mean=1, stretch=1, scaled="first", std=True, ddof=0, total=1, by=True
-):
+    dout, x, weight, eps, *, mean=1, stretch=1, scaled="first", std=True, ddof=0, total=1, by=True,
+    within=True,
+):  # fmt: skip
     """The gradient for x, with the ways to leave something out."""
     centred = x - x.mean(-1, keepdims=True)
     variance = centred.var(-1, keepdims=True)
@@ -179,7 +182,8 @@ def back(
     d = dout * weight if scaled == "first" else dout
     dx = d - mean * total * d.mean(-1, keepdims=True)
     direction = normalized if by else 1.0
-    dx = dx - stretch * total * direction * (d * normalized).mean(-1, keepdims=True)
+    along = d * normalized if within else d
+    dx = dx - stretch * total * direction * along.mean(-1, keepdims=True)
     dx = dx * weight if scaled == "last" else dx
     return dx * inverse_std if std else dx
 
@@ -201,12 +205,16 @@ def back_mistakes(dout, x, weight, eps):
         "the mean of dout * weight * x̂ is subtracted as it is: multiply it by x̂": (
             back(*given, by=False)
         ),
+        "the second mean is that of dout * weight * x̂: x̂ is forgotten inside it": (
+            back(*given, within=False)
+        ),
         "the division by the standard deviation is missing in dx": back(*given, std=False),
         "sums where means belong: divide by hidden": back(*given, total=x.shape[-1]),
         "the variance divides by hidden - 1": back(*given, ddof=1),
     }
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_the_gradient_for_x_follows_all_three_paths(student):
     for shape in SHAPES:
@@ -216,6 +224,7 @@ def test_the_gradient_for_x_follows_all_three_paths(student):
                     mistakes=lambda: back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_weight_and_bias_collect_gradients_from_every_vector(student):
     for shape in SHAPES:
@@ -258,6 +267,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
         )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_the_backward_uses_its_eps(student):
     for scale, eps in SCALES_AND_EPS:
@@ -279,6 +289,7 @@ def test_the_backward_uses_its_eps(student):
                         of=f"{name} for numbers near {scale:g}, eps {eps:g}")  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_a_vector_of_equal_numbers_becomes_the_bias(student):
     _, weight, bias, dout = inputs((3, 5))
     x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
@@ -323,6 +334,7 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
                             tolerance=1e-4 if dtype == np.float32 else None)  # fmt: skip
 
 
+@pytest.mark.hint(4)
 def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
     """The gradients are linear in `dout`; a power of two changes no digit."""
     cut = {

@@ -112,6 +112,7 @@ def test_the_form_with_tanh(student):
     check_forward(student, "tanh")
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_numbers_of_any_size_and_sign(student):
     for dtype in (np.float64, np.float32):
@@ -208,16 +209,19 @@ def check_backward(student, form):
     )
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_the_gradient_of_the_form_with_erf(student):
     check_backward(student, "none")
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_gradient_of_the_form_with_tanh(student):
     check_backward(student, "tanh")
 
 
+@pytest.mark.hint(2)
 def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
     rng = np.random.default_rng(3)
     for dtype in (np.float32, np.float64):

@@ -132,6 +132,7 @@ def check(out, expected, mistakes, *, of="", tolerance=None):
         checks.same(got[i], expected[i], of=f"{name}{of}", mistakes=named, tolerance=tolerance)
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_each_query_gathers_values_by_its_shares(student):
     for sizes in SIZES:
@@ -143,6 +144,7 @@ def test_each_query_gathers_values_by_its_shares(student):
         )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_padding_is_masked_among_the_keys_and_only_there(student):
     for sizes in SIZES:
@@ -165,6 +167,7 @@ def limit_mistakes(query, key, value, mask, limit, name):
     }
 
 
+@pytest.mark.hint(2)
 def test_scores_of_any_size_stay_finite_and_never_reach_padding(student):
     for scale in (1e-3, 30.0, 1e3, 1e5, 1e12):
         query, key, value, _, mask = inputs((3, 2, 4, 5, 3), scale=scale)
@@ -192,6 +195,7 @@ def check_scores(student, query, key, value, mask, scale):
                     f"near {scale:g}")  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
     query, key, value, _, mask = inputs((3, 2, 4, 4, 3))
     mask[1] = 0
@@ -274,6 +278,7 @@ def backward_mistakes(dcontext, query, key, value, shares):
     return named
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(4)
 def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
     for sizes in SIZES:
@@ -355,6 +360,7 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
           of=", for 300 keys")  # fmt: skip
 
 
+@pytest.mark.hint(4)
 def test_the_backward_goes_by_what_it_is_given(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     shares = reference(query, key, value, mask)[1]

@@ -76,6 +76,7 @@ def merge_wrongly(x):
     }
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_each_head_gets_a_stretch_of_every_vector(student):
     for sizes in SIZES:
@@ -96,6 +97,7 @@ def test_each_head_gets_a_stretch_of_every_vector(student):
         )
 
 
+@pytest.mark.hint(1)
 def test_the_example_of_the_page_is_split_and_merged(student):
     x = np.array([[[1.0, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]])
     parts = np.array([[[[1.0, 2], [5, 6], [9, 10]], [[3, 4], [7, 8], [11, 12]]]])
@@ -106,6 +108,7 @@ def test_the_example_of_the_page_is_split_and_merged(student):
                 mistakes=lambda: merge_wrongly(parts))  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_merging_puts_the_parts_of_all_heads_side_by_side(student):
     rng = np.random.default_rng(3)
@@ -210,6 +213,7 @@ def test_the_numbers_of_the_page_come_out(student):
     )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_layer_projects_attends_merges_and_projects(student):
     for sizes in SIZES:
@@ -316,6 +320,7 @@ def dx_mistakes(dout, x, weights, heads, mask):
     }  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_the_gradient_for_x_is_a_sum_of_three(student):
     for sizes in SIZES:
@@ -327,6 +332,7 @@ def test_the_gradient_for_x_is_a_sum_of_three(student):
             checks.same(dx, run_back(*given)[0], of="dx", mistakes=lambda: dx_mistakes(*given))
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_every_weight_and_bias_has_its_gradient(student):
     for sizes, masked in [(sizes, masked) for sizes in SIZES for masked in (True, False)]:
@@ -424,6 +430,7 @@ def test_any_scale_any_order_in_memory_and_any_head_size(student):
                         mistakes=cut)  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_parts_may_lie_in_memory_in_any_order(student):
     """A split by `transpose` leaves the parts in another order than their axes have."""
     x = inputs((2, 3, 8, 4))[0]

@@ -90,6 +90,7 @@ def whole_tables(*, dtype=np.float64):
     return input_ids, token_type_ids, weights
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_a_token_is_the_normalised_sum_of_word_position_and_segment(student):
     for shape in SHAPES:
@@ -128,6 +129,7 @@ def test_the_number_of_segments_and_eps_are_not_written_in(student):
         )
 
 
+@pytest.mark.hint(1)
 def test_the_table_of_the_page_comes_out(student):
     dout = np.array([[1.0, 2], [10, 20], [100, 200]])
     checks.same(
@@ -142,6 +144,7 @@ def test_the_table_of_the_page_comes_out(student):
     )
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_a_row_that_was_picked_often_collects_all_its_gradients(student):
     rng = np.random.default_rng(3)
@@ -254,6 +257,7 @@ def sum_of(input_ids, token_type_ids, weights):
     return weights[WORDS][input_ids] + places + weights[SEGMENTS][token_type_ids]
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_the_backward_gives_the_gradient_of_every_table(student):
     for shape in SHAPES:
@@ -289,6 +293,7 @@ def test_pad_id_and_eps_are_used_in_the_backward(student):
         )
 
 
+@pytest.mark.hint(3)
 def test_the_first_and_the_last_rows_of_the_tables_get_their_gradients(student):
     inputs = whole_tables()
     dout = np.random.default_rng(5).normal(size=(2, 6, 4))

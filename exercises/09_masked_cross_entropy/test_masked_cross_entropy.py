@@ -155,6 +155,7 @@ def test_the_numbers_of_the_page_come_out(student):
     )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_loss_is_the_weighted_mean_of_the_surprise(student):
     for shape in SHAPES:
@@ -167,6 +168,7 @@ def test_the_loss_is_the_weighted_mean_of_the_surprise(student):
         )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_class_0_counts_and_slots_of_weight_0_do_not(student):
     logits, labels, weights = case((5, 2), seed=4)  # next sentence: 0 is IsNext
@@ -190,6 +192,7 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
     )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_small_sum_of_weights_divides_like_every_other(student):
     rng = np.random.default_rng(9)
@@ -218,6 +221,7 @@ def test_a_small_sum_of_weights_divides_like_every_other(student):
         )  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
     for shape in ((2, 3, 5), (1, 1, 2), (0, 4), (2, 0, 3)):
@@ -236,6 +240,7 @@ def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
         )  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
     for dtype, scales in ((np.float64, (1, 1e4, 1e200, 1e-12)), (np.float32, (1, 1e4))):

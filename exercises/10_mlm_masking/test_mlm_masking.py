@@ -104,6 +104,7 @@ def test_labels_are_the_originals_where_selected_and_the_rest_is_unchanged(stude
                 likely="labels are the ids everywhere: only selected tokens have one")  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_special_tokens_and_padding_are_never_selected(student):
     ids, _, labels = big_batch(student)
@@ -118,6 +119,7 @@ def test_special_tokens_and_padding_are_never_selected(student):
                 )  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_the_proportion_of_selected_tokens_is_the_rate(student):
     for rate in (None, 0.4, 0.0, 1.0):
@@ -141,6 +143,7 @@ def test_the_proportion_of_selected_tokens_is_the_rate(student):
         )  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_of_the_selected_80_percent_are_masked_10_random_10_kept(student):
     for rate in (0.15, 0.4):
@@ -180,6 +183,7 @@ def within(counts, total, shares):
                for count, (low, high) in zip(counts, bounds, strict=True))  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_random_words_come_from_the_whole_ordinary_vocabulary(student):
     many = [*SPECIALS, *range(500, 650)]  # five special words of 2,000 could be missed by chance
@@ -240,6 +244,7 @@ def test_each_word_of_a_small_vocabulary_is_as_likely_as_the_others(student):
                 )  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_whether_a_token_is_selected_does_not_depend_on_the_others(student):
     ids, _, labels = words_of(*big_batch(student, rate=0.4))

@@ -255,6 +255,7 @@ def test_small_gradients_stay_as_they_are(student):
         checks.same(norm, whole, of="the norm")
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(4)
 def test_steps_are_those_of_the_released_code(student):
     weights, history = arrays(1), [arrays(seed, scale=0.1) for seed in (2, 3, 4)]
@@ -267,6 +268,7 @@ def test_steps_are_those_of_the_released_code(student):
         checks.same(only_m_and_v(state), expected[1], of=f"the state after {steps} steps")
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_every_number_of_the_recipe_is_an_argument(student):
     weights, history = arrays(1), [arrays(seed, scale=0.1) for seed in (2, 3, 4)]
@@ -368,6 +370,7 @@ def test_tiny_zero_and_huge_gradients_are_fine(student):
         )
 
 
+@pytest.mark.hint(2)
 def test_at_a_rate_of_zero_nothing_moves_but_the_state_does(student):
     weights, history = arrays(1), [arrays(2)]
     expected = reference(weights, history, 0.0)
@@ -468,6 +471,7 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
                 mistakes={"eps=0 is taken for the default": given})  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_nothing_is_left_behind(student):
     weights, gradients, state = arrays(1), arrays(2), {"m": arrays(3), "v": arrays(4)}
     state["v"] = {name: v * v for name, v in state["v"].items()}

@@ -180,6 +180,7 @@ def layer_mistakes(x, mask, weights, heads, eps=1e-12):
     }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_attention_gathers_what_each_head_finds(student):
     for shape in SHAPES:
@@ -193,6 +194,7 @@ def test_attention_gathers_what_each_head_finds(student):
             )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(4)
 def test_a_layer_adds_and_normalises_twice(student):
     for shape in SHAPES:
@@ -206,6 +208,7 @@ def test_a_layer_adds_and_normalises_twice(student):
             )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
     x, mask, weights, heads = case(3, 6, 8, 2)
@@ -499,6 +502,7 @@ def test_dropout_draws_from_the_global_generator_of_torch(student):
                     )  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_equal_numbers_show_the_eps_of_the_signature(student):
     """The variance of a state of equal numbers is 0: only eps keeps the norm from dividing by 0."""
     x, mask, weights, heads = case(2, 3, 8, 2)
@@ -514,6 +518,7 @@ def test_equal_numbers_show_the_eps_of_the_signature(student):
                 )  # fmt: skip
 
 
+@pytest.mark.hint(4)
 def test_the_example_of_the_page(student):
     x = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     weights = {}
@@ -548,6 +553,7 @@ def test_any_type_any_size_and_gaps_in_memory_are_fine(student):
             )  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_masks_of_any_width_and_scores_of_any_size(student):
     x, mask, weights, heads = case(3, 6, 8, 2)
     mask = mask.flip(0)  # the first row is whole, another is not

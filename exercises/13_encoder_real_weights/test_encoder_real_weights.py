@@ -236,6 +236,7 @@ def files(config):
     }
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_every_kind_of_file_gives_the_same_names(student):
     for config in (WIDE, DEEP):
@@ -247,6 +248,7 @@ def test_every_kind_of_file_gives_the_same_names(student):
                         mistakes=lambda: load_mistakes(expected))  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(4)
 def test_every_state_and_the_pooled_vector_agree(student):
     for config, rows, seq in [(WIDE, 3, 7), (WIDE, 1, 20), (WIDE, 7, 1), (WIDE, 4, 4)]:
@@ -261,6 +263,7 @@ def test_every_state_and_the_pooled_vector_agree(student):
                    reference(WIDE, weights, inputs), WIDE, weights, inputs)  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
     for config in (DEEP, DEEP.with_changes(hidden_act="gelu"), WIDE.with_changes(
@@ -281,6 +284,7 @@ def test_the_config_says_how_many_layers_and_heads_which_gelu_and_eps(student):
                           lambda out: len(out) == 4})  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_without_an_eps_in_the_config_it_is_1e_12(student):
     fields = as_config(WIDE)
     del fields["layer_norm_eps"]

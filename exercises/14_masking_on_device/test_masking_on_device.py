@@ -75,6 +75,7 @@ def wanted_counts(ids, attention_mask, slots, rate=0.15):
     return torch.minimum(counts, candidates(ids, attention_mask).sum(1)).float(), ~is_half
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
     of_one_word = (sentences(400, 3)[0].clone().index_fill(1, torch.tensor([1]), 1500),
@@ -125,6 +126,7 @@ def count_mistakes(ids, attention_mask, slots, rate):
             }  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_slots_tell_what_stood_where_and_all_else_is_unchanged(student):
     gaps = tuple(x[:, ::2] for x in sentences(20, 80, seed=9))
@@ -157,6 +159,7 @@ def test_slots_tell_what_stood_where_and_all_else_is_unchanged(student):
                         )  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_special_tokens_and_padding_are_never_chosen(student):
     for ids, attention_mask in (sentences(400, 128, padding=30), ragged()):
@@ -220,6 +223,7 @@ def test_a_word_of_any_id_is_a_candidate(student):
                  )  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(student):
     row, row_mask = sentences(1, 53)
@@ -305,6 +309,7 @@ FATES = {
 }  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_of_the_masked_80_percent_show_mask_10_a_random_word_10_themselves(student):
     ids, attention_mask = sentences(1500, 128)
@@ -325,6 +330,7 @@ def test_of_the_masked_80_percent_show_mask_10_a_random_word_10_themselves(stude
                      mistakes=dict.fromkeys(named[:1], count / total))  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_every_masked_token_is_drawn_by_itself(student):
     ids, attention_mask = sentences(1800, 67)  # 10 masks a row
@@ -411,6 +417,7 @@ def test_random_words_come_from_all_of_ordinary_ids(student):
                         "are the same, where ordinary_ids has 5")  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_rows_that_begin_with_a_word_and_any_type_are_fine(student):
     """No [CLS] at position 0, where the empty slots point to."""
     ids, attention_mask = sentences(2000, 20)

@@ -54,6 +54,7 @@ def mask_mistakes(attention_mask, causal):
     }
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student):
     for causal in (False, True):
@@ -116,6 +117,7 @@ def table(lines):
     return torch.tensor([[[letter == "X" for letter in line] for line in lines]])
 
 
+@pytest.mark.hint(1)
 def test_the_picture_has_x_where_a_token_may_look(student):
     tables = [expected_visible(torch.tensor(rows), causal)[0]
               for rows in PADDED[:2] for causal in (False, True)]  # fmt: skip
@@ -191,6 +193,7 @@ def attention_mistakes(q, k, v, visible):
     return found
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_attention_takes_from_visible_keys_alone(student):
     for sizes in [(2, 3, 5, 4), (1, 1, 4, 2), (3, 2, 1, 5), (2, 2, 4, 3), (2, 4, 3, 8)]:
@@ -204,6 +207,7 @@ def test_attention_takes_from_visible_keys_alone(student):
                     mistakes=lambda: {name: wrong[0] for name, wrong in named.items()})  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_a_query_that_sees_nothing_takes_nothing(student):
     q, k, v, visible = case(3, 2, 4, 3, seed=6)
     visible[0] = False  # all padding
@@ -219,6 +223,7 @@ def test_a_query_that_sees_nothing_takes_nothing(student):
     checks.same(context, right[0], of="the context")
 
 
+@pytest.mark.hint(2)
 def test_hidden_keys_stay_hidden_whatever_their_scores(student):
     inputs = case(2, 3, 5, 4, seed=7)
     weights = checks.parts(student.attention(*inputs), "context", "weights")[1]
@@ -273,6 +278,7 @@ def test_gradient_reaches_query_key_and_value(student):
         )
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_words_travel_from_layer_to_layer(student):
     generator = torch.Generator().manual_seed(10)
@@ -312,6 +318,7 @@ def test_words_travel_from_layer_to_layer(student):
             )
 
 
+@pytest.mark.hint(4)
 def test_words_reach_all_of_a_long_text(student):
     """Each token is reached by 256 in as many ways: 256 is 0 in a number of 8 bits."""
     everything = torch.ones(1, 256, 256, dtype=torch.bool)

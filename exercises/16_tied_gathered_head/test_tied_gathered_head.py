@@ -131,6 +131,7 @@ def mistakes(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
     }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_states_are_gathered_row_by_row_in_the_given_order(student):
     for sizes in [*SIZES, (2, 300, 6, 3, 5)]:  # and a row longer than 8 bits can count
@@ -160,6 +161,7 @@ def test_states_are_gathered_row_by_row_in_the_given_order(student):
         )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_the_head_names_words_with_their_own_vectors(student):
     for sizes in SIZES:
@@ -196,6 +198,7 @@ def test_tiny_states_show_the_eps(student):
         )
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_gradient_reaches_the_states_and_every_parameter(student):
     for sizes in SIZES:
@@ -245,6 +248,7 @@ def without_row_0(gradient):
     return torch.cat([torch.zeros_like(gradient[:1]), gradient[1:]])
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
     for sizes in SIZES:
@@ -286,6 +290,7 @@ def read_once(ids, positions, weights, upstream):
     return reading
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_the_two_uses_are_told_apart(student):
     for sizes in SIZES:

@@ -164,6 +164,7 @@ def compare_losses(student, batch, words, pairs, **counts):
     compare(student.joint_loss(words, pairs, batch, **counts), right, words, pairs, batch, **counts)
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_the_losses_are_sums_over_what_is_asked_divided_by_its_count(student):
     for sizes, empty in [(SIZES[0], False), *((sizes, True) for sizes in SIZES)]:
@@ -204,6 +205,7 @@ def test_the_example_of_the_page_comes_out(student):
         compare(out, right, words[first:end], pairs[first:end], rows, **counts)
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_counts_that_are_given_are_what_is_divided_by(student):
     weights, batch = case(*SIZES[0], seed=7)
@@ -228,6 +230,7 @@ def test_counts_that_are_given_are_what_is_divided_by(student):
     )
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(2)
 def test_gradient_flows_through_both_losses(student):
     for sizes in SIZES:
@@ -362,6 +365,7 @@ def test_whatever_the_parts_the_gradient_is_that_of_the_whole(student):
         })  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_part_is_forgotten_before_the_next_is_read(student):
     weights, batch = case(24, 5, 3, 4, 6, seed=12)
@@ -396,6 +400,7 @@ def test_a_part_is_forgotten_before_the_next_is_read(student):
     )
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_the_mean_over_machines_is_the_gradient_of_the_whole(student):
     for cuts in ((0, 3, 7), (0, 1, 2, 7), (0, 7)):

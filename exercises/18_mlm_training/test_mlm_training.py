@@ -148,6 +148,7 @@ def pass_of(student, number, *, seed, examples, batch_size):
     return found
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
     orders = {}
@@ -185,6 +186,7 @@ def test_each_pass_takes_examples_once_in_an_order_of_its_own(student):
                 likely="what is left over is the same in each pass")  # fmt: skip
 
 
+@pytest.mark.hint(3)
 def test_no_two_passes_or_seeds_share_an_order(student):
     """One step a pass. Of 16 examples there are 2e13 orders: two are hardly ever the same."""
 
@@ -267,6 +269,7 @@ def test_each_place_of_a_long_order_is_drawn_finely(student):
                        "the same: use torch.randperm")  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
     given = dict(seed=2, examples=23, batch_size=5)
     first = [student.batch_indices(step, **given) for step in (0, 1, 6)]
@@ -279,6 +282,7 @@ def test_the_same_step_has_the_same_examples_whenever_it_is_made(student):
                 mistakes={drawn: lambda out: True})  # fmt: skip
 
 
+@pytest.mark.hint(1)
 def test_a_run_begins_with_moments_of_zero(student):
     weights = first_weights()
     zeros = {name: torch.zeros_like(weight) for name, weight in weights.items()}
@@ -351,6 +355,7 @@ def test_steps_are_those_of_the_paper(student):
         })  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(5)
 def test_a_run_in_parts_is_the_run_in_one_go_to_the_bit(student):
     for dtype in (torch.float32, torch.float64):
@@ -385,6 +390,7 @@ def test_a_run_in_parts_is_the_run_in_one_go_to_the_bit(student):
             checks.same(state, whole, of=f"the state of a run cut at {cuts}", tolerance=0.0)
 
 
+@pytest.mark.hint(1)
 def test_a_run_that_has_arrived_is_returned_as_it_is(student):
     data, settings = stories(), SETTINGS | {"dropout": 0.2}
     state, _ = checks.parts(
@@ -399,6 +405,7 @@ def test_a_run_that_has_arrived_is_returned_as_it_is(student):
                     mistakes=named)  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     one = stories(1)

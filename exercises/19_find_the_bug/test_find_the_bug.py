@@ -54,6 +54,7 @@ def right_embed(ids, segments, weights, eps):
     return torch.func.functional_call(module, ours, (ids, segments))
 
 
+@pytest.mark.hint(1)
 def test_embed_tells_the_segments_apart(student):
     for shape in [(2, 5, 6), (1, 9, 4), (3, 1, 5)]:
         ids, segments, weights = embedding_case(*shape)
@@ -81,6 +82,7 @@ def test_embed_tells_the_segments_apart(student):
         )
 
 
+@pytest.mark.hint(2)
 def test_embed_ends_with_the_layer_norm_of_the_paper(student):
     for shape, scale, eps, dtype in [((2, 5, 6), 1.0, 1e-12, torch.float64),
                                      ((1, 9, 4), 1e-3, 1e-12, torch.float64),
@@ -172,6 +174,7 @@ def of_one_loss(student, case, which):
     return loss, right.detach(), found[name], leaf.grad
 
 
+@pytest.mark.hint(2)
 def test_the_loss_of_the_words_counts_the_slots_that_are_asked(student):
     for case in (loss_case(), loss_case(4, (1,), 7), loss_case(5, dtype=torch.float32)):
         loss, right, gradient, right_gradient = of_one_loss(student, case, 0)
@@ -261,6 +264,7 @@ def gradient_of(weight, parts, share):
     return total
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_parts_of_a_batch_have_the_gradient_of_the_whole(student):
     for sizes, dtype in [(((7, 6), (7, 1), (5, 3)), torch.float64), (((4, 3),), torch.float64),
@@ -377,10 +381,12 @@ def follows_the_cut_normal(z, of):
     checks.share(int((z > 0).sum()), total, 0.5, of=f"{of}: the share above 0")
 
 
+@pytest.mark.hint(2)
 def test_embeddings_start_as_small_as_the_rest(student):
     follows_the_cut_normal(values_of(student, EMBEDDINGS), "the embeddings")
 
 
+@pytest.mark.hint(3)
 def test_normal_draws_are_cut_at_two_deviations(student):
     follows_the_cut_normal(values_of(student, DRAWN), "the dense weights")
     checks.leaves_no_trace(student.initial_weights, {DRAWN[0]: (3, 2)}, TorchRng(7))
@@ -779,6 +785,7 @@ def right_batches(student):
             yield out, rows, segments, mask, torch.cumsum(rows == ids["sep_id"], 1)
 
 
+@pytest.mark.hint(1)
 def test_the_batch_says_what_is_padding(student):
     for out, rows, _, mask, seps in right_batches(student):
         checks.same(out["input_ids"], rows, of="the ids", mistakes={
@@ -796,6 +803,7 @@ def test_the_batch_says_what_is_padding(student):
         })  # fmt: skip
 
 
+@pytest.mark.hint(1)
 def test_the_batch_says_what_is_b(student):
     for out, _, segments, mask, seps in right_batches(student):
         is_sep = torch.diff(seps, prepend=torch.zeros_like(seps[:, :1]))

@@ -95,6 +95,7 @@ def holds(name, array):
     return lambda out: name in out and np.array_equal(out[name], array)
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_names_and_shapes_are_those_of_the_course(student):
     for config in (SMALL, DEEP, SMALL | {"num_hidden_layers": 1, "type_vocab_size": 2}):
@@ -204,6 +205,7 @@ NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 def test_shapes_and_count_follow_every_field_of_the_config(student):
     student.parameter_shapes(SMALL)
     for field in ("vocab_size", "hidden_size", "num_hidden_layers", "intermediate_size",
@@ -237,6 +239,7 @@ def letters_are_missing(right):
                            for i in range(1, len(first)))  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_every_name_of_the_table_is_known(student):
     for what, pairs in NAMES.items():
@@ -364,6 +367,7 @@ def test_fused_matrices_are_taken_apart(student):
             of="a file with a Wqkv of another size")  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
     for config in (SMALL, DEEP):
@@ -387,6 +391,7 @@ def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
                 of="a checkpoint of TensorFlow", mistakes=named)  # fmt: skip
 
 
+@pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_what_is_missing_or_unexpected_is_said(student):
     weights = weights_of()

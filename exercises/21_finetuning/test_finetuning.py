@@ -141,6 +141,7 @@ def vector_mistakes(states, mask, weights, pooling):
     }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_a_text_has_one_vector_without_its_padding(student):
     for batch, seq, hidden, holes in [(3, 5, 4, False), (1, 7, 6, True), (4, 4, 4, True),
@@ -312,6 +313,7 @@ def test_gradients_reach_the_encoder(student):
                                   lambda out: out is None})  # fmt: skip
 
 
+@pytest.mark.hint(2)
 def test_the_loss_fits_the_labels(student):
     for batch, labels in [(5, 3), (1, 2), (4, 4), (3, 1), (1, 1), (4, 1)]:
         logits = 3 * draw(8 + batch)(batch, labels)
@@ -482,6 +484,7 @@ def mistakes_of_a_run(weights, batches, **settings):
     return {name: made(wrong) for name, wrong in {**LOOPS, "pooling is not used": other}.items()}
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_each_step_follows_the_recipe(student):
     for pooling, labels, seed, settings in [

@@ -87,6 +87,7 @@ def align_mistakes(*given):
     }  # fmt: skip
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_the_first_piece_of_a_word_has_its_label(student):
     for sizes in SIZES:
@@ -121,6 +122,7 @@ def test_the_sentence_of_the_page_is_aligned_as_there(student):
                 of="the example of the page", mistakes=lambda: align_mistakes(*given))  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_long_sentences_are_cut_and_keep_their_last_token(student):
     for max_length in (5, *range(2, 12)):  # first the one that tells mistakes apart best
@@ -138,6 +140,7 @@ def best(logits, rows):
     return [NAMES[int(logits[row].argmax())] for row in rows]
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_every_word_gets_the_tag_of_its_first_piece(student):
     rng = np.random.default_rng(3)
@@ -278,6 +281,7 @@ def test_o_is_any_of_the_names_or_none(student):
                 of="the tag of a word whose scores are nearly equal")  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_names_are_read_from_tags_as_conlleval_does(student):
     rng = np.random.default_rng(3)

@@ -138,6 +138,7 @@ def span_cases(student, given):
 PAGE = np.array([1.0, 5, 0, 2]), np.array([6.0, 0, 3, 4])
 
 
+@pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_the_best_of_all_spans_is_found(student):
     given = [(*PAGE, 2), (*PAGE, 3)]
@@ -169,6 +170,7 @@ def test_the_best_of_all_spans_is_found(student):
     checks.leaves_no_trace(student.best_span, start, end, longest=3)
 
 
+@pytest.mark.hint(1)
 def test_an_answer_starts_only_where_it_may(student):
     given = []
     for seed in range(15):
@@ -307,6 +309,7 @@ def answer_mistakes(windows, longest, threshold):
     return wrong
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_the_answer_is_the_best_span_of_all_windows(student):
     cases = {}
@@ -326,6 +329,7 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
     checks.leaves_no_trace(student.best_answer, windows, longest=3)
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
     cases = {}

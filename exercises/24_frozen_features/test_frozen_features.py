@@ -57,6 +57,7 @@ def right_features(states, starts, name, mix=None):
     return torch.func.functional_call(module, mix or {}, (vectors,))
 
 
+@pytest.mark.hint(1)
 def test_each_feature_reads_its_layers(student):
     outs, rights = {}, {}
     mistakes = {
@@ -134,6 +135,7 @@ def piece_mistakes(states, starts):
     }  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_the_first_piece_stands_for_the_word(student):
     for shape in [*CASES, (1, 2, 300, 3)]:  # and a sequence longer than 8 bits can count
@@ -255,6 +257,7 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
         checks.same(out, torch.tensor([right]), of=f"{name} of the page's example")
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_layers_are_weighted_with_shares_that_are_learnt(student):
     compared(student, WEIGHTED)
@@ -278,6 +281,7 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
                                mix=mix_for(name, 4))  # fmt: skip
 
 
+@pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_mix_learns_and_the_encoder_stands_still(student):
     for name in NAMES:

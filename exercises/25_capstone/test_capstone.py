@@ -240,6 +240,7 @@ def test_your_layer_forward_alone(student):
     alone(student.layer_forward)
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(5)
 def test_your_layer_backward_alone(student):
     alone(student.layer_backward)
@@ -425,6 +426,7 @@ def test_your_layer_forward_on_any_input(student):
                tokens=mask == 1, of="the layer for an array with gaps in memory")  # fmt: skip
 
 
+@pytest.mark.hint(2)
 @pytest.mark.weight(3)
 def test_your_layer_backward_on_any_input(student):
     x, own = example()
@@ -482,6 +484,7 @@ def parts_that_differ(student):
     }
 
 
+@pytest.mark.hint(5)
 @pytest.mark.weight(6)
 def test_with_all_of_your_functions_the_loss_follows_the_reference(student):
     losses = np.array(list(side_by_side(*all_together(student, 12))))  # (steps, trainings, tasks)
@@ -495,6 +498,7 @@ def test_with_all_of_your_functions_the_loss_follows_the_reference(student):
     )
 
 
+@pytest.mark.hint(5)
 @pytest.mark.weight(4)
 def test_with_all_of_your_functions_a_bert_learns(student):
     # Over 100 draws of the masks it falls by 0.48 ± 0.08, without learning by 0.01 ± 0.02.

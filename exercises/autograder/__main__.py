@@ -26,6 +26,20 @@ class Diff:
 
 
 @dataclass(frozen=True)
+class Again:
+    """Run one check on your file, and step through the call that fails: a debugger stops at the
+    first line of your function, with the inputs of the check.
+
+    python -m autograder again 03_softmax the_backward_uses_its_axis
+    """
+
+    exercise: Positional[str]
+    """its folder, such as 03_softmax"""
+    check: Positional[str]
+    """the name that the message has, or a part of it"""
+
+
+@dataclass(frozen=True)
 class Capstone:
     """Train a small BERT with the functions of your capstone, and draw its curve over the
     reference's: about two minutes.
@@ -131,11 +145,16 @@ def diff(file: Path) -> list[str]:
 @command
 def main() -> None:
     choice = tyro.cli(
-        Diff | Capstone | Generate | Bank | Repeat | Mutants | Promises, prog="python -m autograder"
+        Diff | Again | Capstone | Generate | Bank | Repeat | Mutants | Promises,
+        prog="python -m autograder",
     )
     if isinstance(choice, Diff):
         lines = diff(choice.file)
         print("\n".join(lines) if lines else "the same, to the letter")
+    elif isinstance(choice, Again):
+        from autograder.again import call_again
+
+        call_again(choice.exercise, choice.check)
     elif isinstance(choice, Capstone):
         from autograder.capstone.replacing import (
             run_capstone,  # it brings matplotlib: not for every call

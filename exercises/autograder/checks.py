@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder.calls import describe_value
 from autograder.codec import Rng, TorchRng, is_tensor, pack
-from autograder.student import Function, describe_value
+from autograder.student import Function
 from autograder.worker import EARLIER
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
@@ -322,6 +323,8 @@ def _difference_of_values(out: np.ndarray, expected: np.ndarray, of: str, tolera
             wrong = ~(equal | close)  # of an infinite number only the same one is right
         if not wrong.any():
             return ""
+        if out.size == 1:
+            return f"{of}: expected {expected.item()!s}, got {out.item()!s}"
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         nans = int((np.isnan(out) & ~np.isnan(expected)).sum()) if out.dtype.kind == "f" else 0
         gap = np.abs(out.astype(np.float64) - expected.astype(np.float64))

@@ -16,6 +16,6 @@ def pytest_addoption(parser) -> None:
     group.addoption("--gradescope", metavar="FILE", type=Path,
                     help="write what was scored, as Gradescope's results.json")  # fmt: skip
     group.addoption("--hints", metavar="N", type=int, default=0,
-                    help="show the first N hints of what is not yet right")  # fmt: skip
+                    help="show N hints for what is not yet right, fitting ones first")  # fmt: skip
     group.addoption("--isolated", action="store_true",
                     help="run the student's code in a process of its own")  # fmt: skip

@@ -19,7 +19,7 @@ from autograder.report import (
     table,
     write_report,
 )
-from autograder.runner import PASSED, TO_DO, Outcome, judge, obstacle, run
+from autograder.runner import FAILED, PASSED, TO_DO, Outcome, judge, obstacle, run
 from autograder.student import Student
 from autograder.transports import (
     ChildTransport,
@@ -90,6 +90,12 @@ class Grading:
             return ChildTransport(child_command(path))
         return ForkTransport(path)
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """A failed check is shown once, as a message: no list of their names at the end, unless
+        other tests run too."""
+        if session.items and all(map(exercise_of, session.items)):
+            self.config.pluginmanager.get_plugin("terminalreporter").reportchars = ""
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
         """Run the test, unless it is plain that there is nothing to run."""
@@ -153,17 +159,20 @@ class Grading:
         terminalreporter.section("exercises")
         for line in table(report, list(self.outcomes)):
             terminalreporter.write_line(line)
+        for line in starting_points(self.outcomes):
+            terminalreporter.write_line(line)
         for line in self.hints(self.config.getoption("--hints")):
             terminalreporter.write_line(line)
 
     def hints(self, number: int) -> list[str]:
-        """The first hints of every exercise that was begun or run and is not yet right."""
+        """So many hints for every exercise that is not yet right: those for the checks that fail
+        first, then the others from the first on."""
         lines = []
         for name, outcomes in self.outcomes.items():
             if number > 0 and any(o.outcome != PASSED for o in outcomes):
                 text = (EXERCISES / name / "README.md").read_text(encoding="utf-8")
                 lines += ["", f"hints for {name}:"]
-                lines += [f"  {hint}" for hint in list_hints(text)[:number]]
+                lines += [f"  {hint}" for hint in fitting_hints(name, outcomes, text)[:number]]
         return lines
 
 
@@ -186,6 +195,31 @@ def submitted(exercise: Exercise, folder: Path) -> Path:
 def told(report: pytest.TestReport, outcome: Outcome) -> str:
     """The message alone: the inside of the check is not what a student wants to read."""
     return f"{sentence(outcome.id)}\n{outcome.message}"
+
+
+def starting_points(outcomes: dict[str, list[Outcome]]) -> list[str]:
+    """Where several checks of an exercise fail, the first that names a likely mistake: one cause
+    makes many checks fail, and not every one of them can tell it."""
+    lines = []
+    for name, ones in outcomes.items():
+        failed = [one for one in ones if one.outcome == FAILED]
+        known = [one for one in failed if "likely mistake" in one.message]
+        if len(failed) > 1 and known:
+            lines.append(
+                f"{name}: begin with “{sentence(known[0].id)}”, which has a likely mistake"
+            )
+    return lines
+
+
+def fitting_hints(name: str, outcomes: list[Outcome], readme: str) -> list[str]:
+    """All hints of an exercise, those that its failing checks are marked with first. The sketch of
+    the whole answer stays the last of them all."""
+    hints = list_hints(readme)
+    marks = {check.id: check.hint for check in checks_of(find(name))}
+    failing = [marks.get(one.id, 0) for one in outcomes if one.outcome == FAILED]
+    first = [number for number in dict.fromkeys(failing) if 0 < number < len(hints)]
+    order = first + [number for number in range(1, len(hints) + 1) if number not in first]
+    return [hints[number - 1] for number in order]
 
 
 def list_hints(readme: str) -> list[str]:

@@ -82,6 +82,7 @@ class Check:
     id: str
     weight: int
     functions: tuple[str, ...]  # of the student, as the test first calls each
+    hint: int = 0  # of the exercise's page, which helps where this check fails; 0 for none
     of_manners: bool = False  # of what a call leaves behind or how long it takes, not of its answer
 
 
@@ -99,18 +100,24 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     """The tests that must be run, whatever a run reports."""
     tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
     return tuple(
-        Check(node.name, _weight(node), tuple(dict.fromkeys(_functions(node))), _of_manners(node))
+        Check(
+            node.name,
+            _number_of_mark(node, "weight", 1),
+            tuple(dict.fromkeys(_functions(node))),
+            _number_of_mark(node, "hint", 0),
+            _of_manners(node),
+        )
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     )
 
 
-def _weight(test: ast.FunctionDef) -> int:
-    """The number in `@pytest.mark.weight(3)`; 1 without it."""
+def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
+    """The number in `@pytest.mark.weight(3)`."""
     for mark in test.decorator_list:
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.weight":
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == f"pytest.mark.{name}":
             return ast.literal_eval(mark.args[0])
-    return 1
+    return default
 
 
 def _functions(test: ast.FunctionDef) -> list[str]:

@@ -20,9 +20,10 @@ from types import ModuleType
 import numpy as np
 
 from autograder import checks
+from autograder.calls import Call, CallLog, as_python
 from autograder.checks import CheckFailed
 from autograder.points import Check, Exercise, checks_of
-from autograder.student import CallLog, Student, StudentError
+from autograder.student import Student, StudentError
 from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
@@ -171,13 +172,27 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
         with np.errstate(all="ignore"), checks.watched(student._log.pass_check):
             test(student)
     except CheckFailed as error:
-        call = student._log.name(error.out)
-        return CheckFailed(f"after {call}\n{error}" if call else str(error))
+        calls = student._log.candidates(error.out)
+        after = f"after {calls[-1]}\n" if len({str(call) for call in calls}) == 1 else ""
+        return CheckFailed(f"{after}{error}\n  {to_try(test, calls)}", error.out)
+    except StudentError as error:
+        if not error.to_do and student._log.last:
+            error.args = (f"{error}\n  {to_try(test, [student._log.last])}",)
+        return error
     except ComparesTooLong:
         return CheckFailed("comparing this answer takes too long: is it larger than asked for?")
     except Exception as error:
         return error
     return None
+
+
+def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
+    """How the call that failed can be made again: written out where one short call fails, else by
+    the command that stops in it."""
+    code = as_python(calls[0]) if len(calls) == 1 else ""
+    exercise = Path(test.__code__.co_filename).parent.name
+    command = f"python -m autograder again {exercise} {test.__name__.removeprefix('test_')}"
+    return f"to try it: {code or command}"
 
 
 class ComparesTooLong(BaseException):

@@ -4,13 +4,12 @@
 it returned. Where that code runs is a matter of the transport: see `transports.py`.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from autograder.codec import BadMessage, Rng, TorchRng, is_tensor
+from autograder.calls import Call, CallLog
+from autograder.codec import BadMessage, Rng, TorchRng
 from autograder.transports import LocalError, StudentError, Transport
 
 # What an error of Python's, NumPy's or torch's most often means.
@@ -37,36 +36,6 @@ class Trace:
     written: bool = False  # something was written to a tensor among the arguments
 
 
-@dataclass
-class CallLog:
-    """The calls that a test has made, so that a message can say which one gave the wrong answer."""
-
-    calls: list[tuple[Any, str]] = field(default_factory=list)  # what came, and the call in words
-    checked: int = 0  # of them were made before the last check that passed
-
-    def note(self, value: Any, words: str) -> None:
-        self.calls.append((value, words))
-
-    def pass_check(self) -> None:
-        self.checked = len(self.calls)
-
-    def name(self, out: Any) -> str:
-        """The call that gave `out`; if that cannot be told, the only one since the last check;
-        nothing if there were several."""
-        gave = {words for value, words in self.calls if out is not None and _holds(value, out)}
-        recent = {words for _, words in self.calls[self.checked :] or self.calls[-1:]}
-        found = gave if len(gave) == 1 else recent
-        return found.pop() if len(found) == 1 else ""
-
-
-def _holds(tree: Any, leaf: Any) -> bool:
-    """Whether a value is `leaf` itself, or has it in a list, tuple or dict."""
-    if tree is leaf:
-        return True
-    items = tree.values() if type(tree) is dict else tree
-    return type(tree) in (list, tuple, dict) and any(_holds(item, leaf) for item in items)
-
-
 class Student:
     """Every attribute is a function of the student's file.
 
@@ -75,7 +44,6 @@ class Student:
 
     def __init__(self, path: Path, transport: Transport, *, repetition: int = 0) -> None:
         self._path, self._transport, self._repetition = path, transport, repetition
-        self._last_call = ""
         self._log = CallLog()
 
     def __getattr__(self, name: str) -> "Function":
@@ -138,7 +106,7 @@ class Function:
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student
-        student._last_call = f"{self.name}({describe_arguments(args, kwargs)})"
+        call = student._log.last = Call(self.name, args, kwargs)
         request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
                    "frozen": False, "global_seed": None, "wrt": [], "upstream": None,
                    "count_operations": False, "count_instructions": False,
@@ -156,7 +124,7 @@ class Function:
         if type(answer) is not dict or "value" not in answer:
             told = answer.get("error") if type(answer) is dict else None
             raise error_message(told, self.name, student)
-        student._log.note(answer["value"], student._last_call)
+        student._log.note(answer["value"], call)
         return answer
 
 
@@ -170,7 +138,7 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
         return StudentError(f"{function} is to do", function=function, to_do=True)
     if error.get("uncrossable") is True:
         return StudentError(
-            f"{student._last_call} returned something that cannot be compared: {text}. Return "
+            f"{student._log.last} returned something that cannot be compared: {text}. Return "
             "NumPy arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these",
             function=function,
         )
@@ -180,31 +148,8 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     likely = next((f"\n  likely mistake: {means}" for part, means in LIKELY.items()
                    if part in str(text)), "")  # fmt: skip
     return StudentError(
-        f"{student._last_call} raised {kind}: {text}{place}{likely}", function=function
+        f"{student._log.last} raised {kind}: {text}{place}{likely}", function=function
     )
-
-
-def describe_arguments(args: tuple, kwargs: dict) -> str:
-    shown = [describe_value(value) for value in args]
-    return ", ".join(shown + [f"{name}={describe_value(value)}" for name, value in kwargs.items()])
-
-
-def describe_value(value: Any) -> str:
-    """An argument in a few characters."""
-    if is_tensor(value) or (type(value) is np.ndarray):
-        kind = "tensor" if is_tensor(value) else "array"
-        return f"{kind} {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    if type(value) in (list, tuple, dict) and (holds_arrays(value) or len(repr(value)) > 60):
-        return f"{type(value).__name__} of {len(value)}"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def holds_arrays(tree: Any) -> bool:
-    """Whether an array lies in a list or dict: writing it out would take longer than the call."""
-    if type(tree) in (list, tuple, dict):
-        return any(map(holds_arrays, tree.values() if type(tree) is dict else tree))
-    return type(tree) is np.ndarray or is_tensor(tree)
 
 
 def _repeated(tree: Any, repetition: int) -> Any:

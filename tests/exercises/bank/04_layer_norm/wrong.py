@@ -111,6 +111,9 @@ WRONG = {
         "loses its digits"),
     "weight last": (
         [(DNORMALIZED, "dnormalized = dout"), (DX, f"{DX} * weight")], "weight comes last"),
+    "stretch of the gradient alone": (
+        [("(dnormalized * normalized).mean(", "dnormalized.mean(")],
+        "x̂ is forgotten inside it"),
     "stretch not along the vector": (
         [(DX, DX.replace("normalized * along_stretch", "along_stretch"))],
         "multiply it by x̂"),

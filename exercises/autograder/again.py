@@ -1,0 +1,75 @@
+"""A failing call, made once more: as a line of Python to paste, or in a debugger.
+
+python -m autograder again 03_softmax the_backward_uses_its_axis
+"""
+
+import pdb
+import sys
+
+import numpy as np
+
+from autograder.codec import pack, unpack
+from autograder.points import CATALOGUE, Check, Exercise, checks_of
+from autograder.runner import load_test, obstacle, run
+from autograder.student import Student, StudentError
+from autograder.transports import LocalTransport
+from bert_run.errors import UserError
+
+
+def call_again(name: str, check: str) -> None:
+    """Run one check of an exercise, and make the call that fails once more: in a debugger, which
+    stops at the first line of the student's function; without a terminal, print what comes."""
+    exercise = exercise_named(name)
+    chosen = check_named(exercise, check)
+    if reason := obstacle(exercise, exercise.starter):
+        raise UserError(f"{exercise.name}: {reason.message}")
+    transport = LocalTransport(exercise.starter)
+    student = Student(exercise.starter, transport)
+    error = run(getattr(load_test(exercise), chosen.id), student)
+    if error is None:
+        print(f"{chosen.id} passes")
+        return
+    print(error)
+    calls = student._log.candidates(getattr(error, "out", None))
+    call = student._log.last if isinstance(error, StudentError) else calls[-1] if calls else None
+    if call is None:
+        return
+    args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
+    function = getattr(transport.worker.module, call.function, None)
+    if not callable(function):
+        return
+    if sys.stdin.isatty():
+        print(f"\n{call}: `n` runs the next line, `p name` prints, `c` goes on to the end")
+        pdb.Pdb().runcall(function, *args, **kwargs)
+        return
+    with np.printoptions(threshold=sys.maxsize, linewidth=100):
+        for label, value in [*enumerate(args, 1), *kwargs.items()]:
+            print(f"\nargument {label}:\n{value}")
+        print(f"\n{call.function} returns:")
+        try:
+            print(function(*args, **kwargs))
+        except Exception as raised:
+            print(f"{type(raised).__name__}: {raised}")
+
+
+def exercise_named(name: str) -> Exercise:
+    """`03_softmax`, `exercises/03_softmax` and `03` mean the same."""
+    name = name.rstrip("/").rpartition("/")[2]
+    found = [e for e in CATALOGUE if e.name == name or (name and e.name.startswith(f"{name}_"))]
+    if len(found) != 1:
+        raise UserError(
+            f"there is no exercise {name!r}: name one as its folder, such as 03_softmax"
+        )
+    return found[0]
+
+
+def check_named(exercise: Exercise, name: str) -> Check:
+    """The check of this name, with or without `test_`, or the only one that has it as a part."""
+    name = name.removeprefix("test_").replace(" ", "_")
+    checks = checks_of(exercise)
+    exact = [check for check in checks if check.id == f"test_{name}"]
+    found = exact or [check for check in checks if name in check.id]
+    if len(found) != 1:
+        names = ", ".join(check.id.removeprefix("test_") for check in found or checks)
+        raise UserError(f"{exercise.name} has {len(found)} checks {name!r}: take one of {names}")
+    return found[0]

@@ -1,0 +1,152 @@
+"""The calls that a check makes of the student's functions, in words and as Python to paste."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.codec import Rng, TorchRng, is_tensor
+
+WIDTH, LONGEST = 96, 480  # characters of a line, and of a call to paste
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a student's function, with what it was given."""
+
+    function: str
+    args: tuple
+    kwargs: dict
+
+    def __str__(self) -> str:
+        return f"{self.function}({describe_arguments(self.args, self.kwargs)})"
+
+
+@dataclass
+class CallLog:
+    """The calls that a test has made, so that a message can say which one gave the wrong answer."""
+
+    calls: list[tuple[Any, Call]] = field(default_factory=list)  # what came, and the call
+    checked: int = 0  # of them were made before the last check that passed
+    last: Call | None = None  # whether or not it was answered
+
+    def note(self, value: Any, call: Call) -> None:
+        self.calls.append((value, call))
+
+    def pass_check(self) -> None:
+        self.checked = len(self.calls)
+
+    def candidates(self, out: Any) -> list[Call]:
+        """The calls that gave `out`; if that cannot be told, those since the last check."""
+        gave = [call for value, call in self.calls if out is not None and _holds(value, out)]
+        recent = [call for _, call in self.calls[self.checked :] or self.calls[-1:]]
+        return gave if len({str(call) for call in gave}) == 1 else recent
+
+
+def _holds(tree: Any, leaf: Any) -> bool:
+    """Whether a value is `leaf` itself, or has it in a list, tuple or dict."""
+    if tree is leaf:
+        return True
+    items = tree.values() if type(tree) is dict else tree
+    return type(tree) in (list, tuple, dict) and any(_holds(item, leaf) for item in items)
+
+
+def as_python(call: Call) -> str:
+    """The call as Python that gives the same arrays, to paste below the functions of a file; "" if
+    it is longer than `LONGEST`, or holds something that has no short spelling."""
+    values = [*call.args, *call.kwargs.values()]
+    if sum(map(count_numbers, values)) > LONGEST // 2:
+        return ""
+    names = [""] * len(call.args) + [f"{name}=" for name in call.kwargs]
+    try:
+        given = [name + spell(value) for name, value in zip(names, values, strict=True)]
+    except Unspellable:
+        return ""
+    text = f"{call.function}({', '.join(given)})"
+    if len(text) > WIDTH:
+        text = f"{call.function}(\n      " + ",\n      ".join(given) + ")"
+    return text if len(text) <= LONGEST else ""
+
+
+class Unspellable(Exception):
+    """A value that no short piece of Python makes."""
+
+
+def spell(value: Any) -> str:
+    """A value as Python: arrays and tensors with exact numbers, generators with their seed."""
+    if is_tensor(value) or type(value) is np.ndarray:
+        return _spell_array(value)
+    if type(value) in (list, tuple):
+        items = ", ".join(map(spell, value))
+        return f"[{items}]" if type(value) is list else f"({items}{',' * (len(value) == 1)})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{name!r}: {spell(item)}" for name, item in value.items()) + "}"
+    if type(value) is Rng and not value.drawn:
+        return f"np.random.default_rng({value.seed})"
+    if type(value) is TorchRng and not value.drawn:
+        return f"torch.Generator().manual_seed({value.seed})"
+    if value is None or type(value) in (bool, int, str):
+        return repr(value)
+    if type(value) is float:
+        return _spell_number(value, "float")
+    raise Unspellable
+
+
+def _spell_array(array: Any) -> str:
+    library = "torch" if is_tensor(array) else "np"
+    dtype = str(array.dtype).removeprefix("torch.")
+    said = "" if dtype in ("bool", "int64", {"torch": "float32"}.get(library, "float64")) else (
+        f", dtype={library}.{dtype}"
+    )  # fmt: skip
+    if 0 in array.shape:
+        return f"{library}.zeros({tuple(array.shape)}, dtype={library}.{dtype})"
+    if library == "torch":
+        array = (array.float() if dtype == "bfloat16" else array).detach().cpu().numpy()
+    make = "np.array" if library == "np" else "torch.tensor"
+    return f"{make}({_spell_rows(array, library)}{said})"
+
+
+def _spell_rows(array: np.ndarray, library: str) -> str:
+    if array.ndim:
+        return "[" + ", ".join(_spell_rows(row, library) for row in array) + "]"
+    return _spell_number(array[()], library)
+
+
+def _spell_number(number: Any, library: str) -> str:
+    """The shortest spelling that reads as the same number."""
+    if np.isfinite(number):
+        return str(number)
+    if library == "float":
+        return f"float('{number}')"
+    return f"-{library}.inf" if number < 0 else f"{library}.{number}"
+
+
+def count_numbers(tree: Any) -> int:
+    if type(tree) in (list, tuple, dict):
+        return sum(map(count_numbers, tree.values() if type(tree) is dict else tree))
+    if is_tensor(tree) or type(tree) is np.ndarray:
+        return int(np.prod(tree.shape))
+    return 1
+
+
+def describe_arguments(args: tuple, kwargs: dict) -> str:
+    shown = [describe_value(value) for value in args]
+    return ", ".join(shown + [f"{name}={describe_value(value)}" for name, value in kwargs.items()])
+
+
+def describe_value(value: Any) -> str:
+    """An argument in a few characters."""
+    if is_tensor(value) or (type(value) is np.ndarray):
+        kind = "tensor" if is_tensor(value) else "array"
+        return f"{kind} {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if type(value) in (list, tuple, dict) and (holds_arrays(value) or len(repr(value)) > 60):
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def holds_arrays(tree: Any) -> bool:
+    """Whether an array lies in a list or dict: writing it out would take longer than the call."""
+    if type(tree) in (list, tuple, dict):
+        return any(map(holds_arrays, tree.values() if type(tree) is dict else tree))
+    return type(tree) is np.ndarray or is_tensor(tree)

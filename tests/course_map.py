@@ -26,6 +26,11 @@ from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture, paler
 MAP = ROOT / "map.png"
 WORDS_A_MINUTE, LINES_A_MINUTE = 120, 5  # read to be understood; a guess, the same for all
 
+# Twenty hours in which every idea of the course is met once; all else is extra.
+MAIN_NOTEBOOKS = {0: (0, 1, 2, 3), 1: (1, 2, 3, 4, 5, 6, 7), 2: (1,), 3: (2, 3), 4: (1, 6)}
+MAIN_EXERCISES = (3, 6, 10, 18, 21)
+MAIN_MARK = "● "
+
 FLOORS = (
     ("00 · Foundations", "text in, sentence pairs out; a run's folder"),
     ("01 · NumPy from scratch", "every gradient by hand"),
@@ -58,12 +63,18 @@ def floors() -> list[Floor]:
             if one.chapter == number and (one.folder / "README.md").is_file()
         ]
         found.append(Floor(
-            title, subject, tuple(map(short_title, books)),
+            title, subject, tuple(MAIN_MARK * is_main(book) + short_title(book) for book in books),
             tuple(one.name for one in exercises),
             sum(map(minutes_to_read, books)),
             sum(minutes_of(one.folder / "README.md") for one in exercises),
         ))  # fmt: skip
     return found
+
+
+def is_main(book: Notebook) -> bool:
+    """Whether a notebook is on the main path."""
+    chapter, number = int(book.path.parent.name[:2]), int(book.path.name[:2])
+    return number in MAIN_NOTEBOOKS[chapter]
 
 
 def short_title(book: Notebook) -> str:
@@ -107,7 +118,7 @@ def draw(house: list[Floor]) -> Picture:
               color=GREY, ha="center", va="center")  # fmt: skip
     axes.text(0.3, bottom + 0.42, "Build BERT four times", fontsize=13, color=DARK, va="center")
     axes.text(0.3, bottom + 0.14, "the same parameters, batch and gradients on all levels; "
-              "one folder opens everywhere, in transformers too",
+              "one folder opens everywhere, in transformers too; ● the main path",
               fontsize=8, color=GREY, va="center")  # fmt: skip
     return picture
 
@@ -125,6 +136,7 @@ def draw_floor(axes, floor: Floor, *, bottom: float, tall: float, colour: str) -
         axes.text(0.42, top - 0.24 - 0.165 * number, line, fontsize=8, color=DARK, va="center")
     numbers = [name[:2] for name in floor.exercises]
     says = f"exercises {numbers[0]} to {numbers[-1]}" if numbers else "no exercises"
+    says += "".join(f" · {MAIN_MARK}{name}" for name in numbers if int(name) in MAIN_EXERCISES)
     axes.text(7.74, top - 0.24, says, fontsize=8, color=DARK, va="center", ha="right")
 
 

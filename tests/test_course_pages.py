@@ -74,12 +74,37 @@ def test_a_chapter_readme_lists_its_notebooks_in_order_with_the_times_of_the_map
     for folder in sorted({path.parent for path in all_notebooks()}):
         page = (folder / "README.md").read_text(encoding="utf-8")
         books = [path for path in all_notebooks() if path.parent == folder]
-        listed = re.findall(r"^\| \[[^\]]+\]\((\d\d_\w+\.ipynb)\)", page, re.MULTILINE)
+        listed = re.findall(r"^\| (?:● )?\[[^\]]+\]\((\d\d_\w+\.ipynb)\)", page, re.MULTILINE)
         assert listed == [path.name for path in books], folder.name
         for path in books:
             row = re.search(rf"^\|.*\({path.name}\).*$", page, re.MULTILINE)[0]
             minutes = course_map.minutes_to_read(Notebook.read(path))
             assert f"| {minutes} min, " in row, f"{path.name}: {minutes} min"
+
+
+def test_the_main_path_is_marked_alike_everywhere_and_takes_twenty_hours():
+    minutes = 0
+    for path in all_notebooks():
+        book, page = Notebook.read(path), (path.parent / "README.md").read_text(encoding="utf-8")
+        is_main = course_map.is_main(book)
+        assert (f"| ● [{path.name[:2]} · " in page) == is_main, path
+        line = "● *On the [main path]" if is_main else "*Extra: not on the [main path]"
+        assert book.prose[0].rstrip().splitlines()[-1].startswith(line), path
+        minutes += is_main * course_map.minutes_to_read(book)
+    for exercise in CATALOGUE:
+        page = exercise.folder / "README.md"
+        is_main = int(exercise.name[:2]) in course_map.MAIN_EXERCISES
+        assert ("points · ● main path" in page.read_text(encoding="utf-8")) == is_main, page
+        minutes += is_main * course_map.minutes_of(page)
+    assert 19 * 60 <= minutes <= 20 * 60
+
+
+def test_every_chapter_says_which_files_to_read_in_which_order():
+    for folder in sorted({path.parent for path in all_notebooks()}):
+        page = (folder / "README.md").read_text(encoding="utf-8")
+        read = re.search(r"\*\*Read these \w+\*\*, in this order: (.+?)\n\n", page, re.DOTALL)[1]
+        assert len(re.findall(r"\]\([\w/]+\.py\)", read)) >= 2, folder.name
+        assert re.search(r"needs?\s.+?\s?open", page, re.DOTALL), folder.name
 
 
 def test_the_twelve_weeks_hold_every_notebook_and_every_exercise_once_with_their_hours():

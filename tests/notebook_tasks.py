@@ -170,11 +170,11 @@ EXPLAINED_IN = {
     "cache": "01/01", "chain rule": "01/01", "Jacobian": "01/01", "layer norm": "01/02",
     "GELU": "01/02", "query": "01/03", "einsum": "01/01", "multi-head": "01/04",
     "residual": "01/04", "feed-forward": "01/04", "transformer": "00/00", "dropout": "01/04",
-    "pooler": "01/05", "scatter-add": "01/05", "Adam": "01/07", "warm-up": "01/07",
+    "pooler": "01/04", "scatter-add": "01/05", "Adam": "01/06", "warm-up": "01/07",
     "weight decay": "01/07", "mimetic": "01/05", "autograd": "02/01",
     "perplexity": "02/03", "causal": "02/03", "encoder-only": "00/00", "decoder-only": "00/00",
     "pretraining": "00/00", "fine-tuning": "00/00", "GLUE": "03/01", "MNLI": "03/01",
-    "SQuAD": "03/01", "ablation": "03/04", "accumulation": "02/05", "probe": "03/07",
+    "SQuAD": "03/01", "ablation": "03/01", "accumulation": "02/05", "probe": "03/07",
     "BIO": "04/03",
 }  # fmt: skip
 
@@ -195,8 +195,10 @@ def pattern_of(term: str) -> re.Pattern:
 
 
 def early_terms(book: Notebook) -> list[str]:
-    """Terms that stand in the prose or the code although a later notebook explains them."""
-    text = "\n".join([*map(without_links, book.prose), *(cell.source for cell in book.code)])
+    """Terms that stand in the prose or the code although a later notebook explains them. The name
+    of a module that is imported is no use of a term."""
+    code = re.sub(r"(?m)^from \S+ import ", "", "\n".join(cell.source for cell in book.code))
+    text = "\n".join([*map(without_links, book.prose), code])
     return [term for term, place in EXPLAINED_IN.items()
             if number_of(book) < place and pattern_of(term).search(text)]  # fmt: skip
 

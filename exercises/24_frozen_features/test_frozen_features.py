@@ -63,8 +63,7 @@ def test_each_feature_reads_its_layers(student):
     mistakes = {
         name: {}
         for name in (
-            "the last layer is taken for number layers - 1: number 0 are the embeddings",
-            "the embeddings are among all layers",
+            "the last layer is taken for number layers - 1: number 0 is the embeddings",
             "five layers, not four",
             "three layers, not four",
             "in falling order",
@@ -72,20 +71,22 @@ def test_each_feature_reads_its_layers(student):
             "places below 0, counted from the end: give them from the start",
         )
     }
-    shift, everything, five, three, falling, few, negative = mistakes.values()
+    shift, five, three, falling, few, negative = mistakes.values()
     for layers in (12, 24, 4, 5, 3, 2, 1):
         for name in NAMES:
             key = f"{name}, {layers} layers"
             outs[key] = student.layers_of(name, layers)
             right = rights[key] = list(frozen_features.features_of(layers)[name].layers)
-            is_four, is_all = name.endswith("-4"), name.endswith("-all")
+            is_four = name.endswith("-4")
             shift[key] = right if name == "embeddings" else [i - 1 for i in right]
-            everything[key] = [0, *right] if is_all else right
             five[key] = list(range(max(1, layers - 4), layers + 1)) if is_four else right
             three[key] = right[-3:] if is_four else right
             falling[key] = right[::-1]
             few[key] = list(range(max(0, layers - 3), layers + 1)) if is_four else right
             negative[key] = None
+    mistakes["the embeddings are among all layers"] = lambda out: any(
+        found[:1] == [0] for key, found in out.items() if "-all" in key
+    )
     mistakes["places below 0, counted from the end: give them from the start"] = lambda out: any(
         i < 0 for found in out.values() for i in found
     )
@@ -185,7 +186,7 @@ def feature_mistakes(states, starts, name, mix):
         return {
             "the last layer is read, whatever the feature": mixed(*given, [top]),
             "the layers are averaged, not summed": mixed(*given, layers, "mean"),
-            "one layer too low: number 0 are the embeddings": mixed(
+            "one layer too low: number 0 is the embeddings": mixed(
                 *given, [max(0, i - 1) for i in layers]),
             "the embeddings are among all layers": mixed(*given, [0, *layers]),
         }  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.calls import describe_value
+from autograder.calls import describe_value, holds_arrays
 from autograder.codec import Rng, TorchRng, is_tensor, pack
 from autograder.student import Function
 from autograder.worker import EARLIER
@@ -77,9 +77,21 @@ def same(
     """
     problem = difference(out, expected, of, tolerance)
     if problem:
+        problem += _shown_whole(out, expected)
         known = (mistakes() if callable(mistakes) else mistakes) or {}
         fail(problem, likely=_name(out, known, tolerance), out=out)
     _passed()
+
+
+def _shown_whole(out: Any, expected: Any) -> str:
+    """Short lists, tuples and dicts of plain values are shown whole too: a place such as [0][2] is
+    not easily read."""
+    texts = [repr(value) for value in (expected, out)]
+    if type(expected) not in (list, tuple, dict) or holds_arrays(expected) or holds_arrays(out):
+        return ""
+    if max(map(len, texts)) > 100:
+        return ""
+    return f"\n  expected  {texts[0]}\n  got       {texts[1]}"
 
 
 def parts(out: Any, *names: str) -> tuple:

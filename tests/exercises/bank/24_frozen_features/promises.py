@@ -9,7 +9,7 @@ FROZEN = "test_the_mix_learns_and_the_encoder_stands_still"
 PROMISES = {
     # the page
     "layers_of(feature, layers) -> list of indices in hidden_states": (LAYERS,),
-    "number 0 are the embeddings, number i is the output of layer i.": (LAYERS,),
+    "number 0 is the embeddings, number i is the output of layer i.": (LAYERS,),
     "| `embeddings`, `second-to-last`, `last` | that one | as it is |": (LAYERS, COMBINED),
     "| `sum-last-4`, `sum-all` | the last four; all | summed |": (LAYERS, COMBINED),
     "Σ scale · softmax(weights)ₗ · layerₗ |": (LAYERS, WEIGHTED),

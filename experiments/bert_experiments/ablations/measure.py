@@ -24,8 +24,8 @@ from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
 from bert_experiments.ablations.variants import training_seconds
-from bert_experiments.models import open_either
 from bert_experiments.report.figures import Figures
+from bert_experiments.report.models import open_either
 from bert_experiments.report.page import write_json
 from bert_paper.masking import masking_vocabulary
 from bert_paper.model import load_arrays

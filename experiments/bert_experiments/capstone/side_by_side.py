@@ -26,7 +26,7 @@ from bert_corpus.prepared import PretrainingData, special_tokens
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.wordpiece import train_wordpiece
 from bert_experiments.capstone.replaced import MODEL_FUNCTIONS, Functions, replaced
-from bert_experiments.models import TokensInMemory
+from bert_experiments.report.models import TokensInMemory
 from bert_numpy import optimizer
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert

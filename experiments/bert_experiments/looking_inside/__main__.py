@@ -40,7 +40,7 @@ from bert_experiments.looking_inside.senses import (
     stories_with_senses,
     words_with_two_senses,
 )
-from bert_experiments.models import untrained
+from bert_experiments.report.models import untrained
 from bert_experiments.report.page import write_json
 from bert_paper.pretrained import Pretrained, check_text, open_pretrained
 from bert_run.device import choose_device

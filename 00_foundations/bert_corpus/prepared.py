@@ -11,10 +11,16 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import EMBEDDED, Corpus, SourceFile, corpus_path, open_corpus
+from bert_corpus.documents import (
+    EMBEDDED,
+    Corpus,
+    SourceFile,
+    corpus_path,
+    find_text_files,
+    open_corpus,
+)
 from bert_corpus.pairs import PairDataset, SpecialTokens
 from bert_corpus.store import PARTS, TokenStore, build_store, holds_stores, refuse_other_things
-from bert_corpus.text_files import find_text_files
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece, vocabulary_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, sha256, write_atomically

@@ -29,9 +29,8 @@ import numpy as np
 from jaxtyping import Int64, Shaped, UInt64
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import Corpus
+from bert_corpus.documents import Corpus, Document
 from bert_corpus.pairs import GOLDEN, mix
-from bert_corpus.text_files import Document
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError
 from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically

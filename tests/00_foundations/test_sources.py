@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from bert_corpus import prepared
-from bert_corpus.documents import open_corpus
+from bert_corpus.documents import find_text_files, open_corpus
 from bert_corpus.prepared import (
     find_change,
     read_sources,
@@ -14,7 +14,6 @@ from bert_corpus.prepared import (
     same_corpus,
     save_sources,
 )
-from bert_corpus.text_files import find_text_files
 from bert_run.errors import UserError
 
 TEXT = "\n\n".join(f"Document {i} is here.\nIt has a second line." for i in range(30))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import split_prose
+from bert_corpus.documents import split_prose
 from bert_finetuning.data.files import bare_suffix, first_lines, whole_text
 from bert_finetuning.data.rows import (
     Columns,

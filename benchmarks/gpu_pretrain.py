@@ -43,7 +43,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import prepare
+from bert_corpus.pretraining_run import prepare
 from bert_experiments.cost import known_gpu, layer_bytes, logit_bytes, training_flops
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays

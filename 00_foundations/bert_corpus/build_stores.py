@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from tyro.conf import Positional, arg
 
 from bert_corpus.documents import open_corpus
-from bert_corpus.prepared import SOURCES_FILE, prepare
+from bert_corpus.pretraining_run import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import Vocabulary

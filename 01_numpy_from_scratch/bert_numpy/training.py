@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import PretrainingData
+from bert_corpus.pretraining_run import PretrainingData
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert, Gradients
 from bert_numpy.masking import mask_tokens

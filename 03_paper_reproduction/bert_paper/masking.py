@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from bert_corpus.prepared import PretrainingData
+from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import vocabulary_of
 from bert_paper.mask_units import MaskUnit, choose_units, join_words, word_of_each_token
 from bert_run.settings import MaskingRecipe

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from bert_corpus import prepared
+from bert_corpus import pretraining_run as runs
 from bert_corpus.documents import find_text_files, open_corpus
-from bert_corpus.prepared import (
+from bert_corpus.pretraining_run import (
     find_change,
     read_sources,
     refuse_changes,
@@ -87,8 +87,10 @@ def test_a_file_that_was_only_touched_is_unchanged_and_one_that_was_not_is_not_r
     before = recorded(folder)
     os.utime(folder / "a.txt", (1, 1))
     read = []
-    real = prepared.sha256
-    monkeypatch.setattr(prepared, "sha256", lambda path: read.append(path.name) or real(path))
+    real = runs.sha256
+    monkeypatch.setattr(
+        pretraining_run, "sha256", lambda path: read.append(path.name) or real(path)
+    )
     assert find_change(folder, before) is None
     assert read == ["a.txt"]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bert_corpus import build_stores
 from bert_corpus import store as token_store
 from bert_corpus.documents import Corpus, open_corpus
-from bert_corpus.prepared import prepare
+from bert_corpus.pretraining_run import prepare
 from bert_corpus.store import TokenStore, build_store, holds_stores, workplace
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.errors import UserError

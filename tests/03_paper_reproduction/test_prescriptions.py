@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from bert_corpus.pairs import IS_NEXT, PairDataset, SpecialTokens
-from bert_corpus.prepared import PretrainingData
+from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_paper.masking import MaskingVocabulary, masking_vocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, BertModel, Losses

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Int
 
 from bert_corpus.pairs import Batch
-from bert_corpus.prepared import prepare
+from bert_corpus.pretraining_run import prepare
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy

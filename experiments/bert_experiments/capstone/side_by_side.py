@@ -22,7 +22,7 @@ from numpy import ndarray
 from threadpoolctl import threadpool_limits
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import PretrainingData, special_tokens
+from bert_corpus.pretraining_run import PretrainingData, special_tokens
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.wordpiece import train_wordpiece
 from bert_experiments.capstone.replaced import MODEL_FUNCTIONS, Functions, replaced

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import special_tokens
+from bert_corpus.pretraining_run import special_tokens
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.evaluation import hidden, probes_of
 from bert_experiments.report.models import TokensInMemory

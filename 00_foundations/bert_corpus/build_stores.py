@@ -18,10 +18,9 @@ from bert_corpus.pretraining_run import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import Vocabulary
-from bert_run.errors import UserError, command
+from bert_run.errors import UserError, check_numbers, command
 from bert_run.files import folder_in_one_piece
 from bert_run.settings import RunSettings
-from bert_run.validation import check_numbers
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,9 @@ from tokenizers import Tokenizer
 from bert_corpus.documents import Corpus, Document
 from bert_corpus.pairs import GOLDEN, mix
 from bert_corpus.wordpiece import tokenizer_sha256
-from bert_run.errors import UserError
+from bert_run.errors import UserError, is_of, read_record, wrong_field
 from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
 from bert_run.training_loop import progress_bar
-from bert_run.validation import is_of, read_record, wrong_field
 
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")

@@ -24,10 +24,9 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers.trainers import WordPieceTrainer
 
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record, shown
 from bert_run.files import text_lines, write_atomically
 from bert_run.training_loop import progress_bar
-from bert_run.validation import read_record, shown
 
 # --- By hand, one step a function ----------------------------------------------------------------
 

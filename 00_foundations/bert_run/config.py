@@ -13,9 +13,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from bert_run.errors import UserError
+from bert_run.errors import Real, UserError, Whole, check_fields, read_record, shown, wrong_field
 from bert_run.files import write_atomically
-from bert_run.validation import Real, Whole, check_fields, read_record, shown, wrong_field
 
 GELU_FORMS = {
     "gelu": "none",  # with erf, as Hugging Face has it

@@ -18,8 +18,7 @@ from bert_run.config import (
     Vocabulary,
     Width,
 )
-from bert_run.errors import UserError
-from bert_run.validation import Count, Real, Seed, Share, Whole, check_fields, check_numbers
+from bert_run.errors import Count, Real, Seed, Share, UserError, Whole, check_fields, check_numbers
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
 Batch = Annotated[int, Whole(1, 1_000_000)]

@@ -28,10 +28,9 @@ from bert_paper.pretrained import (
     read_tokenizer,
 )
 from bert_run.config import BertConfig, Weights, initial_weights
-from bert_run.errors import UserError, command
+from bert_run.errors import Seed, UserError, check_numbers, command, read_record
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import front_matter, size_of
-from bert_run.validation import Seed, check_numbers, read_record
 from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote

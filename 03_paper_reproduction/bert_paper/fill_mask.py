@@ -12,9 +12,8 @@ from tyro.conf import Positional, arg
 
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import text_lines
-from bert_run.validation import Count, check_numbers
 
 BAR = "█"
 BAR_WIDTH = 30

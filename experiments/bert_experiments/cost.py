@@ -17,9 +17,8 @@ import tyro
 
 from bert_paper.pretrain import PretrainSettings
 from bert_run.config import PRESETS, BertConfig, count_parameters, parameter_shapes
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, Real, UserError, check_numbers, command
 from bert_run.settings import Batch, MaskingRecipe, Phase, Size, Steps
-from bert_run.validation import Count, Real, check_numbers
 
 Parallel = Literal["ddp", "fsdp"]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from bert_paper import pretrain as command
-from bert_run import validation
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
          "--batch-size", 4, "--eval-examples", 8, "--device", "cpu", "--steps", 4,
@@ -204,7 +203,7 @@ def test_a_config_without_permission_is_not_called_damaged(small_run, monkeypatc
 
     monkeypatch.setattr(Path, "read_bytes", locked)
     with pytest.raises(UserError, match=r"config\.json cannot be read \(Permission denied"):
-        validation.read_record(small_run / "config.json", way_out="copy it again")
+        read_record(small_run / "config.json", way_out="copy it again")
 
 
 def test_a_finished_run_without_its_measurements_says_so(call_here, corpus):

@@ -62,8 +62,7 @@ from bert_finetuning.tasks.spans import (
     windows_of,
 )
 from bert_run.config import Positions
-from bert_run.errors import UserError
-from bert_run.validation import Count, Real, check_fields
+from bert_run.errors import Count, Real, UserError, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")

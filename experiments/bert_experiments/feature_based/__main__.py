@@ -29,9 +29,8 @@ from bert_finetuning.frozen_features import Feature, chosen_features
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, Dropout, Width
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, Seed, UserError, check_numbers, command
 from bert_run.settings import Batch, LearningRate
-from bert_run.validation import Count, Seed, check_numbers
 
 PROGRAM = "python -m bert_experiments.feature_based"
 

@@ -8,9 +8,8 @@ from tyro.conf import Positional
 from autograder.points import CATALOGUE, ROOT, Exercise
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, promises
-from bert_run.errors import command
+from bert_run.errors import Count, check_numbers, command
 from bert_run.files import write_atomically
-from bert_run.validation import Count, check_numbers
 
 
 @dataclass(frozen=True)

@@ -88,9 +88,7 @@ def test_a_file_that_was_only_touched_is_unchanged_and_one_that_was_not_is_not_r
     os.utime(folder / "a.txt", (1, 1))
     read = []
     real = runs.sha256
-    monkeypatch.setattr(
-        pretraining_run, "sha256", lambda path: read.append(path.name) or real(path)
-    )
+    monkeypatch.setattr(runs, "sha256", lambda path: read.append(path.name) or real(path))
     assert find_change(folder, before) is None
     assert read == ["a.txt"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bert_corpus import pretraining_run as runs
 from bert_paper import pretrain as command
 from bert_run.errors import UserError, read_record
 
@@ -46,9 +47,7 @@ def test_held_out_text_of_one_document_is_named_before_any_long_work(
     call_here, corpus, monkeypatch
 ):
     Path("sent.txt").write_text("One sentence only.\n")
-    monkeypatch.setattr(
-        pretraining_run, "train_wordpiece", lambda *_, **__: pytest.fail("long work")
-    )
+    monkeypatch.setattr(runs, "train_wordpiece", lambda *_, **__: pytest.fail("long work"))
     said = refused(call_here("bert-pretrain", "--corpus", corpus, "--heldout", "sent.txt",
                              "--out", "run", *SIZES))  # fmt: skip
     assert "--heldout sent.txt: the held-out text has a single document" in said
@@ -68,9 +67,7 @@ def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected
     tokens = Path("run/data/train/tokens.bin")
     built = tokens.stat()
     monkeypatch.setattr(command.PretrainingRun, "refuse_other_data", real)
-    monkeypatch.setattr(
-        pretraining_run, "train_wordpiece", lambda *_, **__: pytest.fail("trained again")
-    )
+    monkeypatch.setattr(runs, "train_wordpiece", lambda *_, **__: pytest.fail("trained again"))
     code, _, err = call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES,
                              "--seed", 5)  # fmt: skip
     assert code == 0, err

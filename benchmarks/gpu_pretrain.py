@@ -51,7 +51,9 @@ from bert_paper.optimizer import make_optimizer
 from bert_paper.training import prefetch, training_step
 from bert_run.config import (
     PRESETS,
+    AdamSettings,
     BertConfig,
+    RunSettings,
     Weights,
     count_parameters,
     initial_weights,
@@ -60,7 +62,6 @@ from bert_run.config import (
 from bert_run.device import choose_device, mixed_precision, to_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
-from bert_run.settings import AdamSettings, RunSettings
 from bert_run.training_loop import learning_rate, progress_bar
 
 COMMAND = "python benchmarks/gpu_pretrain.py --out results/gpu_pretrain.md"

@@ -17,10 +17,9 @@ from bert_corpus.documents import open_corpus
 from bert_corpus.pretraining_run import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
-from bert_run.config import Vocabulary
+from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, check_numbers, command
 from bert_run.files import folder_in_one_piece
-from bert_run.settings import RunSettings
 
 
 @dataclass(frozen=True)

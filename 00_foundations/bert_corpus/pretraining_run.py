@@ -39,6 +39,7 @@ from bert_corpus.wordpiece import (
 )
 from bert_run.config import (
     BertConfig,
+    RunSettings,
     Weights,
     count_parameters,
     initial_weights,
@@ -49,7 +50,6 @@ from bert_run.errors import UserError, read_record, wrong_field
 from bert_run.files import folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import command_line, model_card
 from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
-from bert_run.settings import RunSettings
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
 from bert_run.weights import WEIGHTS_FILE, save_weights
 

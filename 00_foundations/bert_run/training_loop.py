@@ -19,9 +19,9 @@ from typing import Any
 
 from tqdm import tqdm
 
+from bert_run.config import RunSettings
 from bert_run.errors import Diverged, UserError, parse_object, wrong_field
 from bert_run.files import write_atomically
-from bert_run.settings import RunSettings
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
 

@@ -30,7 +30,7 @@ from bert_numpy.model import (
 )
 from bert_numpy.operations import cross_entropy_forward
 from bert_numpy.optimizer import Adam, clip_gradients
-from bert_run.settings import MaskingRecipe, RunSettings
+from bert_run.config import MaskingRecipe, RunSettings
 from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 EVALUATION_ROWS = 32

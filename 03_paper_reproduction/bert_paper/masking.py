@@ -24,7 +24,7 @@ from torch import Tensor
 from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import vocabulary_of
 from bert_paper.mask_units import MaskUnit, choose_units, join_words, word_of_each_token
-from bert_run.settings import MaskingRecipe
+from bert_run.config import MaskingRecipe
 
 PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)

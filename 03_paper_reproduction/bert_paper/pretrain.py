@@ -29,11 +29,10 @@ from bert_paper.optimizer import (
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.training import Task, train
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, PairRecipe, RunSettings, SentenceTask
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Count, Share, Stopped, UserError, command
 from bert_run.run_folder import STATE_FILE
-from bert_run.settings import PairRecipe, RunSettings, SentenceTask
 from bert_run.training_loop import Record, stop_signals
 from bert_run.weights import WEIGHTS_FILE, save_weights
 

@@ -13,7 +13,7 @@ from bench_sections.saved import Saved
 from bert_corpus.pairs import PairDataset
 from bert_corpus.pretraining_run import prepare
 from bert_corpus.wordpiece import save_tokenizer
-from bert_run.settings import RunSettings
+from bert_run.config import RunSettings
 from bert_run.training_loop import progress_bar
 
 SECTION = "data"

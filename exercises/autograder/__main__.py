@@ -8,8 +8,8 @@ import tyro
 from tyro.conf import Positional
 
 from autograder.points import CATALOGUE, find
+from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
-from bert_run.settings import Steps
 
 
 @dataclass(frozen=True)

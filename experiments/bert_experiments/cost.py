@@ -16,9 +16,18 @@ from typing import Annotated, Literal
 import tyro
 
 from bert_paper.pretrain import PretrainSettings
-from bert_run.config import PRESETS, BertConfig, count_parameters, parameter_shapes
+from bert_run.config import (
+    PRESETS,
+    Batch,
+    BertConfig,
+    MaskingRecipe,
+    Phase,
+    Size,
+    Steps,
+    count_parameters,
+    parameter_shapes,
+)
 from bert_run.errors import Count, Real, UserError, check_numbers, command
-from bert_run.settings import Batch, MaskingRecipe, Phase, Size, Steps
 
 Parallel = Literal["ddp", "fsdp"]
 

@@ -18,8 +18,8 @@ from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.pretraining_run import prepare
 from bert_corpus.store import TokenStore, build_store, holds_stores, workplace
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
+from bert_run.config import RunSettings
 from bert_run.errors import UserError
-from bert_run.settings import RunSettings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TOKENS = [*SPECIAL_TOKENS, ".", "[", "]", *LETTERS, *(f"##{c}" for c in LETTERS)]

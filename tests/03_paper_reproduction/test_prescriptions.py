@@ -15,8 +15,7 @@ from bert_paper.masking import MaskingVocabulary, masking_vocabulary, next_token
 from bert_paper.model import BertForPreTraining, BertModel, Losses
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.training import Task, evaluate
-from bert_run.config import PRESETS, BertConfig
-from bert_run.settings import AdamSettings, MaskingRecipe
+from bert_run.config import PRESETS, AdamSettings, BertConfig, MaskingRecipe
 
 SMALL = BertConfig(vocab_size=60, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
                    intermediate_size=20, max_position_embeddings=32)  # fmt: skip

@@ -33,10 +33,9 @@ from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import first_guess
 from bert_paper.training import Task, evaluate
-from bert_run.config import initial_weights, make_mimetic
+from bert_run.config import MaskingRecipe, initial_weights, make_mimetic
 from bert_run.device import to_device
 from bert_run.run_folder import RunFolder, step_of
-from bert_run.settings import MaskingRecipe
 from bert_run.training_loop import read_metrics
 
 SEED = 1_000  # of the held-out pairs and masks, whatever the run's own

@@ -37,8 +37,14 @@ from bert_numpy.model import (
     pretraining_backward,
     pretraining_forward,
 )
-from bert_run.config import BertConfig, Weights, initial_weights, make_mimetic
-from bert_run.settings import AdamSettings, MaskingRecipe
+from bert_run.config import (
+    AdamSettings,
+    BertConfig,
+    MaskingRecipe,
+    Weights,
+    initial_weights,
+    make_mimetic,
+)
 from bert_run.training_loop import learning_rate
 
 FUNCTIONS = (*MODEL_FUNCTIONS, "mask_tokens", "learning_rate", "clip_gradients", "adam_step")

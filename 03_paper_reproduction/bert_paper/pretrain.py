@@ -15,8 +15,7 @@ from torch import nn
 
 from bert_corpus.pretraining_run import PretrainingRun
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.mask_units import MaskUnit
-from bert_paper.masking import masking_vocabulary
+from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.optimizer import (
     empty_state,

@@ -112,7 +112,6 @@ def open_corpus(
     limit: int | None = None,
     held_out: str | None = None,
     text_field: str = "text",
-    stream: bool = True,
     seed: int = 0,
     progress: bool = True,
 ) -> Corpus:
@@ -125,7 +124,6 @@ def open_corpus(
         of any other corpus about one document in a hundred (at least 2, at most 500) is held
         out, chosen by a hash of its text; so the same text is never on both sides.
     text_field: the field with the text, in JSON lines and Hub datasets.
-    stream: read a Hub dataset as it arrives; False downloads it first.
     seed: of StoryWorld.
 
     A Hub dataset is written `ID[:CONFIG][@SPLIT]`, as in
@@ -133,8 +131,8 @@ def open_corpus(
     """
     if limit is not None and limit < 1:
         raise UserError(f"limit of {limit} documents: must be 1 or more")
-    options = {"split_sentences": split_sentences, "text_field": text_field, "stream": stream,
-               "seed": seed, "progress": progress}  # fmt: skip
+    options = {"split_sentences": split_sentences, "text_field": text_field, "seed": seed,
+               "progress": progress}  # fmt: skip
     if name == "storyworld":
         count = limit or STORIES
         kept = min(HELD_OUT_STORIES, max(1, count // 20))
@@ -177,7 +175,6 @@ def _open_whole(
     limit: int | None,
     split_sentences: bool | None,
     text_field: str,
-    stream: bool,
     seed: int,
     progress: bool,
 ) -> Corpus:
@@ -213,7 +210,7 @@ def _open_whole(
         from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
 
         hub_name = HubName.parse(name)
-        stream = stream and not hub_is_offline()
+        stream = not hub_is_offline()
         identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
         rows = open_rows(hub_name, text_field, stream=stream)
 

@@ -458,24 +458,15 @@ class PretrainingRun:
 
     def save_files(self, step: int, write_weights: Callable[[Path], None]) -> None:
         """The same, when the weights and the state are written by the caller."""
-
-        def write(folder: Path) -> None:
-            write_weights(folder)
-            self.describe(folder, step)
-
-        self.folder.save(step, write, keep=self.settings.keep_checkpoints)
+        keep = self.settings.keep_checkpoints
+        self.folder.save(step, lambda folder: self.write(folder, step, write_weights), keep=keep)
         self.undrawn_step = step
         if time.monotonic() - self.drawn_at > DRAWN_EVERY:
             self.draw_curve()
 
     def save_best(self, step: int, write_weights: Callable[[Path], None]) -> None:
         """Keep the model as the best so far, in `best/`."""
-
-        def write(folder: Path) -> None:
-            write_weights(folder)
-            self.describe(folder, step)
-
-        self.folder.save_best(write)
+        self.folder.save_best(lambda folder: self.write(folder, step, write_weights))
 
     def lowest_loss(self, *, from_step: int) -> float:
         """The lowest held-out loss so far of words, counting from a step on."""
@@ -486,8 +477,9 @@ class PretrainingRun:
         ]
         return min(found, default=float("inf"))
 
-    def describe(self, folder: Path, step: int) -> None:
-        """Lay beside weights what makes them a `transformers` folder: config, tokenizer, card."""
+    def write(self, folder: Path, step: int, write_weights: Callable[[Path], None]) -> None:
+        """Write weights, and what makes them a `transformers` folder: config, tokenizer, card."""
+        write_weights(folder)
         self.config.save(folder)
         save_tokenizer(
             self.data.tokenizer, folder, model_max_length=self.config.max_position_embeddings

@@ -189,14 +189,13 @@ def train_wordpiece(
     sentences: Iterable[str],
     vocab_size: int,
     lowercase: bool = True,
-    min_frequency: int = 2,
     *,
     progress: bool = True,
 ) -> Tokenizer:
     """Train a vocabulary of `vocab_size` entries, special tokens and [unused] ones included.
 
     The special tokens stand at BERT's usual places; in a vocabulary below 1,000 entries at 0
-    to 4. A pair is joined if it occurs `min_frequency` times; a corpus with too few such pairs
+    to 4. A pair is joined if it occurs twice; a corpus with too few such pairs
     gives a smaller vocabulary. The same sentences give the same vocabulary, always.
 
     The text is read twice (characters, then words); memory holds its different words. A
@@ -223,7 +222,7 @@ def train_wordpiece(
     inside_words = [f"##{c}" for c in alphabet if not (is_punctuation(c) or is_chinese(c))]
     trainer = WordPieceTrainer(
         vocab_size=room,
-        min_frequency=min_frequency,
+        min_frequency=2,
         special_tokens=inside_words,
         initial_alphabet=alphabet,
         limit_alphabet=len(alphabet),

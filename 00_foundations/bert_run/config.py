@@ -96,7 +96,8 @@ class BertConfig:
         return replace(self, **changes)
 
     def save(self, folder: Path, **more: Any) -> None:
-        """Write `folder/config.json` as `transformers` reads it; `more` are fields of a head."""
+        """Write `folder/config.json` as `transformers` reads it; `more` are fields of a head, or
+        of another class."""
         content = {
             "architectures": ["BertForPreTraining"],
             "model_type": "bert",

@@ -337,7 +337,7 @@ def test_an_unreachable_hub_is_told_within_seconds(monkeypatch):
     [("GatedRepoError", "hf auth login"), ("RepositoryNotFoundError", "no such dataset")],
 )
 def test_a_gated_and_an_unknown_dataset_are_told_apart(monkeypatch, error, words):
-    kind = getattr(hub.hub_errors, error)
+    kind = getattr(hub.errors, error)
 
     def refuse(*_, **__):
         raise kind.__new__(kind)

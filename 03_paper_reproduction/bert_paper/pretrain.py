@@ -116,7 +116,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
     use_cpu_kernels(model)
-    spread_model = spread_loss(model, settings.parallel, ranks)
+    spread_model = spread_loss(model, settings.parallel, ranks) if ranks.size > 1 else model
     if settings.compile:  # dynamic: one code that fits every length would be slower than one each
         spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
     adam = settings.adam(run.config)

@@ -62,7 +62,7 @@ def main() -> None:
     choice = tyro.cli(Diff | Capstone, prog="python -m autograder")
     if isinstance(choice, Capstone):
         # Imported here because this import also loads matplotlib.
-        from autograder.capstone.replacing import run_capstone
+        from autograder.capstone_run import run_capstone
 
         run_capstone(choice.file, out=choice.out, steps=choice.steps)
     else:

@@ -361,7 +361,7 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up to the next hundred; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (4_400, 9), "bert_run": (3_000, 11), "bert_numpy": (1_700, 12),
-    "bert_lowlevel": (1_000, 7), "bert_paper": (2_700, 13), "bert_finetuning": (10_000, 14),
+    "bert_lowlevel": (1_000, 7), "bert_paper": (2_600, 13), "bert_finetuning": (10_000, 14),
     "autograder": (4_400, 12), "bert_experiments": (13_400, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -111,13 +111,7 @@ def main() -> None:
     filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in texts]
     if settings.json:
         entries = [
-            {
-                "text": text,
-                "masks": [
-                    [{"token": g.token, "probability": g.probability} for g in guesses]
-                    for guesses in masks
-                ],
-            }
+            {"text": text, "masks": [[asdict(guess) for guess in guesses] for guesses in masks]}
             for text, masks in filled
         ]
         print(json.dumps(entries, indent=2, ensure_ascii=False))

@@ -43,15 +43,17 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import prepare
-from bert_experiments.cost import layer_bytes, logit_bytes
+from bert_corpus.pretraining_run import prepare
+from bert_experiments.cost import known_gpu, layer_bytes, logit_bytes, training_flops
 from bert_paper.masking import MaskingVocabulary, mask_tokens
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
 from bert_paper.training import prefetch, training_step
 from bert_run.config import (
     PRESETS,
+    AdamSettings,
     BertConfig,
+    RunSettings,
     Weights,
     count_parameters,
     initial_weights,
@@ -60,8 +62,6 @@ from bert_run.config import (
 from bert_run.device import choose_device, mixed_precision, to_device
 from bert_run.errors import UserError, command
 from bert_run.files import write_atomically
-from bert_run.flops import known_gpu, training_flops
-from bert_run.settings import AdamSettings, RunSettings
 from bert_run.training_loop import learning_rate, progress_bar
 
 COMMAND = "python benchmarks/gpu_pretrain.py --out results/gpu_pretrain.md"
@@ -457,7 +457,7 @@ def row(case: Case, results: dict[str, Result], peaks: Peaks) -> str:
 def page(rows: dict[str, list[str]], peaks: Peaks, device: torch.device, called: str) -> str:
     stated = ", ".join(f"{n} {p / 1e12:,.0f}" for n, p in peaks.stated.items() if p)
     measured = ", ".join(f"{n} {p / 1e12:,.3g}" for n, p in peaks.measured.items())
-    unknown = "not in the table of `bert_run/flops.py`, so only shares of the measured rate"
+    unknown = "not in the table of `bert_experiments/cost.py`, so only shares of the measured rate"
     sides = "tokens/s (quartiles) | of the peak | of a large product | GB at the peak"
     return "\n".join([
         "# Pretraining on a GPU",
@@ -511,7 +511,7 @@ vocabulary padded to a multiple of 64, beside `transformers` in the same run; wh
 costs; which kernel attention gets; where a step's time goes.
 
 The aim is half of the peak or more: on one H100 or H200 (989 TFLOP/s, dense bf16) that is 907,000
-tokens a second at length 128 and 841,000 at 512, by arithmetic (`bert_run/flops.py`).
+tokens a second at length 128 and 841,000 at 512, by arithmetic (`bert_experiments/cost.py`).
 
 The same code runs, to be tried, on the CPU:
 

@@ -5,7 +5,7 @@ bert-pretrain --corpus stores/wikipedia --out runs/one
 """
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,14 +14,12 @@ from tokenizers import Tokenizer
 from tyro.conf import Positional, arg
 
 from bert_corpus.documents import open_corpus
-from bert_corpus.prepared import SOURCES_FILE, prepare
+from bert_corpus.pretraining_run import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
-from bert_run.config import Vocabulary
+from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
 from bert_run.files import folder_in_one_piece
-from bert_run.settings import RunSettings
-from bert_run.validation import check_numbers
 
 
 @dataclass(frozen=True)
@@ -48,12 +46,17 @@ class StoreSettings:
     without it a sample of the text decides"""
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        if self.tokenizer is not None and self.vocab_size is not None:
-            raise UserError(
-                f"--tokenizer {self.tokenizer} and --vocab-size {self.vocab_size} exclude each "
-                "other: a tokenizer has its own vocabulary"
-            )
+        self.as_run()
+
+    def as_run(self) -> RunSettings:
+        """The same as settings of a run, which check what is said."""
+        return RunSettings(
+            corpus=self.corpus,
+            heldout=self.heldout,
+            split_sentences=self.split_sentences,
+            tokenizer=self.tokenizer,
+            vocab_size=self.vocab_size,
+        )
 
 
 def build_stores(settings: StoreSettings) -> TokenStore:
@@ -76,12 +79,7 @@ def build_stores(settings: StoreSettings) -> TokenStore:
             f"{settings.out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"
         )
-    run = RunSettings(
-        corpus=settings.corpus,
-        heldout=settings.heldout,
-        split_sentences=settings.split_sentences,
-        vocab_size=settings.vocab_size,
-    )
+    run = replace(settings.as_run(), tokenizer=None)  # it is in its place already
     return prepare(run, settings.out, corpus=corpus).train.corpus
 
 

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import huggingface_hub
-from huggingface_hub import constants as hub_constants
-from huggingface_hub import errors as hub_errors
+from huggingface_hub import constants, errors
 from huggingface_hub.utils import validate_repo_id
 
 from bert_run.errors import UserError
+from bert_run.weights import SECONDS_TO_ANSWER, first_line
 
-SECONDS_TO_ANSWER = 10  # for the first question to the Hub; then we say that it is out of reach
 RETRIES = 3  # of a read that fails in the middle of a stream, five seconds apart
 
 
@@ -32,7 +31,7 @@ class HubName:
             raise UserError(f"corpus {name!r}: write a Hub dataset as ID[:CONFIG][@SPLIT]")
         try:
             validate_repo_id(match["id"])
-        except hub_errors.HFValidationError:
+        except errors.HFValidationError:
             raise UserError(
                 f"corpus {name!r}: no such file or folder, and no Hub id either "
                 "(NAME or OWNER/NAME of letters, digits, '-', '_' and '.')"
@@ -45,7 +44,7 @@ class HubName:
 
 def hub_is_offline() -> bool:
     """Whether `HF_HUB_OFFLINE` is set: then a dataset is read as it was downloaded earlier."""
-    return hub_constants.HF_HUB_OFFLINE
+    return constants.HF_HUB_OFFLINE
 
 
 def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
@@ -53,24 +52,24 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
 
     Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed.
     """
-    if hub_constants.HF_HUB_OFFLINE and not stream:
+    if hub_is_offline() and not stream:
         return "as downloaded"
     try:
         info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)
-    except hub_errors.GatedRepoError:
+    except errors.GatedRepoError:
         problem = (
             "asks for consent to its terms: give it on the dataset's page, "
             "then log in with `hf auth login`"
         )
-    except hub_errors.RepositoryNotFoundError:
+    except errors.RepositoryNotFoundError:
         problem = (
             "there is no such dataset, or it is private: check the spelling of OWNER/NAME "
             "(and there is no file or folder of this name)"
         )
-    except hub_errors.OfflineModeIsEnabled:
+    except errors.OfflineModeIsEnabled:
         problem = "HF_HUB_OFFLINE is set: unset it, or give a local file or folder"
     except Exception as error:  # the kind depends on the HTTP library underneath
-        reason = _first_line(error)
+        reason = first_line(error)
         problem = f"the Hub cannot be reached ({reason}): give a local file or folder, or try later"
     else:
         return info.sha or "unknown"
@@ -92,7 +91,7 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
                 "unset it, or give a local file or folder"
             ) from None
         raise UserError(
-            f"Hub dataset {str(name)!r} cannot be opened: {_first_line(error)} "
+            f"Hub dataset {str(name)!r} cannot be opened: {first_line(error)} "
             "(a config is named as ID:CONFIG, a split as @SPLIT)"
         ) from None
 
@@ -105,7 +104,7 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
                 return
             except Exception as error:
                 raise UserError(
-                    f"Hub dataset {str(name)!r}: reading stopped ({_first_line(error)}); "
+                    f"Hub dataset {str(name)!r}: reading stopped ({first_line(error)}); "
                     "call again, and it goes on where it stopped"
                 ) from None
             text = row.get(field)
@@ -118,8 +117,3 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
             yield text
 
     return walk
-
-
-def _first_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else text[:200] + "…"

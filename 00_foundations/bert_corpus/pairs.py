@@ -21,8 +21,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float64, Int64, UInt64
 
+from bert_run.config import PairRecipe
 from bert_run.errors import UserError
-from bert_run.settings import PairRecipe
 
 IS_NEXT, IS_RANDOM = 0, 1
 IN_ORDER, SWAPPED = 0, 1

@@ -1,38 +1,306 @@
 """What a pretraining run does at every level, around the training itself.
 
-It claims its folder, prepares the data, starts from first weights or from the newest checkpoint,
-and writes down what is measured and learnt. How a step is computed is the level's own affair.
+First its data, from a corpus to sentence pairs: tokenizer, token stores, pairs to train and to
+measure on. Then the run: it claims its folder, prepares the data, starts from first weights or from
+the newest checkpoint, and writes down what is measured and learned. How a step is computed is the
+level's own affair.
 """
 
 import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
-from functools import cached_property
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 
-from bert_corpus.pairs import pair_report
-from bert_corpus.prepared import DEFAULT_VOCABULARY, prepare, read_sources, same_corpus
-from bert_corpus.store import PARTS, TokenStore
-from bert_corpus.wordpiece import save_tokenizer, tokenizer_sha256
+import numpy as np
+from tokenizers import Tokenizer
+
+from bert_corpus.documents import (
+    EMBEDDED,
+    Corpus,
+    SourceFile,
+    corpus_path,
+    find_text_files,
+    open_corpus,
+)
+from bert_corpus.pairs import PairDataset, SpecialTokens, pair_report
+from bert_corpus.store import PARTS, TokenStore, build_store, holds_stores, refuse_other_things
+from bert_corpus.wordpiece import (
+    load_tokenizer,
+    save_tokenizer,
+    tokenizer_sha256,
+    train_wordpiece,
+    vocabulary_of,
+)
 from bert_run.config import (
     BertConfig,
+    RunSettings,
     Weights,
     count_parameters,
     initial_weights,
     make_mimetic,
     parameter_shapes,
 )
-from bert_run.errors import UserError
-from bert_run.files import write_atomically
+from bert_run.errors import UserError, read_record, wrong_field
+from bert_run.files import folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import command_line, model_card
 from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
-from bert_run.settings import RunSettings
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
 from bert_run.weights import WEIGHTS_FILE, save_weights
+
+DEFAULT_VOCABULARY = 8192
+MADE_FROM_FILE = "made_from.json"
+TOKENIZER_SENTENCES = 2_000_000  # a vocabulary is settled long before a large corpus ends
+
+
+@dataclass(frozen=True)
+class PretrainingData:
+    """A tokenizer, and the pairs to train and to measure on."""
+
+    tokenizer: Tokenizer
+    train: PairDataset
+    heldout: PairDataset
+
+    @property
+    def mask_id(self) -> int:
+        """The id of [MASK]."""
+        return self.tokenizer.token_to_id("[MASK]")
+
+    @property
+    def ordinary_ids(self) -> np.ndarray:
+        """Ids of ordinary words, from which masking draws random ones: all entries but `[…]`."""
+        entries = vocabulary_of(self.tokenizer)
+        return np.array([id_ for id_, entry in enumerate(entries) if not is_reserved(entry)])
+
+    def unigram_entropy(self) -> float:
+        """Entropy of the held-out text's own word frequencies, in nats: the loss of a model that
+        knows how often each token occurs and looks at nothing else."""
+        counts = np.bincount(self.heldout.corpus.tokens).astype(np.float64)
+        shares = counts[counts > 0] / counts.sum()
+        return float(-(shares * np.log(shares)).sum())
+
+
+def prepare(
+    settings: RunSettings, folder: Path, *, has_begun: bool = True, corpus: Corpus | None = None
+) -> PretrainingData:
+    """Tokenizer and token stores in `folder`: those that stand there already, else made now.
+
+    `has_begun`: something has been made from what stands there, so it is used as it is, and a
+    corpus that has changed since is refused. Otherwise what another call left is used if it was
+    made from the same text with the same options, and made again if not. `corpus` is that of the
+    settings, if it is open already.
+
+    A corpus that is a folder of finished stores, as `build_stores.py` makes them, is used there.
+    """
+    if holds_stores(finished := corpus_path(settings.corpus)):
+        refuse_what_is_settled(settings, finished)
+        folder.mkdir(parents=True, exist_ok=True)
+        folder, has_begun = finished, True
+    elif has_begun:
+        names = {"corpus": settings.corpus, "heldout": settings.heldout}
+        is_complete = all((folder / part).exists() for part in PARTS)
+        refuse_changes(names, folder, is_complete=is_complete)
+
+    for part in PARTS:
+        refuse_other_things(folder / part)  # found out before long work
+
+    @cache
+    def opened() -> Corpus:
+        found = corpus or open_corpus(
+            settings.corpus,
+            split_sentences=settings.split_sentences,
+            limit=settings.documents,
+            held_out=settings.heldout,
+        )
+        refuse_a_single_document(settings, len(list(islice(found.held_out, 2))))
+        kept = found.held_out.files if settings.heldout else ()
+        save_sources(folder, {"corpus": found.files, "heldout": kept})
+        return found
+
+    tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
+    specials = special_tokens(tokenizer)
+    datasets = {}
+    for part in PARTS:
+        store_folder = folder / part
+        if not (has_begun and store_folder.exists()):
+            documents = opened() if part == "train" else opened().held_out
+            build_store(documents, tokenizer, store_folder)
+        store = TokenStore.open(store_folder, tokenizer=tokenizer)
+        if part == "heldout":
+            refuse_a_single_document(settings, store.n_documents)
+        seed = settings.seed if part == "train" else settings.seed + 1
+        datasets[part] = PairDataset(
+            store, specials, seq_length=settings.seq_length, seed=seed, recipe=settings.pairs
+        )
+    return PretrainingData(tokenizer, **datasets)
+
+
+def refuse_a_single_document(settings: RunSettings, documents: int) -> None:
+    """Held-out text needs two documents for random next sentences; found out before long work."""
+    if documents < 2:
+        named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
+        raise UserError(
+            f"{named}: the held-out text has a single document, and next-sentence prediction needs "
+            "two or more: separate documents by empty lines, or name another --heldout"
+        )
+
+
+def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
+    """Options that a folder of finished stores leaves no choice in."""
+    for name in ("documents", "heldout", "split_sentences", "vocab_size"):
+        if getattr(settings, name) is not None:
+            raise UserError(
+                f"--{name.replace('_', '-')}: {finished} holds finished stores, in which that is "
+                "settled; leave the option out"
+            )
+
+
+def prepare_tokenizer(
+    settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *, has_begun: bool
+) -> Tokenizer:
+    """The tokenizer that was asked for, or one trained on the corpus and kept in `folder`."""
+    if settings.tokenizer is not None:
+        return load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
+    is_there = (folder / "tokenizer_config.json").exists()
+    if is_there and has_begun:
+        refuse_another_size(settings, folder)
+        return load_tokenizer(folder)
+    lowercase = settings.lowercase is not False
+    size = settings.vocab_size or DEFAULT_VOCABULARY
+    made_from = {"corpus": opened().fingerprint, "vocab_size": size, "lowercase": lowercase}
+    if is_there and read_made_from(folder) == made_from:
+        return load_tokenizer(folder)
+    if folder.exists() and not is_there and any(folder.iterdir()):
+        raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
+    sentences = islice(opened().sentences, TOKENIZER_SENTENCES)
+    tokenizer = train_wordpiece(sentences, size, lowercase)
+    with folder_in_one_piece(folder) as beside:
+        save_tokenizer(tokenizer, beside)
+        write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
+    return tokenizer
+
+
+def refuse_another_size(settings: RunSettings, folder: Path) -> None:
+    """A tokenizer that is used as it stands must have been trained with the size asked for."""
+    asked = settings.vocab_size
+    before = read_made_from(folder).get("vocab_size", asked)
+    if asked is not None and before != asked:
+        raise UserError(
+            f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with {before}: "
+            "leave the option out, or choose another --out"
+        )
+
+
+def read_made_from(folder: Path) -> dict:
+    """What a tokenizer was trained on; nothing if that is not known."""
+    path = folder / MADE_FROM_FILE
+    return read_record(path, way_out="remove it") if path.exists() else {}
+
+
+def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
+    ids = {name: tokenizer.token_to_id(name) for name in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")}
+    for name, id_ in ids.items():
+        if id_ is None:
+            raise UserError(f"the tokenizer has no {name}: it is not a BERT tokenizer")
+    return SpecialTokens(pad=ids["[PAD]"], cls=ids["[CLS]"], sep=ids["[SEP]"])
+
+
+def is_reserved(entry: str) -> bool:
+    """Whether a vocabulary entry stands for no word: [CLS], [unused7]; but a lone bracket does."""
+    return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
+
+
+# What a corpus was when it was read: its files, each with its size and its SHA-256.
+#
+#     sources.json    beside the token stores: {"corpus": [{path, bytes, modified, sha256}, …]}
+#
+# A corpus is known by its content: copied, renamed, touched or spelled otherwise it is the same,
+# and edited it is another. Whether a file has changed is told by its size and its time, as `make`
+# and `git` do; only where the time differs is it read again.
+
+
+SOURCES_FILE = "sources.json"
+
+
+def save_sources(folder: Path, corpora: dict[str, Sequence[SourceFile]]) -> None:
+    """Write beside the stores in `folder` what they are made from."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = {name: [asdict(file) for file in files] for name, files in corpora.items() if files}
+    write_atomically(folder / SOURCES_FILE, json.dumps(content, indent=2) + "\n")
+
+
+def read_sources(folder: Path) -> dict[str, list[SourceFile]]:
+    """What `save_sources` wrote; nothing where it is not known."""
+    path = folder / SOURCES_FILE
+    if not path.exists():
+        return {}
+    way_out = "remove that file, and changes of the corpus are not noticed any more"
+    record = read_record(path, {}, {"corpus": list, "heldout": list}, way_out=way_out)
+    types = {"path": str, "bytes": int, "modified": int, "sha256": str}
+    for file in (file for files in record.values() for file in files or ()):
+        if not isinstance(file, dict) or wrong_field(file, types, {}):
+            raise UserError(f"{path} is damaged: {way_out}")
+    return {name: [SourceFile(**{key: file[key] for key in types}) for file in files or ()]
+            for name, files in record.items()}  # fmt: skip
+
+
+def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
+    """The first difference between a corpus and what was read of it, in words; None if none."""
+    found = {path.relative_to(root).as_posix(): path for path in find_text_files(root).files}
+    for file in recorded:
+        path = found.pop(file.path, None)
+        if path is None:
+            there = root / file.path
+            return f"{there} is no longer a file" if there.exists() else f"{there} is missing"
+        stat = path.stat()
+        if stat.st_size != file.bytes:
+            return f"{path} has {stat.st_size:,} bytes, {file.bytes:,} were read"
+        if stat.st_mtime_ns != file.modified and sha256(path) != file.sha256:
+            return f"{path} has other content"
+    return f"{next(iter(found.values()))} is new" if found else None
+
+
+def refuse_changes(corpora: dict[str, str | None], folder: Path, *, is_complete: bool) -> None:
+    """Compare the corpora of a run that goes on with what was read of them.
+
+    `corpora` are their names by option. One that has changed is refused; of one that is gone, its
+    text is at hand if the stores in `folder` are complete, and a note says that it is used.
+    """
+    for option, recorded in read_sources(folder).items():
+        name = corpora.get(option)
+        if name is None or not recorded:
+            continue
+        root = Path(name).expanduser()
+        if not root.exists():
+            if is_complete:
+                print(
+                    f"note: {option} {name} is gone: the text is used as it was read",
+                    file=sys.stderr,
+                )
+        elif change := find_change(root, recorded):
+            raise UserError(
+                f"{option} {name} has changed since it was read ({change}): restore it, or choose "
+                "another --out to begin with the new text"
+            )
+
+
+def same_corpus(earlier: str | None, now: str | None, recorded: Sequence[SourceFile]) -> bool:
+    """Whether two names mean one corpus: two spellings of a path, or files of the same content."""
+    if earlier is None or now is None or {earlier, now} & set(EMBEDDED):
+        return earlier == now
+    before, after = Path(earlier).expanduser(), Path(now).expanduser()
+    if before.resolve() == after.resolve():
+        return True
+    return bool(recorded) and after.exists() and find_change(after, recorded) is None
+
+
+# The run: its folder, its weights, what is written down on the way.
+
 
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
@@ -190,24 +458,15 @@ class PretrainingRun:
 
     def save_files(self, step: int, write_weights: Callable[[Path], None]) -> None:
         """The same, when the weights and the state are written by the caller."""
-
-        def write(folder: Path) -> None:
-            write_weights(folder)
-            self.describe(folder, step)
-
-        self.folder.save(step, write, keep=self.settings.keep_checkpoints)
+        keep = self.settings.keep_checkpoints
+        self.folder.save(step, lambda folder: self.write(folder, step, write_weights), keep=keep)
         self.undrawn_step = step
         if time.monotonic() - self.drawn_at > DRAWN_EVERY:
             self.draw_curve()
 
     def save_best(self, step: int, write_weights: Callable[[Path], None]) -> None:
         """Keep the model as the best so far, in `best/`."""
-
-        def write(folder: Path) -> None:
-            write_weights(folder)
-            self.describe(folder, step)
-
-        self.folder.save_best(write)
+        self.folder.save_best(lambda folder: self.write(folder, step, write_weights))
 
     def lowest_loss(self, *, from_step: int) -> float:
         """The lowest held-out loss so far of words, counting from a step on."""
@@ -218,8 +477,9 @@ class PretrainingRun:
         ]
         return min(found, default=float("inf"))
 
-    def describe(self, folder: Path, step: int) -> None:
-        """Lay beside weights what makes them a `transformers` folder: config, tokenizer, card."""
+    def write(self, folder: Path, step: int, write_weights: Callable[[Path], None]) -> None:
+        """Write weights, and what makes them a `transformers` folder: config, tokenizer, card."""
+        write_weights(folder)
         self.config.save(folder)
         save_tokenizer(
             self.data.tokenizer, folder, model_max_length=self.config.max_position_embeddings

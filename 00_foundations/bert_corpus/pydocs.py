@@ -21,7 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
-from bert_corpus.text_files import split_prose
+from bert_corpus.documents import split_prose
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 

@@ -5,20 +5,36 @@
     document_starts.bin   which sentence each document begins with, and the end (int64)
     report.json           counts, shares, quantiles; the tokenizer's fingerprint; checksums
 
-The tokens of sentence `s` are `tokens[sentence_starts[s] : sentence_starts[s + 1]]`. How a store
-is built stands in `store_building.py`.
+The tokens of sentence `s` are `tokens[sentence_starts[s] : sentence_starts[s + 1]]`. First how a
+store is opened and read, then how `build_store` makes one.
 """
 
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
 import zlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
+from jaxtyping import Int64, Shaped, UInt64
 from tokenizers import Tokenizer
 
+from bert_corpus.documents import Corpus, Document
+from bert_corpus.pairs import GOLDEN, mix
 from bert_corpus.wordpiece import tokenizer_sha256
-from bert_run.errors import UserError
-from bert_run.validation import is_of, read_record, wrong_field
+from bert_run.errors import UserError, is_of, read_record, wrong_field
+from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
+from bert_run.training_loop import progress_bar
 
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")
@@ -147,3 +163,406 @@ def _map(folder: Path, name: str, report: dict) -> np.ndarray:
         found = "is missing" if size is None else f"has {size:,} bytes"
         raise _damaged(folder, f"{name}.bin {found}, not {count * dtype.itemsize:,}")
     return np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+
+
+# Building a store: text streams through the tokenizer to the disk, and memory holds a few megabytes
+# of text and ids, whatever the size of the corpus. A store grows beside its place, in
+# `NAME.unfinished`:
+#
+#     store/           its files, growing at their ends
+#     progress.json    what it is made from, and how much of it is safely on the disk
+#     lock             held by the process that builds
+#
+# After an interruption, even by a kill, the same call cuts off what was not safe yet, compares the
+# rest with its checksums, passes over the documents that are stored, and goes on. The finished
+# store takes its name in one step.
+
+
+BATCH = 1 << 20  # characters encoded at once
+SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
+# What a store is made from, where the other entries of its identity only say so in words.
+DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
+STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json"}
+WORK_FILES = {"store", "replaced", "progress.json", "lock"}
+
+
+class Batch(NamedTuple):
+    """Sentences to be encoded at once, and how many each document has."""
+
+    sentences: list[str]
+    sizes: list[int]
+    end: int  # how many documents of the corpus come before the next batch
+
+
+def build_store(
+    documents: Iterable[Document],
+    tokenizer: Tokenizer,
+    folder: str | Path,
+    *,
+    progress: bool = True,
+) -> TokenStore:
+    """Encode documents (lists of sentences) into a store at `folder`, replacing one there.
+
+    The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same
+    call goes on after an interruption, to the same bytes, and only opens a store that is complete.
+    Sentences without tokens and documents without sentences are left out; special tokens written
+    out in the text, such as "[SEP]", are encoded as ordinary text.
+    """
+    folder = Path(folder)
+    is_corpus = isinstance(documents, Corpus)
+    corpus = documents if is_corpus else Corpus(partial(iter, documents), "", "", fingerprint="")
+    identity = {"format": FORMAT, "name": corpus.name, "source": corpus.description,
+                "fingerprint": corpus.fingerprint,
+                "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
+    with workplace(folder) as place:
+        if _is_complete(folder, identity):
+            clear(place)
+        else:
+            progress_made = read_progress(place, identity)
+            with closing(StoreWriter(place, tokenizer, identity, progress_made)) as writer:
+                _encode_all(corpus, tokenizer, writer, progress=progress)
+                writer.finish(folder, progress=progress)
+    return TokenStore.open(folder)
+
+
+def _is_complete(folder: Path, identity: dict) -> bool:
+    """Whether a store of these very documents stands there, undamaged."""
+    try:
+        report = TokenStore.open(folder).report if identity["fingerprint"] else {}
+    except UserError:
+        return False
+    return all(report.get(key) == identity[key] for key in DECISIVE)
+
+
+def _encode_all(
+    corpus: Corpus, tokenizer: Tokenizer, writer: "StoreWriter", *, progress: bool
+) -> None:
+    """Write all documents that are not stored yet, and make them safe now and then."""
+    in_bytes = corpus.size_bytes is not None
+    last_safe, end = time.monotonic(), writer.done
+    with progress_bar(
+        corpus.size_bytes or corpus.n_documents, "building the token store",
+        unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
+    ) as bar:  # fmt: skip
+        for batch, ids in _encoded(_batches(corpus, writer.done), tokenizer):
+            writer.add(ids, batch.sizes)
+            end = batch.end
+            bar.update((corpus.bytes_read if in_bytes else end) - bar.n)
+            if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
+                writer.make_safe(end)
+                last_safe = time.monotonic()
+    if corpus.fingerprint:
+        writer.make_safe(end)
+
+
+def _batches(corpus: Corpus, done: int) -> Iterator[Batch]:
+    """The documents of a corpus after the first `done`."""
+    sentences: list[str] = []
+    sizes: list[int] = []
+    characters, number = 0, done
+    for number, document in enumerate(islice(corpus, done, None), done + 1):
+        sentences += document
+        sizes.append(len(document))
+        characters += sum(map(len, document))
+        if characters >= BATCH:
+            yield Batch(sentences, sizes, number)
+            sentences, sizes, characters = [], [], 0
+    if sizes:
+        yield Batch(sentences, sizes, number)
+
+
+def _encoded(
+    batches: Iterator[Batch], tokenizer: Tokenizer
+) -> Iterator[tuple[Batch, list[list[int]]]]:
+    """Batches with their sentences' ids. While the library encodes one batch on all cores, Python
+    reads and splits the next."""
+    encode = partial(tokenizer.encode_batch_fast, add_special_tokens=False)
+    specials_as_text = tokenizer.encode_special_tokens
+    tokenizer.encode_special_tokens = True
+    waiting = None
+    try:
+        with ThreadPoolExecutor(max_workers=1) as encoder:
+            for batch in chain(batches, [None]):
+                upcoming = batch and (batch, encoder.submit(encode, batch.sentences))
+                if waiting is not None:
+                    yield waiting[0], [encoding.ids for encoding in waiting[1].result()]
+                waiting = upcoming
+    finally:
+        tokenizer.encode_special_tokens = specials_as_text
+
+
+@contextmanager
+def workplace(folder: Path) -> Iterator[Path]:
+    """`folder`.unfinished, for one process at a time; it goes unless a build can go on there."""
+    refuse_other_things(folder)
+    place = folder.with_name(folder.name + UNFINISHED)
+    place.mkdir(parents=True, exist_ok=True)
+    lock = hold(place / "lock")
+    if lock is None:
+        raise UserError(
+            f"token store {folder}: another process is building it; call again when it is done"
+        )
+    try:
+        yield place
+    finally:
+        if not (place / "progress.json").exists():
+            clear(place)
+        lock.close()
+        with suppress(OSError):  # the folder is not empty
+            (place / "lock").unlink()
+            place.rmdir()
+
+
+def refuse_other_things(folder: Path) -> None:
+    """Raise `UserError` if anything stands in the place of a store that no store consists of."""
+    place = folder.with_name(folder.name + UNFINISHED)
+    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
+           place / "replaced": STORE_FILES}  # fmt: skip
+    for where, names in own.items():
+        found = {path.name for path in where.iterdir()} if where.is_dir() else set()
+        if where.is_file() or any(not LEFTOVER.fullmatch(name) for name in found - names):
+            raise UserError(
+                f"{where}: holds other things than a token store; choose another folder"
+            )
+
+
+def clear(place: Path) -> None:
+    """Remove all but the lock."""
+    for path in place.iterdir():
+        if path.name != "lock":
+            remove(path)
+
+
+def read_progress(place: Path, identity: dict) -> dict | None:
+    """What an interrupted build of this very store made safe; anything else is cleared away."""
+    path = place / "progress.json"
+    if not path.exists():
+        clear(place)
+        return None
+    store = f"token store {place.with_suffix('')}: building was interrupted"
+    try:
+        fields = {"identity": dict, "documents": int, "files": dict}
+        record = read_record(path, fields, way_out="")
+        sizes = [(place / "store" / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
+        intact = record["documents"] >= 0 and all(
+            is_of(int, size) and size >= 0 and checksum_of(file, size) == checksum
+            for file, size, checksum in sizes
+        )
+    except (UserError, KeyError, TypeError, ValueError, OSError):
+        intact = False
+    if intact and all(record["identity"].get(key) == identity[key] for key in DECISIVE):
+        print(f"{store}, going on", file=sys.stderr)
+        return record
+    why = "the corpus or the tokenizer has changed since" if intact else "what it left is damaged"
+    print(f"{store}, and {why}: starting anew", file=sys.stderr)
+    clear(place)
+    return None
+
+
+class _GrowingFile:
+    """An array on disk that grows at its end, after the first `size` bytes of what is there."""
+
+    def __init__(self, path: Path, dtype: type, size: int, checksum: int):
+        self.file = open(path, "ab")  # noqa: SIM115 - closed by its owner
+        self.file.truncate(size)
+        self.dtype, self.size, self.checksum = np.dtype(dtype), size, checksum
+
+    @property
+    def length(self) -> int:
+        return self.size // self.dtype.itemsize
+
+    def append(self, values: np.ndarray) -> None:
+        data = values.astype(self.dtype, copy=False).tobytes()
+        self.file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+        self.size += len(data)
+
+    def flush(self) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+
+
+class StoreWriter:
+    """Takes encoded sentences to the files of the store that grows in `place`. `identity` is what
+    it is made from, as its report will say; `progress` is what an interrupted build left."""
+
+    def __init__(
+        self, place: Path, tokenizer: Tokenizer, identity: dict, progress: dict | None = None
+    ):
+        self.place, self.identity = place, identity
+        self.done = progress["documents"] if progress else 0  # documents of the corpus
+        self.vocab_size, self.unknown_id = (
+            tokenizer.get_vocab_size(),
+            tokenizer.token_to_id("[UNK]"),
+        )
+        (place / "store").mkdir(exist_ok=True)
+        dtypes = (np.uint16 if self.vocab_size <= 65_535 else np.uint32, np.int64, np.int64)
+        self.files = {}
+        for name, dtype in zip(ARRAYS, dtypes, strict=True):
+            size, checksum = progress["files"][name] if progress else (0, 0)
+            path = place / "store" / f"{name}.bin"
+            self.files[name] = _GrowingFile(path, dtype, size, checksum)
+        self.tokens, self.sentences, self.documents = self.files.values()
+        if progress is None:
+            self.sentences.append(np.zeros(1))
+            self.documents.append(np.zeros(1))
+
+    def close(self) -> None:
+        with ExitStack() as stack:  # closes all of them, even if the disk is full
+            for array in self.files.values():
+                stack.callback(array.file.close)
+
+    def add(self, ids: list[list[int]], sizes: list[int]) -> None:
+        """Append sentences, given by their ids; document i has the next `sizes[i]` of them."""
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), self.tokens.dtype, lengths.sum())
+        full = lengths > 0
+
+        # How many sentences with tokens each document has: differences of a running count.
+        count = np.concatenate([[0], np.cumsum(full)])
+        ends = count[np.cumsum(sizes)]
+        self.documents.append(self.sentences.length - 1 + np.unique(ends[ends > 0]))
+        self.sentences.append(self.tokens.length + np.cumsum(lengths)[full])
+        self.tokens.append(flat)
+
+    def make_safe(self, documents: int) -> None:
+        """Put everything on the disk, and note that so many documents of the corpus are stored."""
+        for array in self.files.values():
+            array.flush()
+        flush_to_disk(self.place / "store")
+        files = {name: [array.size, array.checksum] for name, array in self.files.items()}
+        record = {"identity": self.identity, "documents": documents, "files": files}
+        write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
+
+    def finish(self, folder: Path, *, progress: bool) -> None:
+        """Write the report, and let the store take its name."""
+        if self.tokens.length == 0:
+            clear(self.place)
+            raise UserError("no text to store: the corpus is empty")
+        for array in self.files.values():
+            array.flush()
+            array.file.close()
+        report = self.place / "store" / "report.json"
+        report.write_text(json.dumps(self.report(progress), indent=2), encoding="utf-8")
+        flush_to_disk(report)
+        flush_to_disk(self.place / "store")
+        if folder.exists():
+            shutil.rmtree(self.place / "replaced", ignore_errors=True)
+            os.replace(folder, self.place / "replaced")
+        os.replace(self.place / "store", folder)
+        flush_to_disk(folder.parent)
+        clear(self.place)
+
+    def report(self, progress: bool) -> dict:
+        return {
+            **self.identity,
+            "documents": self.documents.length - 1,
+            "sentences": self.sentences.length - 1,
+            "tokens": self.tokens.length,
+            **count_content(
+                self.place / "store", self.tokens.dtype, self.unknown_id, progress=progress
+            ),
+            "vocab_size": self.vocab_size,
+            "dtypes": {name: str(array.dtype) for name, array in self.files.items()},
+            "lengths": {name: array.length for name, array in self.files.items()},
+            "checksums": {name: array.checksum for name, array in self.files.items()},
+        }  # fmt: skip
+
+
+# What the report says of a store, counted in its finished files, a piece at a time. So a store says
+# the same of itself whether it was built in one go or after ten interruptions.
+
+
+TOKENS_AT_ONCE = 1 << 16
+SENTENCES_AT_ONCE = 1 << 16
+HASHES_AT_ONCE = 1 << 23  # sentence hashes sorted at once: 64 MB
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+def count_content(folder: Path, dtype: np.dtype, unknown_id: int | None, *, progress: bool) -> dict:
+    """The shares of unknown tokens and of duplicate sentences, and how long sentences are.
+
+    A duplicate is a sentence whose tokens, all of them in their order, had occurred before. A
+    temporary file beside the folder takes eight bytes a sentence.
+    """
+    n_tokens = (folder / "tokens.bin").stat().st_size // dtype.itemsize
+    n_unknown = 0
+    of_length = np.zeros(1, np.int64)  # how many sentences have 0, 1, 2, … tokens
+    with (
+        tempfile.TemporaryFile(dir=folder.parent) as hashes,
+        progress_bar(
+            n_tokens, "counting", unit=" tokens", unit_scale=True, delay=3, disable=not progress
+        ) as bar,
+    ):
+        for tokens, lengths in _pieces(folder, dtype):
+            bar.update(len(tokens))
+            n_unknown += int(np.count_nonzero(tokens == unknown_id))
+            found = np.bincount(lengths, minlength=len(of_length))
+            found[: len(of_length)] += of_length
+            of_length = found
+            hashes.write(sentence_hashes(tokens, lengths).tobytes())
+        n_sentences = int(of_length.sum())
+        duplicates = n_sentences - _count_different(hashes, n_sentences)
+    up_to = np.cumsum(of_length) / n_sentences
+    return {
+        "unknown_share": n_unknown / n_tokens,
+        "duplicate_lines": duplicates,
+        "duplicate_share": duplicates / n_sentences,
+        "sentence_length_mean": n_tokens / n_sentences,
+        "sentence_length_quantiles": {
+            str(q): int(np.argmax(up_to >= q - 1e-12)) for q in QUANTILES
+        },
+    }
+
+
+def _pieces(
+    folder: Path, dtype: np.dtype
+) -> Iterator[tuple[Shaped[np.ndarray, "tokens"], Int64[np.ndarray, "sentences"]]]:
+    """Tokens and lengths of neighbouring sentences, about TOKENS_AT_ONCE tokens at a time.
+
+    The files are read and not mapped: the pages of a map would count as memory of this process.
+    """
+    with (
+        open(folder / "tokens.bin", "rb") as tokens,
+        open(folder / "sentence_starts.bin", "rb") as starts,
+    ):
+        begin = np.fromfile(starts, np.int64, 1)
+        while len(ends := np.fromfile(starts, np.int64, SENTENCES_AT_ONCE)):
+            lengths = np.diff(ends, prepend=begin)
+            begin = ends[-1:]
+            cuts = 1 + np.flatnonzero(np.diff(ends // TOKENS_AT_ONCE))
+            for piece in np.split(lengths, cuts):
+                yield np.fromfile(tokens, dtype, piece.sum()), piece
+
+
+def sentence_hashes(
+    tokens: Shaped[np.ndarray, "tokens"], lengths: Int64[np.ndarray, "sentences"]
+) -> UInt64[np.ndarray, "sentences"]:
+    """A 64-bit hash of each sentence; no length may be 0.
+
+    Every (token, place in the sentence) stands for a number that looks random, and a sentence for
+    their sum. The same on every machine and in every process, unlike Python's `hash` of a string.
+    """
+    starts = np.cumsum(lengths) - lengths
+    place = np.arange(len(tokens)) - np.repeat(starts, lengths)
+    scattered = mix((tokens.astype(np.uint64) << np.uint64(32) | place.astype(np.uint64)) * GOLDEN)
+    return np.add.reduceat(scattered, starts)
+
+
+def _count_different(hashes: IO[bytes], count: int) -> int:
+    """How many different ones are among `count` hashes, in bounded memory.
+
+    They are taken in as many shares as memory asks for, by their remainder; two different
+    sentences have the same hash with a chance of n²/2^65 in all: one in 37 for a billion.
+    """
+    shares = -(-count // HASHES_AT_ONCE)
+    different = 0
+    for share in range(shares):
+        hashes.seek(0)
+        chosen = []
+        while piece := hashes.read(1 << 23):
+            values = np.frombuffer(piece, np.uint64)
+            chosen.append(values[values % np.uint64(shares) == share] if shares > 1 else values)
+        values = np.sort(np.concatenate(chosen))
+        different += min(1, len(values)) + int(np.count_nonzero(np.diff(values)))
+    return different

@@ -1,14 +1,35 @@
-"""A user's mistake is told in one line, never as a traceback."""
+"""A user's mistakes: told in one line, never as a traceback, and found before any work begins.
+
+- `UserError`, and `command`, which prints one;
+- the range of a number, stated once, in the annotation of its field:
+
+      batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
+      dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
+
+  A dataclass calls `check_numbers(self)` when it is made. Both ends of a range are finite, so NaN
+  and infinity lie in none;
+- JSON files (configs, reports, manifests), which are edited by hand, cut short by full disks and
+  swapped for others: `read_record` checks one before it is used.
+"""
 
 import errno
 import functools
+import json
+import numbers
 import os
 import platform
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import cache
 from importlib import metadata
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+from tyro.constructors import PrimitiveConstructorSpec
 
 SAME_COMMAND = "then call the same command again"
 ADVICE = {
@@ -137,3 +158,238 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether torch could not allocate a tensor, on the CPU or on a GPU: it has no common class."""
     text = str(error)
     return any(words in text for words in ("can't allocate memory", "out of memory"))
+
+
+# The numbers of settings.
+
+
+class Range(PrimitiveConstructorSpec):
+    """The numbers from `low` to `high`; `above` and `below` leave out the end itself.
+
+    It also tells tyro how to read the option: whatever was typed is handed on, so that a word, a
+    fraction and a number outside the range are all answered by `check_numbers`, in one line.
+    """
+
+    type_: type
+    number: type
+
+    def __init__(self, low: float, high: float, *, above: bool = False, below: bool = False):
+        super().__init__(
+            nargs=1,
+            metavar=self.type_.__name__.upper(),
+            instance_from_str=lambda words: as_typed(words[0], self.type_),
+            is_instance=lambda value: isinstance(value, self.number),
+            str_from_instance=lambda value: [str(value)],
+        )
+        # The parent is a frozen dataclass.
+        vars(self).update(low=low, high=high, above=above, below=below)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # two ranges are never taken for one
+
+    def admits(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, self.number):
+            return False
+        if (self.above and value == self.low) or (self.below and value == self.high):
+            return False
+        return self.low <= value <= self.high
+
+
+class Whole(Range):
+    """Whole numbers from `low` to `high`."""
+
+    type_, number = int, numbers.Integral
+
+    def __init__(self, low: int, high: int) -> None:
+        super().__init__(low, high)
+
+    def __str__(self) -> str:
+        return f"a whole number from {self.low:,} to {self.high:,}"
+
+
+class Real(Range):
+    """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
+
+    type_, number = float, numbers.Real
+
+    def __init__(
+        self,
+        *,
+        at_least: float | None = None,
+        above: float | None = None,
+        at_most: float | None = None,
+        below: float | None = None,
+    ) -> None:
+        low = above if at_least is None else at_least
+        high = below if at_most is None else at_most
+        super().__init__(low, high, above=at_least is None, below=at_most is None)
+
+    def __str__(self) -> str:
+        if not self.above and not self.below:
+            return f"a number from {self.low:g} to {self.high:g}"
+        low = f"above {self.low:g}" if self.above else f"of at least {self.low:g}"
+        high = f"below {self.high:g}" if self.below else f"at most {self.high:g}"
+        return f"a number {low} and {high}"
+
+
+Count = Annotated[int, Whole(1, 10**9)]
+Share = Annotated[float, Real(at_least=0, at_most=1)]
+# Times a million for the steps, and times the number of processes, it still fits into 64 bits.
+Seed = Annotated[int, Whole(0, 2**32 - 1)]
+
+
+def as_typed(word: str, type_: type) -> int | float | str:
+    """The number that a word stands for, else the word itself."""
+    for read in (type_, float):
+        try:
+            return read(word)
+        except ValueError:
+            continue
+    return word
+
+
+class NumberField(NamedTuple):
+    """What the annotation of a field says of its numbers."""
+
+    range: Range
+    may_be_none: bool
+
+
+def option(name: str) -> str:
+    """A field as an option of a command: `batch_size` is --batch-size."""
+    return f"--{name.replace('_', '-')}"
+
+
+def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
+    """Raise `UserError` at the first number of a dataclass that lies outside its range.
+
+    `called` makes the name that the user knows from the name of the field.
+    """
+    for name, field in number_fields(type(settings)).items():
+        value = getattr(settings, name)
+        if value is None and field.may_be_none:
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            if not field.range.admits(each):
+                raise UserError(f"{called(name)} is {shown(each)}: it must be {field.range}")
+
+
+def check_fields(settings: Any) -> None:
+    """The same for a dataclass whose fields are no options, a config.json's say."""
+    check_numbers(settings, called=str)
+
+
+@cache
+def number_fields(settings: type) -> dict[str, NumberField]:
+    """The fields of a dataclass that hold numbers, with their ranges.
+
+    Raises `TypeError` for a number without one: a new field cannot do without.
+    """
+    hints = get_type_hints(settings, include_extras=True)
+    found = {}
+    for field in fields(settings):
+        leaves = list(leaves_of(hints[field.name]))
+        if any(leaf in (int, float) for leaf in leaves):
+            raise TypeError(f"{settings.__name__}.{field.name} is a number without a range")
+        ranges = [leaf for leaf in leaves if isinstance(leaf, Range)]
+        if ranges:
+            found[field.name] = NumberField(ranges[0], NoneType in leaves)
+    return found
+
+
+def leaves_of(annotation: Any) -> Iterator[Any]:
+    """The types that an annotation is made of; a range stands for the type that it belongs to."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        ranges = [each for each in arguments[1:] if isinstance(each, Range)]
+        yield from ranges or leaves_of(arguments[0])
+    elif arguments:
+        for argument in arguments:
+            yield from leaves_of(argument)
+    else:
+        yield annotation
+
+
+# JSON files.
+
+
+NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
+         bool: "true or false"}  # fmt: skip
+LONGEST_SHOWN = 60  # characters of a value in a message
+
+
+def read_record(
+    path: Path,
+    required: Mapping[str, type] | None = None,
+    optional: Mapping[str, type] | None = None,
+    *,
+    way_out: str,
+) -> dict[str, Any]:
+    """The JSON object of a file, with all `required` fields, each value of its type.
+
+    A field of `optional` may be absent or null. `way_out` says what to do when the file is missing
+    or damaged, and ends the line of the `UserError` that is raised then.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise UserError(f"there is no {path}: {way_out}") from None
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be read ({error.strerror}): check its permissions"
+        ) from None
+    problem, record = parse_object(content)
+    problem = problem or wrong_field(record, required or {}, optional or {})
+    if problem:
+        raise UserError(f"{path} is damaged ({problem}): {way_out}")
+    return record
+
+
+def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
+    """What is wrong with the text of a JSON object, or None, and the object."""
+    try:
+        value = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return f"not UTF-8 text, byte {error.start}", {}
+    except json.JSONDecodeError as error:
+        return f"not JSON, line {error.lineno}: {error.msg}", {}
+    except ValueError as error:  # a whole number of thousands of digits
+        return f"not JSON: {error}", {}
+    except RecursionError:
+        return "nested too deep", {}
+    if not isinstance(value, dict):
+        return f"{shown(value)} where an object is expected", {}
+    return None, value
+
+
+def wrong_field(
+    record: Mapping[str, Any], required: Mapping[str, type], optional: Mapping[str, type]
+) -> str | None:
+    """The first field that is missing or holds a value of another type, in words; None if none."""
+    if missing := [name for name in required if name not in record]:
+        return f"it has no {missing[0]!r}"
+    for name, kind in {**optional, **required}.items():
+        value = record.get(name)
+        if (value is not None or name in required) and not is_of(kind, value):
+            return f"{name!r} is {shown(value)}, not {NAMES[kind]}"
+    return None
+
+
+def is_of(kind: type, value: Any) -> bool:
+    """Whether a value has a type; true is no number, and a whole number may stand for a float.
+
+    A whole number beyond 64 bits is none: nothing that computes with it would take it.
+    """
+    if isinstance(value, bool):
+        return kind is bool
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def shown(value: Any) -> str:
+    """A value in a message: on one line, and short."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "a deeply nested value"
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"

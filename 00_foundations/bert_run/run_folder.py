@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bert_run.config import BertConfig, Weights
-from bert_run.errors import Diverged, UserError
+from bert_run.errors import Diverged, UserError, read_record, shown, wrong_field
 from bert_run.files import (
     clear_leftovers,
     folder_in_one_piece,
@@ -34,7 +34,6 @@ from bert_run.files import (
     sha256,
     write_atomically,
 )
-from bert_run.validation import read_record, shown, wrong_field
 from bert_run.weights import load_weights, read_safetensors
 
 STATE_FILE = "training_state.safetensors"

@@ -19,10 +19,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bert_run.errors import Diverged, UserError
+from bert_run.config import RunSettings
+from bert_run.errors import Diverged, UserError, parse_object, wrong_field
 from bert_run.files import write_atomically
-from bert_run.settings import RunSettings
-from bert_run.validation import parse_object, wrong_field
 
 Record = dict[str, float]  # what was measured at a step: names and numbers
 
@@ -237,19 +236,13 @@ def draw_curve(
     unigram entropy. The right panel carries ln 2, where a coin toss stands. `turns` are steps at
     which the recipe changes, with what changes then.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from bert_run.pictures import picture_with_axes  # it brings matplotlib
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(1, 2)
+    picture, panels = picture_with_axes(height=4, width=10, columns=2, xlabel="step", title=title)
     lines = [dict(references or {}), {"a coin toss: ln 2": 0.6931}]
     names = {"mlm_loss": "masked words: loss (nats)", "nsp_loss": "next sentence: loss (nats)"}
     for panel, (key, label), marks in zip(panels, names.items(), lines, strict=True):
-        for split, colour, style in (
-            ("train", TRAINING, "-"),
-            ("heldout", HELD_OUT, ".-"),
-        ):
+        for split, colour, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):
             points = [(r["step"], r[f"{split}_{key}"]) for r in records if f"{split}_{key}" in r]
             if points:
                 panel.plot(*zip(*points, strict=True), style, color=colour,
@@ -258,9 +251,7 @@ def draw_curve(
             panel.axhline(value, color=REFERENCE, linestyle=":", linewidth=1.2, label=name)
         for step, change in (turns or {}).items():
             panel.axvline(step, color=REFERENCE, linewidth=0.8, label=change)
-        panel.set(xlabel="step", ylabel=label)
+        panel.set(ylabel=label)
         panel.set_ylim(bottom=0)
         panel.legend(frameon=False)
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title)
-    figure.savefig(path, dpi=120)
+    picture.save(path)

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from bert_corpus.pairs import random_bits
 from bert_numpy.checks import Batch
-from bert_run.settings import MaskingRecipe
+from bert_run.config import MaskingRecipe
 
 PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)

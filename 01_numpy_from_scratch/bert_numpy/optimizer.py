@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bert_run.config import Weights, is_decayed
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings, Weights, is_decayed
 
 
 @dataclass

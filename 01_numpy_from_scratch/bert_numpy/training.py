@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import PretrainingData
+from bert_corpus.pretraining_run import PretrainingData
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert, Gradients
 from bert_numpy.masking import mask_tokens
@@ -30,7 +30,7 @@ from bert_numpy.model import (
 )
 from bert_numpy.operations import cross_entropy_forward
 from bert_numpy.optimizer import Adam, clip_gradients
-from bert_run.settings import MaskingRecipe, RunSettings
+from bert_run.config import MaskingRecipe, RunSettings
 from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 EVALUATION_ROWS = 32

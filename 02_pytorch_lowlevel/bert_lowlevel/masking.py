@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bert_lowlevel.model import TensorBatch
-from bert_run.settings import MaskingRecipe
+from bert_run.config import MaskingRecipe
 
 PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)

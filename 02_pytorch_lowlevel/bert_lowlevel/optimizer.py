@@ -11,8 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bert_run.config import Weights, is_decayed
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings, Weights, is_decayed
 
 Tensors = dict[str, Tensor]
 

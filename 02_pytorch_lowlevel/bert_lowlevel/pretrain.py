@@ -12,9 +12,9 @@ from bert_lowlevel.checks import check
 from bert_lowlevel.model import Bert, to_arrays, to_tensors
 from bert_lowlevel.optimizer import start_optimizer
 from bert_lowlevel.training import Computing, Task, part_losses, train
+from bert_run.config import RunSettings
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import command
-from bert_run.settings import RunSettings
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from bert_corpus.pairs import PairDataset
 from bert_lowlevel.masking import mask_tokens
 from bert_lowlevel.model import Bert, Losses, TensorBatch, logits, pretraining_losses
 from bert_lowlevel.optimizer import Adam, FusedAdamW, clip_gradients
+from bert_run.config import MaskingRecipe, RunSettings
 from bert_run.device import mixed_precision, to_device
-from bert_run.settings import MaskingRecipe, RunSettings
 from bert_run.training_loop import Journal, Record, learning_rate, refuse_divergence, split_batch
 
 EVALUATION_ROWS = 64

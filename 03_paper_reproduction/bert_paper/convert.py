@@ -27,11 +27,10 @@ from bert_paper.pretrained import (
     read_model,
     read_tokenizer,
 )
-from bert_run.config import BertConfig, Weights, initial_weights
-from bert_run.errors import UserError, command
+from bert_run.config import Weights, initial_weights
+from bert_run.errors import Seed, UserError, check_numbers, command, read_record
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import front_matter, size_of
-from bert_run.validation import Seed, check_numbers, read_record
 from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
@@ -89,7 +88,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     }
     count = sum(tensor.numel() for tensor in tensors.values())
     with folder_in_one_piece(out) as beside:
-        write_config(config, beside, form=form, dtype=settings.dtype)
+        config.save(beside, architectures=[form.architecture], dtype=settings.dtype)
         save_tensors(tensors, beside / WEIGHTS_FILE)
         if has_tokenizer(source.folder):
             tokenizer = read_tokenizer(source.folder, config)
@@ -160,15 +159,6 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
         largest = exact.abs().max()
         raise UserError(f"{name} holds {largest:,.0f}, too large for {dtype}: take bfloat16")
     return rounded
-
-
-def write_config(config: BertConfig, folder: Path, *, form: Form, dtype: str) -> None:
-    """`config.json` with the class and the type that `transformers` shall open."""
-    config.save(folder)
-    path = folder / "config.json"
-    content = json.loads(path.read_text("utf-8"))
-    content |= {"architectures": [form.architecture], "dtype": dtype}
-    write_atomically(path, json.dumps(content, indent=2) + "\n")
 
 
 def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:

@@ -95,11 +95,8 @@ class CpuForPreTraining(BertForPreTraining):
     ) -> Losses:
         output = self.bert(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
         masked = gather_positions(output.last_hidden_state, batch["masked_lm_positions"])
-        head, weights, labels = (
-            self.cls.predictions,
-            batch["masked_lm_weights"],
-            batch["next_sentence_labels"],
-        )
+        head, weights = self.cls.predictions, batch["masked_lm_weights"]
+        labels = batch["next_sentence_labels"]
         x = head.transform.LayerNorm(head.transform(masked)).flatten(0, 1)  # (masks, hidden)
         table = self.bert.embeddings.word_embeddings.weight
         mlm = word_loss(x, table, head.bias, batch["masked_lm_ids"].flatten(), weights.flatten())

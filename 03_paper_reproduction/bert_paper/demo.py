@@ -117,24 +117,18 @@ def show_bar(title: str, share: float, note: str) -> None:
 
 def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
     """Each occurrence of the word a point, each sense a colour and a shape."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from bert_run.pictures import COLOURS, picture_with_axes  # it brings matplotlib
 
-    figure = Figure(figsize=(6, 5), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    styles = (("#0072b2", "o"), ("#d55e00", "^"), ("#009e73", "s"))
+    picture, axes = picture_with_axes(
+        width=6, height=5, title="One word, two meanings: the last layer's vectors of “crane”",
+        xlabel="first principal component", ylabel="second principal component",
+    )  # fmt: skip
+    styles = zip(COLOURS, "o^s", strict=False)
     for sense, (colour, marker) in zip(sorted(set(senses)), styles, strict=False):
         chosen = points[[s == sense for s in senses]]
         axes.scatter(*chosen.T, c=colour, marker=marker, alpha=0.7, label=f"crane, the {sense}")
-    axes.set(
-        xlabel="first principal component",
-        ylabel="second principal component",
-        title="One word, two meanings: the last layer's vectors of “crane”",
-    )
     axes.legend(frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    picture.save(path)
 
 
 @command

@@ -12,12 +12,11 @@ from tyro.conf import Positional
 
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
+from bert_run.config import Batch
 from bert_run.device import choose_device, choose_precision, mixed_precision
-from bert_run.errors import UserError, command
+from bert_run.errors import UserError, check_numbers, command
 from bert_run.files import STANDARD_INPUT, text_lines, write_whole
-from bert_run.settings import Batch
 from bert_run.training_loop import progress_bar
-from bert_run.validation import check_numbers
 
 Texts = list[tuple[str, ...]]
 

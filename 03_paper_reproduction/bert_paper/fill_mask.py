@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +12,8 @@ from tyro.conf import Positional, arg
 
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import text_lines
-from bert_run.validation import Count, check_numbers
 
 BAR = "█"
 BAR_WIDTH = 30
@@ -112,13 +111,7 @@ def main() -> None:
     filled = [(text, fill_mask(pretrained, text, top=settings.top)) for text in texts]
     if settings.json:
         entries = [
-            {
-                "text": text,
-                "masks": [
-                    [{"token": g.token, "probability": g.probability} for g in guesses]
-                    for guesses in masks
-                ],
-            }
+            {"text": text, "masks": [[asdict(guess) for guess in guesses] for guesses in masks]}
             for text, masks in filled
         ]
         print(json.dumps(entries, indent=2, ensure_ascii=False))

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from bert_run.config import Weights, is_decayed
+from bert_run.config import AdamSettings, Weights, is_decayed
 from bert_run.device import Ranks
 from bert_run.errors import Diverged, UserError
-from bert_run.settings import AdamSettings
 
 STATE = ("exp_avg", "exp_avg_sq", "step")  # what an optimiser needs to go on; LAMB notes more
 

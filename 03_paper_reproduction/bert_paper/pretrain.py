@@ -15,8 +15,7 @@ from torch import nn
 
 from bert_corpus.pretraining_run import PretrainingRun
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.mask_units import MaskUnit
-from bert_paper.masking import masking_vocabulary
+from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.optimizer import (
     empty_state,
@@ -29,13 +28,11 @@ from bert_paper.optimizer import (
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.training import Task, train
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, PairRecipe, RunSettings, SentenceTask
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import Stopped, UserError, command
+from bert_run.errors import Count, Share, Stopped, UserError, command
 from bert_run.run_folder import STATE_FILE
-from bert_run.settings import PairRecipe, RunSettings, SentenceTask
 from bert_run.training_loop import Record, stop_signals
-from bert_run.validation import Count, Share
 from bert_run.weights import WEIGHTS_FILE, save_weights
 
 
@@ -119,7 +116,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
     use_cpu_kernels(model)
-    spread_model = spread_loss(model, settings.parallel, ranks)
+    spread_model = spread_loss(model, settings.parallel, ranks) if ranks.size > 1 else model
     if settings.compile:  # dynamic: one code that fits every length would be slower than one each
         spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
     adam = settings.adam(run.config)

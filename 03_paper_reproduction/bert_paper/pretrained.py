@@ -14,8 +14,7 @@ from tokenizers import Tokenizer
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_run.config import HEAD_NAMES, BertConfig, Weights, parameter_shapes
-from bert_run.errors import UserError
-from bert_run.validation import shown
+from bert_run.errors import UserError, shown
 from bert_run.weights import common_name, load_weights, locate, missing_heads, weight_files
 
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake

@@ -21,13 +21,12 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from bert_corpus.pairs import Batch, PairDataset
-from bert_paper.mask_units import MaskUnit
-from bert_paper.masking import MaskingVocabulary, mask_tokens, next_tokens
+from bert_paper.masking import MaskingVocabulary, MaskUnit, mask_tokens, next_tokens
 from bert_paper.model import PRETRAINING_INPUTS, BertForPreTraining, Losses
 from bert_paper.optimizer import clip_gradients
 from bert_paper.parallel import Replicas, without_exchange
+from bert_run.config import MaskingRecipe, Phase, RunSettings
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.settings import MaskingRecipe, Phase, RunSettings
 from bert_run.training_loop import (
     Journal,
     Record,

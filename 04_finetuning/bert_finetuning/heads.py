@@ -27,9 +27,8 @@ from bert_finetuning.features import Features
 from bert_paper.model import BertModel
 from bert_run.config import BertConfig, Dropout, Shapes, Weights, truncated_normal
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import UserError
+from bert_run.errors import UserError, check_fields
 from bert_run.training_loop import progress_bar
-from bert_run.validation import check_fields
 
 IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 ALONE = Ranks()

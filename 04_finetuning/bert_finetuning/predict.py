@@ -32,10 +32,9 @@ from bert_finetuning.tasks.base import (
 )
 from bert_run.config import Positions
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import folder_in_one_piece, write_whole
 from bert_run.training_loop import progress_bar
-from bert_run.validation import Count, check_numbers
 
 QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
 MANY_QUERIES = 200  # from here on a bar is shown

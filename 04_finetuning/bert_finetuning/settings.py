@@ -9,10 +9,8 @@ from tyro.conf import arg
 
 from bert_finetuning.heads import Pooling
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_run.config import PRESETS, Dropout, Positions
-from bert_run.errors import UserError
-from bert_run.settings import AdamSettings, Batch, GradNorm, LearningRate
-from bert_run.validation import Count, Real, Seed, Share, check_numbers, option
+from bert_run.config import PRESETS, AdamSettings, Batch, Dropout, GradNorm, LearningRate, Positions
+from bert_run.errors import Count, Real, Seed, Share, UserError, check_numbers, option
 from bert_run.weights import is_hub_id
 
 # What may differ between two calls that continue one run.

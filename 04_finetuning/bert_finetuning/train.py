@@ -32,12 +32,10 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_paper.optimizer import BertAdam, clip_gradients
 from bert_paper.parallel import without_exchange
 from bert_paper.training import prefetch
-from bert_run.config import is_decayed
+from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import UserError
-from bert_run.settings import AdamSettings
+from bert_run.errors import Real, UserError, as_typed
 from bert_run.training_loop import Record, learning_rate, progress_bar, refuse_divergence
-from bert_run.validation import Real, as_typed
 
 # --- What learns, and at which rate --------------------------------------------------------------
 

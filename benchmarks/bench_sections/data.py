@@ -11,9 +11,9 @@ from bench_sections.children import Child, ChildFailed
 from bench_sections.models import Work, sized, write_work
 from bench_sections.saved import Saved
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import prepare
+from bert_corpus.pretraining_run import prepare
 from bert_corpus.wordpiece import save_tokenizer
-from bert_run.settings import RunSettings
+from bert_run.config import RunSettings
 from bert_run.training_loop import progress_bar
 
 SECTION = "data"

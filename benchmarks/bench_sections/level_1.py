@@ -6,8 +6,7 @@ from bench_sections.models import read_batch
 from bert_numpy.encoder import Bert
 from bert_numpy.optimizer import Adam, clip_gradients
 from bert_numpy.training import Cores, batch_gradients
-from bert_run.config import BertConfig
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings, BertConfig
 from bert_run.weights import load_weights
 
 

@@ -17,8 +17,7 @@ from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
 from bert_paper.training import training_step
-from bert_run.config import BertConfig
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings, BertConfig
 from bert_run.weights import load_weights
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}

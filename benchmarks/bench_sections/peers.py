@@ -13,8 +13,7 @@ import transformers
 from torch import Tensor, nn
 
 from bench_sections.models import read_batch
-from bert_run.config import BertConfig, Weights, is_decayed
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings, BertConfig, Weights, is_decayed
 from bert_run.weights import load_weights
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}

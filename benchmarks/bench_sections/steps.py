@@ -16,9 +16,8 @@ from bench_sections.limits import MEGABYTES
 from bench_sections.machine import free_memory
 from bench_sections.models import Work, d2l_config, sized, write_work
 from bench_sections.saved import Saved
-from bert_run.config import count_parameters, parameter_shapes
-from bert_run.flops import floating_point_operations
-from bert_run.settings import MaskingRecipe
+from bert_experiments.cost import floating_point_operations
+from bert_run.config import MaskingRecipe, count_parameters, parameter_shapes
 from bert_run.training_loop import progress_bar
 
 FRESH_MEMORY = Contestant("fresh memory", "fresh memory")

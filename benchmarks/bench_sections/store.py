@@ -18,8 +18,7 @@ from tokenizers import Tokenizer
 from bench_sections.machine import environment, peak_resident
 from bert_corpus import storyworld
 from bert_corpus.documents import Corpus, open_corpus
-from bert_corpus.store import TokenStore
-from bert_corpus.store_building import BATCH, build_store
+from bert_corpus.store import BATCH, TokenStore, build_store
 from bert_corpus.wordpiece import load_tokenizer, train_wordpiece
 from bert_run.training_loop import progress_bar
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder import checks
-from bert_corpus import wordpiece_by_hand
+from bert_corpus import wordpiece as reference
 
 
 @dataclass
@@ -62,7 +62,7 @@ def word_mistakes(text, lowercase):
 
 
 def lower_mistakes(text):
-    mark = wordpiece_by_hand.is_punctuation
+    mark = reference.is_punctuation
     return {
         "the accents are still there: lowercase removes them too": cut_at(text.lower(), mark),
         "accents that are part of their letter are still there: decompose (NFD) first": (
@@ -87,12 +87,12 @@ def lower_mistakes(text):
 
 
 def cased_mistakes(text):
-    mark = wordpiece_by_hand.is_punctuation
+    mark = reference.is_punctuation
     forms = [cut_at(unicodedata.normalize(form, text), mark)
              for form in ("NFC", "NFD", "NFKC", "NFKD")]  # fmt: skip
     return {
         "lowercase is ignored: the text always becomes lower case": (
-            wordpiece_by_hand.basic_tokens(text, lowercase=True)
+            reference.basic_tokens(text, lowercase=True)
         ),
         "lowercase is ignored: accents are removed from a cased text": (
             cut_at(accents_off(text), mark)
@@ -105,7 +105,7 @@ def cased_mistakes(text):
 
 def mark_mistakes(ready):
     """`ready`: the text, in lower case and without accents if it is to be."""
-    mark = wordpiece_by_hand.is_punctuation
+    mark = reference.is_punctuation
     return {
         "the text is only cut at white space: every punctuation mark is a token of its own": (
             ready.split()
@@ -139,7 +139,7 @@ def text_case(text, lowercase, options=None):
     return Case(
         (text,),
         {"lowercase": lowercase} if options is None else options,
-        wordpiece_by_hand.basic_tokens(text, lowercase=lowercase),
+        reference.basic_tokens(text, lowercase=lowercase),
         f"the tokens of {text!r}",
         word_mistakes(text, lowercase),
     )
@@ -279,7 +279,7 @@ def word_case(word, vocabulary):
     return Case(
         (word, vocabulary),
         {},
-        wordpiece_by_hand.wordpieces(word, vocabulary),
+        reference.wordpieces(word, vocabulary),
         f"the pieces of {word!r}",
         piece_mistakes(word, vocabulary),
     )
@@ -370,7 +370,7 @@ def id_case(text, vocabulary, lowercase, options=None):
     return Case(
         (text, vocabulary),
         {"lowercase": lowercase} if options is None else options,
-        wordpiece_by_hand.encode(text, vocabulary, lowercase=lowercase),
+        reference.encode(text, vocabulary, lowercase=lowercase),
         f"the ids of {text!r}",
         id_mistakes(text, vocabulary, lowercase),
     )
@@ -394,8 +394,8 @@ def test_a_text_becomes_the_ids_of_its_pieces(student):
 
 
 def id_mistakes(text, vocabulary, lowercase):
-    right = wordpiece_by_hand.encode(text, vocabulary, lowercase=lowercase)
-    words = wordpiece_by_hand.basic_tokens(text, lowercase=lowercase)
+    right = reference.encode(text, vocabulary, lowercase=lowercase)
+    words = reference.basic_tokens(text, lowercase=lowercase)
     unknown = vocabulary["[UNK]"]
 
     def has_another_unknown(out):
@@ -409,10 +409,10 @@ def id_mistakes(text, vocabulary, lowercase):
 
     return {
         "lowercase is ignored, and always True: pass it on to basic_tokens": (
-            wordpiece_by_hand.encode(text, vocabulary, lowercase=True)
+            reference.encode(text, vocabulary, lowercase=True)
         ),
         "lowercase is ignored, and always False: pass it on to basic_tokens": (
-            wordpiece_by_hand.encode(text, vocabulary, lowercase=False)
+            reference.encode(text, vocabulary, lowercase=False)
         ),
         "the id 0 counts as missing: ask whether a piece is `in vocabulary`": (
             [i or unknown for i in right]

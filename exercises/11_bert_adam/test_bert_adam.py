@@ -7,7 +7,7 @@ import pytest
 
 from autograder import checks
 from bert_numpy import optimizer
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings
 from bert_run.training_loop import learning_rate
 
 SHAPES = {

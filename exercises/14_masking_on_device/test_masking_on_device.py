@@ -8,7 +8,7 @@ import torch
 from autograder import checks
 from autograder.codec import Meta, TorchRng, is_tensor
 from autograder.student import StudentError, describe_value
-from bert_run.settings import MaskingRecipe
+from bert_run.config import MaskingRecipe
 
 VOCAB, MASK, SPECIALS = 2000, 103, [0, 100, 101, 102, 103]  # as BERT's lie: not at the start alone
 ORDINARY = [i for i in range(VOCAB) if i not in SPECIALS]

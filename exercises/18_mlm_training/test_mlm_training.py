@@ -12,7 +12,7 @@ from autograder.codec import TorchRng
 from autograder.student import _repeated
 from bert_lowlevel.optimizer import Adam
 from bert_paper import optimizer as chapter
-from bert_run.settings import AdamSettings
+from bert_run.config import AdamSettings
 from bert_run.training_loop import learning_rate
 
 WORDS = "bert.embeddings.word_embeddings.weight"

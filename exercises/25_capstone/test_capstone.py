@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from autograder import checks
-from autograder.capstone.mistakes import MISTAKES, ON_LARGE_NUMBERS
-from autograder.capstone.parts import attend, layer, layer_back
-from autograder.capstone.replacing import formed
+from autograder.capstone_run import formed
 from autograder.codec import Rng
 from autograder.points import checks_of, find
 from autograder.runner import load_test
 from autograder.student import Trace
+from bert_experiments.capstone.mistakes import MISTAKES, ON_LARGE_NUMBERS, attend, layer, layer_back
 from bert_experiments.capstone.side_by_side import (
     FUNCTIONS,
     Recipe,

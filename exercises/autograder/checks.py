@@ -383,10 +383,10 @@ def _name(out: Any, mistakes: Mistakes, tolerance: float | None) -> str:
 
 
 @cache
-def central_range(n: int, p: float, *, error: float = FALSE_ALARM) -> tuple[int, int]:
-    """Counts that n tosses of probability p stay within, but for a chance of `error`.
+def central_range(n: int, p: float) -> tuple[int, int]:
+    """Counts that n tosses of probability p stay within, but for a chance of `FALSE_ALARM`.
 
-    Exact: the tails of the binomial distribution are summed, half of `error` at each end.
+    Exact: the tails of the binomial distribution are summed, half of it at each end.
     """
     if p <= 0 or p >= 1 or n == 0:
         return round(n * p), round(n * p)
@@ -394,6 +394,6 @@ def central_range(n: int, p: float, *, error: float = FALSE_ALARM) -> tuple[int,
     log_factorial = np.concatenate([[0.0], np.log(np.arange(1, n + 1)).cumsum()])
     log_ways = log_factorial[n] - log_factorial - log_factorial[::-1]
     mass = np.exp(log_ways + counts * math.log(p) + (n - counts) * math.log1p(-p))
-    low = int(np.searchsorted(mass.cumsum(), error / 2))
-    high = n - int(np.searchsorted(mass[::-1].cumsum(), error / 2))
+    low = int(np.searchsorted(mass.cumsum(), FALSE_ALARM / 2))
+    high = n - int(np.searchsorted(mass[::-1].cumsum(), FALSE_ALARM / 2))
     return low, high

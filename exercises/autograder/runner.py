@@ -9,7 +9,9 @@ import contextlib
 import importlib.util
 import io
 import math
+import re
 import signal
+import textwrap
 import time
 import tokenize
 from collections.abc import Callable, Iterator
@@ -25,9 +27,13 @@ from autograder.checks import CheckFailed
 from autograder.points import Check, Exercise, checks_of
 from autograder.student import Student, StudentError
 from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
+from bert_run.errors import UserError
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
+ANSWER = re.compile(
+    r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end solution\n", re.MULTILINE | re.DOTALL
+)
 ROOMS = {"bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
          "bert_finetuning", "bert_experiments", "autograder", "solutions", "exercises",
          "tests"}  # fmt: skip
@@ -73,13 +79,38 @@ def source_text(file: bytes) -> str:
 def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
     """The starter as it was handed out; "" if that cannot be known, because there are no solutions
     to make it of, and what lies in its place is `beside`, the very file to be graded."""
-    from autograder.authors.generate import starter_of
-
     if exercise.solution.is_file():
         return starter_of(exercise.solution.read_text(encoding="utf-8"))
     if not exercise.starter.is_file() or (beside and beside.samefile(exercise.starter)):
         return ""
     return exercise.starter.read_text(encoding="utf-8")
+
+
+def starter_of(solution: str) -> str:
+    """The text of the starter that belongs to a solution.
+
+    The lines from `# begin solution` to `# end solution` are the answer. Inside a function they
+    become `raise NotImplementedError`; outside they are left out. Where `# instead` stands among
+    them, the lines below it, without their leading `# `, take the place of the answer.
+    """
+    if len(re.findall(r"# begin solution\b", solution)) != len(ANSWER.findall(solution)):
+        raise UserError("a `# begin solution` has no `# end solution` below it: close the block")
+    made = ANSWER.sub(lambda block: _in_its_place(block, solution), solution)
+    if "# end solution" in made or "# begin solution" in made:
+        raise UserError("a `# end solution` has no `# begin solution` above it: open the block")
+    made = re.sub(r"\n{4,}", "\n\n\n", made)
+    return made.rstrip("\n") + "\n"
+
+
+def _in_its_place(block: re.Match, solution: str) -> str:
+    indent, body = block["indent"], block["body"]
+    if (at := body.find(f"{indent}# instead\n")) >= 0:
+        lines = textwrap.dedent(body[at:]).splitlines()[1:]
+        return textwrap.indent("".join(f"{line[2:]}\n" for line in lines), indent)
+    if not indent:
+        return ""
+    name = re.findall(r"^ *def (\w+)", solution[: block.start()], re.MULTILINE)[-1]
+    return f'{indent}raise NotImplementedError("write {name}")\n'
 
 
 def imported_rooms(text: str) -> set[str]:

@@ -107,11 +107,7 @@ class Function:
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student
         call = student._log.last = Call(self.name, args, kwargs)
-        request = {"function": self.name, "args": args, "kwargs": kwargs, "inspect": False,
-                   "frozen": False, "global_seed": None, "wrt": [], "upstream": None,
-                   "count_operations": False, "count_instructions": False,
-                   **more}  # fmt: skip
-        request = _repeated(request, student._repetition)
+        request = _repeated(request_of(self.name, args, kwargs, **more), student._repetition)
         try:
             answer = student._transport.ask(request)
         except LocalError as error:  # its traceback ends in the student's line: a debugger's place
@@ -126,6 +122,13 @@ class Function:
             raise error_message(told, self.name, student)
         student._log.note(answer["value"], call)
         return answer
+
+
+def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[str, Any]:
+    """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
+    return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
+            "frozen": False, "global_seed": None, "wrt": [], "upstream": None,
+            "count_operations": False, "count_instructions": False, **more}  # fmt: skip
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:

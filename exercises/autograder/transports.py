@@ -136,8 +136,8 @@ class ForkTransport(ChildTransport):
     """The student's code in a fork of this process: what it prints is seen, what it imports is
     already loaded, and whatever it ends, patches or leaves behind is not ours."""
 
-    def __init__(self, path: Path, *, seconds: float = CALL_SECONDS) -> None:
-        super().__init__([], seconds=seconds)
+    def __init__(self, path: Path) -> None:
+        super().__init__([])
         self.path = path
 
     def start(self) -> "Fork":

@@ -418,14 +418,14 @@ def _global_state() -> dict[str, Any]:
     return found
 
 
-def read_message(stream: BinaryIO, *, limit: int = LARGEST) -> bytes:
+def read_message(stream: BinaryIO) -> bytes:
     """The next message; empty at the end of the stream."""
     head = stream.read(8)
     if len(head) < 8:
         return b""
     size = int.from_bytes(head, "big")
-    if size > limit:
-        raise BadMessage(f"a message of {size} bytes: {limit} are allowed")
+    if size > LARGEST:
+        raise BadMessage(f"a message of {size} bytes: {LARGEST} are allowed")
     return stream.read(size)
 
 

@@ -43,7 +43,7 @@ N0, N1 = "00_foundations", "01_numpy_from_scratch"
 
 PARTS = tuple(Part(*row) for row in (
     ("tokenizer", "text to ids", f"{N0}/01_text_to_ids.ipynb",
-     f"{C0}/wordpiece_by_hand.py:encode", "01_wordpiece"),
+     f"{C0}/wordpiece.py:encode", "01_wordpiece"),
     ("pairs", "two segments in one row", f"{N0}/02_pairs_and_next_sentence.ipynb",
      f"{C0}/pairs.py:PairDataset", "02_sentence_pairs"),
     ("masking", "hiding 15% of the tokens", f"{N0}/03_what_the_model_sees.ipynb",

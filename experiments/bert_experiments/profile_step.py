@@ -19,6 +19,7 @@ import tyro
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
+from bert_experiments.cost import floating_point_operations
 from bert_lowlevel.model import (
     Bert,
     Logits,
@@ -30,12 +31,9 @@ from bert_lowlevel.model import (
     to_tensors,
     word_logits,
 )
-from bert_run.config import PRESETS, BertConfig, Positions, Vocabulary, initial_weights
-from bert_run.errors import UserError, command
-from bert_run.flops import floating_point_operations
-from bert_run.settings import Batch
+from bert_run.config import PRESETS, Batch, BertConfig, Positions, Vocabulary, initial_weights
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.training_loop import progress_bar
-from bert_run.validation import Count, check_numbers
 
 # The kind of work that torch's operations do, by a part of their name; the first that fits.
 KINDS = {

@@ -18,9 +18,9 @@ from bert_numpy.pretrain import NumpySettings
 from bert_numpy.pretrain import pretrain as pretrain_level_1
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
+from bert_run.config import RunSettings
 from bert_run.errors import Diverged, UserError
 from bert_run.run_folder import NOTE_FILE
-from bert_run.settings import RunSettings
 from bert_run.training_loop import MetricsLog, refuse_divergence
 from bert_run.weights import save_weights
 

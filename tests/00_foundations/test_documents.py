@@ -12,10 +12,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_corpus import documents, hub, text_files
-from bert_corpus.documents import open_corpus
+from bert_corpus import documents, hub
+from bert_corpus.documents import documents_from_rows, heading_level, open_corpus, split_prose
 from bert_corpus.hub import HubName
-from bert_corpus.text_files import documents_from_rows, heading_level, split_prose
 from bert_run.errors import UserError
 
 # Thirty documents of two sentences each, one sentence a line.
@@ -193,20 +192,20 @@ def test_rows_that_are_lines_are_put_together_to_documents():
 
 
 def test_a_document_without_end_is_cut(file):
-    text = "\n".join(f"This is line {i}." for i in range(2 * text_files.LONGEST_DOCUMENT + 5))
+    text = "\n".join(f"This is line {i}." for i in range(2 * documents.LONGEST_DOCUMENT + 5))
     assert sorted(map(len, everything(file(text)))) == [5, 1_000, 1_000]
 
 
 def test_a_line_without_end_comes_in_pieces_that_lose_nothing(file, monkeypatch):
-    monkeypatch.setattr(text_files, "LONGEST_PIECE", 64)
+    monkeypatch.setattr(documents, "LONGEST_PIECE", 64)
     text = "é" * 100 + " und " * 40 + "ß" * 31
-    pieces = [piece for _, piece in text_files.LineReader(Path(file(text)))]
+    pieces = [piece for _, piece in documents.LineReader(Path(file(text)))]
     assert len(pieces) > 4 and "".join(pieces) == text
 
 
 def test_the_sample_that_tells_the_layout_is_small_even_if_lines_are_long(monkeypatch):
-    monkeypatch.setattr(text_files, "LONGEST_SAMPLE", 100)
-    sample, lines = text_files.peek(("x" * 40 for _ in range(9)), 500)
+    monkeypatch.setattr(documents, "LONGEST_SAMPLE", 100)
+    sample, lines = documents.peek(("x" * 40 for _ in range(9)), 500)
     assert len(sample) == 3 and list(lines) == ["x" * 40] * 9
 
 
@@ -338,7 +337,7 @@ def test_an_unreachable_hub_is_told_within_seconds(monkeypatch):
     [("GatedRepoError", "hf auth login"), ("RepositoryNotFoundError", "no such dataset")],
 )
 def test_a_gated_and_an_unknown_dataset_are_told_apart(monkeypatch, error, words):
-    kind = getattr(hub.hub_errors, error)
+    kind = getattr(hub.errors, error)
 
     def refuse(*_, **__):
         raise kind.__new__(kind)

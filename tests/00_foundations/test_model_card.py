@@ -11,9 +11,8 @@ from huggingface_hub import ModelCard
 from bert_corpus.pretraining_run import identity
 from bert_paper.demo import DEMO
 from bert_paper.pretrain import PretrainSettings
-from bert_run.config import BertConfig
+from bert_run.config import BertConfig, RunSettings
 from bert_run.model_card import command_line, front_matter, model_card
-from bert_run.settings import RunSettings
 
 CONFIG = BertConfig(vocab_size=4096, hidden_size=128, num_hidden_layers=2, num_attention_heads=4,
                     intermediate_size=512)  # fmt: skip

@@ -10,8 +10,15 @@ import pytest
 import tyro
 from tyro.conf import arg
 
-from bert_run.errors import UserError
-from bert_run.validation import Count, Real, Whole, check_fields, check_numbers, number_fields
+from bert_run.errors import (
+    Count,
+    Real,
+    UserError,
+    Whole,
+    check_fields,
+    check_numbers,
+    number_fields,
+)
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_run.settings import AdamSettings, MaskingRecipe, RunSettings
+from bert_run.config import AdamSettings, MaskingRecipe, RunSettings
 
 
 def rate(**changes) -> float:

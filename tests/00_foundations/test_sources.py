@@ -5,16 +5,15 @@ import sys
 
 import pytest
 
-from bert_corpus import prepared
-from bert_corpus.documents import open_corpus
-from bert_corpus.prepared import (
+from bert_corpus import pretraining_run as runs
+from bert_corpus.documents import find_text_files, open_corpus
+from bert_corpus.pretraining_run import (
     find_change,
     read_sources,
     refuse_changes,
     same_corpus,
     save_sources,
 )
-from bert_corpus.text_files import find_text_files
 from bert_run.errors import UserError
 
 TEXT = "\n\n".join(f"Document {i} is here.\nIt has a second line." for i in range(30))
@@ -88,8 +87,8 @@ def test_a_file_that_was_only_touched_is_unchanged_and_one_that_was_not_is_not_r
     before = recorded(folder)
     os.utime(folder / "a.txt", (1, 1))
     read = []
-    real = prepared.sha256
-    monkeypatch.setattr(prepared, "sha256", lambda path: read.append(path.name) or real(path))
+    real = runs.sha256
+    monkeypatch.setattr(runs, "sha256", lambda path: read.append(path.name) or real(path))
     assert find_change(folder, before) is None
     assert read == ["a.txt"]
 

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_corpus import build_stores, store_building
+from bert_corpus import build_stores
+from bert_corpus import store as token_store
 from bert_corpus.documents import Corpus, open_corpus
-from bert_corpus.prepared import prepare
-from bert_corpus.store import TokenStore, holds_stores
-from bert_corpus.store_building import build_store, workplace
+from bert_corpus.pretraining_run import prepare
+from bert_corpus.store import TokenStore, build_store, holds_stores, workplace
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
+from bert_run.config import RunSettings
 from bert_run.errors import UserError
-from bert_run.settings import RunSettings
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TOKENS = [*SPECIAL_TOKENS, ".", "[", "]", *LETTERS, *(f"##{c}" for c in LETTERS)]
@@ -68,7 +68,7 @@ def test_empty_sentences_and_documents_are_left_out_whatever_the_batches(
     folder = tmp_path_factory.mktemp("store") / "s"
     expected = expected_content(documents)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_building, "BATCH", batch)
+        patch.setattr(token_store, "BATCH", batch)
         if not expected:
             with pytest.raises(UserError, match="the corpus is empty"):
                 build(folder, documents)
@@ -118,7 +118,7 @@ def test_quantiles_are_those_of_numpy(tmp_path_factory, lengths):
 def test_duplicates_are_counted_the_same_in_parts_as_at_once(tmp_path, monkeypatch):
     documents = [["abc"[i % 3] * (i % 7 + 1) for i in range(n)] for n in (5, 30, 50)]
     lines = [line for document in documents for line in document]
-    monkeypatch.setattr(store_building, "HASHES_AT_ONCE", 10)  # 85 sentences: nine parts
+    monkeypatch.setattr(token_store, "HASHES_AT_ONCE", 10)  # 85 sentences: nine parts
     report = build(tmp_path / "store", documents).report
     assert report["duplicate_lines"] == len(lines) - len(set(lines)) == 85 - 21
 
@@ -128,7 +128,7 @@ def test_duplicates_are_counted_the_same_in_parts_as_at_once(tmp_path, monkeypat
 def test_sentences_have_the_same_hash_if_they_are_the_same_token_for_token(sentences):
     tokens = np.array([token for sentence in sentences for token in sentence], np.uint16)
     lengths = np.array([len(sentence) for sentence in sentences])
-    hashes = store_building.sentence_hashes(tokens, lengths)
+    hashes = token_store.sentence_hashes(tokens, lengths)
     same = hashes[:, None] == hashes[None, :]
     assert same.tolist() == [[a == b for b in sentences] for a in sentences]
 
@@ -138,8 +138,8 @@ def test_the_report_does_not_depend_on_the_size_of_the_pieces_that_are_counted(
 ):
     documents = [[f"{LETTERS[: i % 11 + 1]} {LETTERS[i % 26]}." for i in range(n)] for n in (40, 9)]
     expected = build(tmp_path / "a", documents).report
-    monkeypatch.setattr(store_building, "TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(store_building, "SENTENCES_AT_ONCE", 5)
+    monkeypatch.setattr(token_store, "TOKENS_AT_ONCE", 7)
+    monkeypatch.setattr(token_store, "SENTENCES_AT_ONCE", 5)
     assert build(tmp_path / "b", documents).report == expected
 
 
@@ -234,7 +234,7 @@ def test_memory_does_not_grow_with_the_corpus(tmp_path):
         return size
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store_building, "BATCH", 1 << 14)
+        patch.setattr(token_store, "BATCH", 1 << 14)
         small, large = peak(1_000), peak(10_000)
     assert os.path.getsize(tmp_path / "store" / "tokens.bin") > 1_000_000
     assert large < 2 * small
@@ -263,21 +263,21 @@ def small_batches(monkeypatch):
     """A batch for each document, and all is made safe after each, but from kills only: flushing to
     the disk itself guards against power cuts, and takes its time on a busy disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(store_building, "BATCH", 1)
-    monkeypatch.setattr(store_building, "SAFE_EVERY", 0)
+    monkeypatch.setattr(token_store, "BATCH", 1)
+    monkeypatch.setattr(token_store, "SAFE_EVERY", 0)
 
 
 @pytest.fixture
 def encoded(monkeypatch):
     """How many sentences have been encoded so far."""
     counts = []
-    add = store_building.StoreWriter.add
+    add = token_store.StoreWriter.add
 
     def counted(self, ids, sizes):
         counts.append(len(ids))
         add(self, ids, sizes)
 
-    monkeypatch.setattr(store_building.StoreWriter, "add", counted)
+    monkeypatch.setattr(token_store.StoreWriter, "add", counted)
     return counts
 
 
@@ -309,13 +309,13 @@ def test_an_interrupted_build_goes_on_and_encodes_nothing_twice(
 
 KILLED = """
 import itertools, os, random, signal, sys
-from bert_corpus import store_building
+from bert_corpus import store as token_store
 from bert_corpus.documents import open_corpus
 from bert_corpus.wordpiece import load_tokenizer
 
 text, where = sys.argv[1:]
 corpus, tokenizer = open_corpus(text, held_out=text), load_tokenizer(text + ".tokenizer")
-store_building.BATCH, store_building.SAFE_EVERY = 70, 0
+token_store.BATCH, token_store.SAFE_EVERY = 70, 0
 os.fsync = lambda _: None  # guards against power cuts, not against kills
 
 def build(folder, die_at=0, die_after=0.0):
@@ -332,7 +332,7 @@ def build(folder, die_at=0, die_after=0.0):
 
         sys.addaudithook(touch)
         signal.setitimer(signal.ITIMER_REAL, die_after)  # nothing catches its signal
-        store_building.build_store(corpus, tokenizer, folder, progress=False)
+        token_store.build_store(corpus, tokenizer, folder, progress=False)
         os._exit(0)
     return os.waitpid(child, 0)[1]
 
@@ -344,7 +344,7 @@ while killed := build(f"{where}/once-{die_at:03}", die_at):
 draw = random.Random(0)
 while build(f"{where}/often", draw.randrange(9, 30)):
     pass
-store_building.SAFE_EVERY = 0.003
+token_store.SAFE_EVERY = 0.003
 seconds = 0.005
 while build(f"{where}/timed", die_after=seconds):
     seconds *= 1.2
@@ -479,7 +479,7 @@ def test_a_full_disk_is_told_in_one_line_and_what_was_stored_is_gone_on_with(tmp
     text = tmp_path / "text.txt"
     text.write_text("\n\n".join(f"{a}{b}{c}." for a in LETTERS for b in LETTERS for c in "abc"))
     save_tokenizer(TOKENIZER, tmp_path / "tokenizer")
-    small = "import bert_corpus.store_building as b; b.BATCH, b.SAFE_EVERY = 900, 0; "
+    small = "import bert_corpus.store as b; b.BATCH, b.SAFE_EVERY = 900, 0; "
     code = small + "from bert_corpus.build_stores import main; main()"
     arguments = [text, "--out", tmp_path / "out", "--tokenizer", tmp_path / "tokenizer"]
 

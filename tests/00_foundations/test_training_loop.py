@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bert_run.settings import RunSettings
+from bert_run.config import RunSettings
 from bert_run.training_loop import Journal, learning_rate, split_batch, stop_signals
 
 

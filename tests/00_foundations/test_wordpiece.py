@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 from transformers import AutoTokenizer, BertTokenizerFast
 
-from bert_corpus import wordpiece_by_hand as by_hand
+from bert_corpus import wordpiece as by_hand
 from bert_corpus.wordpiece import (
     SPECIAL_TOKENS,
     bert_tokenizer,

@@ -21,8 +21,7 @@ from bert_paper import masking as paper_masking
 from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_with_torch
-from bert_run.config import BertConfig, initial_weights
-from bert_run.settings import AdamSettings, RunSettings
+from bert_run.config import AdamSettings, BertConfig, RunSettings, initial_weights
 from bert_run.training_loop import MetricsLog, read_metrics
 from bert_run.weights import load_weights
 

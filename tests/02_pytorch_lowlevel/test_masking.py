@@ -21,7 +21,7 @@ from bert_lowlevel.masking import mask_tokens, maskable, shift_right, signed, un
 from bert_lowlevel.model import TensorBatch
 from bert_numpy import masking as numpy_masking
 from bert_paper import masking as paper_masking
-from bert_run.settings import MaskingRecipe
+from bert_run.config import MaskingRecipe
 
 PAD, CLS, SEP, MASK, FIRST, VOCAB = 0, 1, 2, 3, 10, 2010
 ORDINARY = torch.arange(FIRST, VOCAB)

@@ -38,10 +38,16 @@ from bert_numpy.pretrain import pretrain as pretrain_level_1
 from bert_paper import optimizer as paper_optimizer
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrain import pretrain as pretrain_level_3
-from bert_run.config import BertConfig, initial_weights, is_decayed
+from bert_run.config import (
+    AdamSettings,
+    BertConfig,
+    MaskingRecipe,
+    RunSettings,
+    initial_weights,
+    is_decayed,
+)
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
-from bert_run.settings import AdamSettings, MaskingRecipe, RunSettings
 from bert_run.training_loop import MetricsLog, read_metrics, split_batch
 from bert_run.weights import load_weights, read_safetensors
 

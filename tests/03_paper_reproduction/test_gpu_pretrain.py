@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from bert_experiments.cost import training_flops
 from bert_paper.model import BertForPreTraining, pretraining_losses
 from bert_paper.training import forward
 from bert_run.config import PRESETS, BertConfig
-from bert_run.flops import training_flops
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "gpu_pretrain.py"
 CPU = torch.device("cpu")

@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 from torch._dynamo.testing import CompileCounter
 
 from bert_corpus.pairs import random_bits
-from bert_paper import mask_units, masking
-from bert_paper.mask_units import choose_units, join_words, word_of_each_token
+from bert_paper import masking
 from bert_paper.masking import (
     MaskingRecipe,
     MaskingVocabulary,
+    choose_units,
+    join_words,
     mask_tokens,
     maskable,
     next_tokens,
     uniforms,
+    word_of_each_token,
 )
 
 PAD, CLS, SEP, MASK = 0, 101, 102, 103
@@ -282,7 +284,7 @@ def test_the_units_chosen_are_those_of_a_walk_that_skips_what_is_too_large(unit,
 
 
 unit_rows = st.lists(
-    st.lists(st.integers(1, mask_units.ROUNDS), min_size=0, max_size=20), min_size=1, max_size=5
+    st.lists(st.integers(1, masking.ROUNDS), min_size=0, max_size=20), min_size=1, max_size=5
 )
 
 
@@ -362,7 +364,7 @@ def words_in(text: list[str]) -> torch.Tensor:
 
 
 def test_by_eye():
-    """The example of `mask_units.py`."""
+    """The example of `masking.py`."""
     text = ["[CLS]", "the", "phil", "##am", "##mon", "plays", "the", "lute", "[SEP]",
             "he", "sings", "##on", "[SEP]", "[PAD]"]  # fmt: skip
     words = words_in(text)
@@ -534,7 +536,7 @@ def test_a_compiler_looks_once_however_the_rows_differ(unit, shapes_unchecked):
 def test_compiled_to_machine_code_masks_are_the_same(unit, shapes_unchecked, monkeypatch):
     """The hash multiplies integers beyond 2⁶³ and wants them to wrap around: a compiler that
     computes such a product in advance refuses it. Few rounds, for a compiler takes its time."""
-    monkeypatch.setattr(mask_units, "ROUNDS", 2)
+    monkeypatch.setattr(masking, "ROUNDS", 2)
     torch._dynamo.reset()
     batch = pairs(40, 16, full=False, first_index=10**12)
     compiled = torch.compile(mask_tokens, fullgraph=True)

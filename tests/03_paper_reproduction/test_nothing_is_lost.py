@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bert_corpus import prepared
+from bert_corpus import pretraining_run as runs
 from bert_paper import pretrain as command
-from bert_run import validation
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record
 
 SIZES = ("--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16, "--num-hidden-layers", 1,
          "--batch-size", 4, "--eval-examples", 8, "--device", "cpu", "--steps", 4,
@@ -48,7 +47,7 @@ def test_held_out_text_of_one_document_is_named_before_any_long_work(
     call_here, corpus, monkeypatch
 ):
     Path("sent.txt").write_text("One sentence only.\n")
-    monkeypatch.setattr(prepared, "train_wordpiece", lambda *_, **__: pytest.fail("long work"))
+    monkeypatch.setattr(runs, "train_wordpiece", lambda *_, **__: pytest.fail("long work"))
     said = refused(call_here("bert-pretrain", "--corpus", corpus, "--heldout", "sent.txt",
                              "--out", "run", *SIZES))  # fmt: skip
     assert "--heldout sent.txt: the held-out text has a single document" in said
@@ -68,7 +67,7 @@ def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected
     tokens = Path("run/data/train/tokens.bin")
     built = tokens.stat()
     monkeypatch.setattr(command.PretrainingRun, "refuse_other_data", real)
-    monkeypatch.setattr(prepared, "train_wordpiece", lambda *_, **__: pytest.fail("trained again"))
+    monkeypatch.setattr(runs, "train_wordpiece", lambda *_, **__: pytest.fail("trained again"))
     code, _, err = call_here("bert-pretrain", "--corpus", corpus, "--out", "run", *SIZES,
                              "--seed", 5)  # fmt: skip
     assert code == 0, err
@@ -201,7 +200,7 @@ def test_a_config_without_permission_is_not_called_damaged(small_run, monkeypatc
 
     monkeypatch.setattr(Path, "read_bytes", locked)
     with pytest.raises(UserError, match=r"config\.json cannot be read \(Permission denied"):
-        validation.read_record(small_run / "config.json", way_out="copy it again")
+        read_record(small_run / "config.json", way_out="copy it again")
 
 
 def test_a_finished_run_without_its_measurements_says_so(call_here, corpus):

@@ -9,14 +9,13 @@ import torch
 from torch import nn
 
 from bert_corpus.pairs import IS_NEXT, PairDataset, SpecialTokens
-from bert_corpus.prepared import PretrainingData
+from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_paper.masking import MaskingVocabulary, masking_vocabulary, next_tokens
 from bert_paper.model import BertForPreTraining, BertModel, Losses
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.training import Task, evaluate
-from bert_run.config import PRESETS, BertConfig
-from bert_run.settings import AdamSettings, MaskingRecipe
+from bert_run.config import PRESETS, AdamSettings, BertConfig, MaskingRecipe
 
 SMALL = BertConfig(vocab_size=60, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
                    intermediate_size=20, max_position_embeddings=32)  # fmt: skip

@@ -22,9 +22,8 @@ from bert_paper.model import BertForPreTraining, load_arrays, pretraining_losses
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
 from bert_paper.training import Task, evaluate, forward
-from bert_run.config import BertConfig, initial_weights, parameter_shapes
+from bert_run.config import BertConfig, MaskingRecipe, initial_weights, parameter_shapes
 from bert_run.errors import UserError
-from bert_run.settings import MaskingRecipe
 from bert_run.training_loop import read_metrics
 from bert_run.weights import load_weights, save_weights
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.authors import bank
-from autograder.authors.bank import Variant, try_out
 from autograder.points import present
 from autograder.runner import PASSED, Outcome, grade, grade_in_child
+from bert_experiments.grader import bank
+from bert_experiments.grader.bank import Variant, try_out
 
 EXERCISES = present()
 EVERY = [variant for exercise in EXERCISES for variant in bank.variants(exercise)]
@@ -107,7 +107,7 @@ def test_the_published_table_has_the_answers_that_the_banks_have():
         there[name] = int(wrong), int(right)
     kinds = Counter((v.exercise.name, v.is_right) for v in EVERY)
     banks = {e.name: (kinds[e.name, False], kinds[e.name, True]) for e in EXERCISES}
-    assert there == banks, "run: python -m autograder bank --table"
+    assert there == banks, "run: python -m bert_experiments.grader bank --table"
     assert int(together[1]) == sum(wrong for wrong, _ in banks.values())
 
 

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from autograder.capstone.mistakes import MISTAKES
-from autograder.capstone.replacing import FORMS
+from autograder.capstone_run import FORMS
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
 from autograder.runner import PASSED, grade, load_test
+from bert_experiments.capstone.mistakes import MISTAKES
 
 CAPSTONE = find("25_capstone")
 EARLIER = {

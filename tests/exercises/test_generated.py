@@ -6,8 +6,6 @@ import re
 
 import pytest
 
-from autograder.authors.bank import BANK
-from autograder.authors.generate import starter_of
 from autograder.plugin import list_hints
 from autograder.points import (
     CATALOGUE,
@@ -18,7 +16,8 @@ from autograder.points import (
     present,
     shares,
 )
-from autograder.runner import PASSED, TO_DO, grade
+from autograder.runner import PASSED, TO_DO, grade, starter_of
+from bert_experiments.grader.bank import BANK
 from bert_run.errors import UserError
 
 PRESENT = present()
@@ -28,7 +27,9 @@ per_exercise = pytest.mark.parametrize("exercise", PRESENT, ids=[e.name for e in
 @per_exercise
 def test_the_starter_is_what_the_generator_makes_of_the_solution(exercise):
     made = starter_of(exercise.solution.read_text("utf-8"))
-    assert exercise.starter.read_text("utf-8") == made, "run: python -m autograder generate"
+    assert exercise.starter.read_text("utf-8") == made, (
+        "run: python -m bert_experiments.grader generate"
+    )
     compile(made, exercise.file, "exec")
 
 

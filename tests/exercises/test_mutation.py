@@ -5,10 +5,10 @@ import os
 
 import pytest
 
-from autograder.authors import mutation
-from autograder.authors.mutation import Mutant, mutants
-from autograder.authors.mutation_score import equivalent, mutation_score
 from autograder.points import find, present
+from bert_experiments.grader import mutation
+from bert_experiments.grader.mutation import Mutant, mutants
+from bert_experiments.grader.mutation_score import equivalent, mutation_score
 
 SAMPLE = 10**6 if os.environ.get("MUTANTS") == "all" else 4
 SOURCE = '''
@@ -87,14 +87,14 @@ def test_mutants__have_the_same_keys_whatever_version_of_python_wrote_them(text)
 
 
 def test_mutation_score__a_mutant_that_never_ends_is_killed(monkeypatch):
-    monkeypatch.setattr("autograder.authors.mutation_score.SECONDS", 1.0)
-    monkeypatch.setattr("autograder.authors.mutation_score.TIMES_LONGER", 0)
+    monkeypatch.setattr("bert_experiments.grader.mutation_score.SECONDS", 1.0)
+    monkeypatch.setattr("bert_experiments.grader.mutation_score.TIMES_LONGER", 0)
     exercise = find("03_softmax")
     solution = exercise.solution.read_text("utf-8")
     endless = Mutant(
         "endless", solution.replace("    shifted", "    while 1: pass\n    shifted", 1)
     )
-    monkeypatch.setattr("autograder.authors.mutation_score.mutants", lambda source: [endless])
+    monkeypatch.setattr("bert_experiments.grader.mutation_score.mutants", lambda source: [endless])
     (fate,) = mutation_score(exercise).fates
     assert fate.killed_by == "time or memory"
 

@@ -28,8 +28,8 @@ from bert_experiments.ablations.variants import (
     training_seconds,
     variants_of,
 )
-from bert_experiments.models import open_either
 from bert_experiments.report.figures import UNTRAINED, title_of
+from bert_experiments.report.models import open_either
 from bert_experiments.report.page import aligned
 from bert_experiments.report.verdicts import Claim, Side, judge
 from bert_paper.probes import first_guess

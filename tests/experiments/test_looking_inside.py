@@ -39,7 +39,7 @@ from bert_experiments.looking_inside.senses import (
     nearest_agrees,
     stories_with_senses,
 )
-from bert_experiments.models import TokensInMemory, untrained
+from bert_experiments.report.models import TokensInMemory, untrained
 from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
 from bert_paper.pretrain import pretrain
 from bert_paper.pretrained import open_pretrained

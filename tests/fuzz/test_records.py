@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_corpus.documents import SourceFile
-from bert_corpus.prepared import read_sources, save_sources
-from bert_corpus.store import TokenStore
-from bert_corpus.store_building import build_store, read_progress
+from bert_corpus.pretraining_run import read_sources, save_sources
+from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
 from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig

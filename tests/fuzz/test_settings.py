@@ -21,11 +21,9 @@ from hypothesis import strategies as st
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_run.config import BertConfig
-from bert_run.errors import UserError
-from bert_run.settings import AdamSettings, MaskingRecipe, PairRecipe, RunSettings
+from bert_run.config import AdamSettings, BertConfig, MaskingRecipe, PairRecipe, RunSettings
+from bert_run.errors import Range, UserError, number_fields
 from bert_run.training_loop import learning_rate
-from bert_run.validation import Range, number_fields
 
 ROOT = Path(__file__).parents[2]
 MOST_RANKS = 1_000

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import chain, dropwhile, islice
 from pathlib import Path
 
-from bert_corpus.text_files import PACKED, LineReader
+from bert_corpus.documents import PACKED, LineReader
 from bert_run.errors import UserError
 
 Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends

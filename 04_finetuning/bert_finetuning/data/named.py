@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bert_corpus.text_files import PACKED
+from bert_corpus.documents import PACKED
 from bert_finetuning.data.files import lines_of, split_tsv
 from bert_finetuning.data.rows import Columns, Expected, Row
 from bert_finetuning.data.sources import at_least_one, table_rows

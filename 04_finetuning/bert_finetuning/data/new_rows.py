@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
-from bert_corpus.text_files import kind_of
+from bert_corpus.documents import kind_of
 from bert_finetuning.data.files import (
     SEPARATOR_LINE,
     SEPARATORS,

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from bert_corpus.documents import JSON_LINES
 from bert_corpus.hub import HubName, ask_for_revision
-from bert_corpus.text_files import JSON_LINES
 from bert_finetuning.data.files import (
     Cells,
     Lines,

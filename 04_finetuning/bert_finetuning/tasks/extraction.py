@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import split_prose
+from bert_corpus.documents import split_prose
 from bert_finetuning.data.rows import (
     Columns,
     Expected,

@@ -48,8 +48,7 @@ from bert_finetuning.tasks.base import (
     one_line,
 )
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
-from bert_run.errors import UserError
-from bert_run.validation import Share, check_fields
+from bert_run.errors import Share, UserError, check_fields
 
 MULTI_LABEL_METRICS = ("micro_f1", "macro_f1", "exact")
 FLAG_ROWS = 100  # rows by which columns of 0 and 1 are found

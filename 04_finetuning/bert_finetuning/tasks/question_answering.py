@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import split_prose
+from bert_corpus.documents import split_prose
 from bert_finetuning.data.files import bare_suffix, first_lines, whole_text
 from bert_finetuning.data.rows import (
     Columns,
@@ -62,8 +62,7 @@ from bert_finetuning.tasks.spans import (
     windows_of,
 )
 from bert_run.config import Positions
-from bert_run.errors import UserError
-from bert_run.validation import Count, Real, check_fields
+from bert_run.errors import Count, Real, UserError, check_fields
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Int64
 from tokenizers import Tokenizer
 
-from bert_corpus.text_files import JSON_LINES
+from bert_corpus.documents import JSON_LINES
 from bert_finetuning.data.conll import (
     NAME_TAG,
     Sentence,

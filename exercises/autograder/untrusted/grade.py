@@ -19,10 +19,9 @@ from autograder.untrusted.gradebook import Graded, key_of
 from autograder.untrusted.grading_process import Job, choose, grade_all
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
 from autograder.untrusted.submissions import Submission, gather
-from bert_run.errors import UserError, command
+from bert_run.errors import Real, UserError, Whole, check_numbers, command
 from bert_run.files import hold
 from bert_run.training_loop import progress_bar
-from bert_run.validation import Real, Whole, check_numbers
 
 LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written
 

@@ -22,7 +22,7 @@ from typing import Any
 from autograder.codec import BadMessage
 from autograder.points import Exercise, checks_of, find, present
 from autograder.runner import NOT_RUN, Outcome, grade, source_text
-from autograder.student import StudentError
+from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
 from autograder.untrusted.likeness import fingerprint
 from autograder.untrusted.sandbox import Sandbox
@@ -205,12 +205,9 @@ def choose(candidates: list[Sandbox], kind: str, folder: Path) -> Sandbox:
     reasons = []
     for sandbox in candidates:
         cell = Cell(sandbox, folder)
-        request = {"function": "f", "args": (20,), "kwargs": {}, "inspect": False,
-                   "global_seed": None, "wrt": [], "upstream": None,
-                   "count_operations": False, "count_instructions": False}  # fmt: skip
         transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
         try:
-            if transport.ask(request).get("value") == 21:
+            if transport.ask(request_of("f", (20,), {})).get("value") == 21:
                 return sandbox
             reasons.append("it gives a wrong answer")
         except (CannotStart, StudentError, BadMessage) as error:

@@ -60,12 +60,12 @@ def is_text(line: ast.stmt) -> bool:
             and isinstance(line.value.value, str))  # fmt: skip
 
 
-def marks(exercise: Exercise, prints: dict[str, str], starter: str = "") -> dict[str, str]:
+def marks(exercise: Exercise, prints: dict[str, str]) -> dict[str, str]:
     """For each student whose file equals the solution or another's: a line that says which.
 
     `prints` has the fingerprint of each student's file; what equals the starter is not looked at.
     """
-    starter = fingerprint(starter or starter_text(exercise))
+    starter = fingerprint(starter_text(exercise))
     solution = ""
     if exercise.solution.is_file():
         solution = fingerprint(exercise.solution.read_text("utf-8"))

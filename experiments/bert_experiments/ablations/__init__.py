@@ -8,6 +8,6 @@ a model is asked), `paper` (its own figures), `tables` (columns and claims), `pa
 To add columns that need more than pretraining, take the runs from here: `variants_of("5")` are the
 settings of each row by its name; `run_of(variant, seed=0, out=Path("runs/ablations"))` is one run
 of it, in the folder that `run_folder` names; `trained(runs_of(variants, seeds=3, out=…))` yields
-every run once it is there, training only what is missing; `bert_experiments.models.open_either`
-opens its model, whichever way it reads.
+every run once it is there, training only what is missing;
+`bert_experiments.report.models.open_either` opens its model, whichever way it reads.
 """

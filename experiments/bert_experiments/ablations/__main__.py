@@ -14,9 +14,8 @@ from bert_experiments.ablations.pages import COURSE, page_of, picture_of
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
 from bert_experiments.report.page import check_report, command_of
-from bert_run.errors import UserError, command
-from bert_run.settings import Steps
-from bert_run.validation import Count, check_numbers
+from bert_run.config import Steps
+from bert_run.errors import Count, UserError, check_numbers, command
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
 PROGRAM = "python -m bert_experiments.ablations"

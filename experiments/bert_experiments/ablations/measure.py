@@ -19,13 +19,13 @@ import torch
 from jaxtyping import Int
 
 from bert_corpus.pairs import Batch
-from bert_corpus.prepared import prepare
+from bert_corpus.pretraining_run import prepare
 from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
 from bert_experiments.ablations.variants import training_seconds
-from bert_experiments.models import open_either
 from bert_experiments.report.figures import Figures
+from bert_experiments.report.models import open_either
 from bert_experiments.report.page import write_json
 from bert_paper.masking import masking_vocabulary
 from bert_paper.model import load_arrays
@@ -33,10 +33,9 @@ from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import first_guess
 from bert_paper.training import Task, evaluate
-from bert_run.config import initial_weights, make_mimetic
+from bert_run.config import MaskingRecipe, initial_weights, make_mimetic
 from bert_run.device import to_device
 from bert_run.run_folder import RunFolder, step_of
-from bert_run.settings import MaskingRecipe
 from bert_run.training_loop import read_metrics
 
 SEED = 1_000  # of the held-out pairs and masks, whatever the run's own

@@ -24,10 +24,9 @@ from bert_finetuning.heads import logits_of
 from bert_finetuning.predict import Predictor, check_pairs
 from bert_finetuning.tasks.base import Arguments, Task, has_colours
 from bert_finetuning.tasks.regression import Regression
-from bert_run.errors import UserError, command
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
-from bert_run.validation import Count, check_numbers
 
 TESTED = 200  # answers that the masking test is done on
 PICTURED = 5

@@ -22,11 +22,11 @@ from numpy import ndarray
 from threadpoolctl import threadpool_limits
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import PretrainingData, special_tokens
+from bert_corpus.pretraining_run import PretrainingData, special_tokens
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.wordpiece import train_wordpiece
 from bert_experiments.capstone.replaced import MODEL_FUNCTIONS, Functions, replaced
-from bert_experiments.models import TokensInMemory
+from bert_experiments.report.models import TokensInMemory
 from bert_numpy import optimizer
 from bert_numpy.checks import Batch
 from bert_numpy.encoder import Bert
@@ -37,8 +37,14 @@ from bert_numpy.model import (
     pretraining_backward,
     pretraining_forward,
 )
-from bert_run.config import BertConfig, Weights, initial_weights, make_mimetic
-from bert_run.settings import AdamSettings, MaskingRecipe
+from bert_run.config import (
+    AdamSettings,
+    BertConfig,
+    MaskingRecipe,
+    Weights,
+    initial_weights,
+    make_mimetic,
+)
 from bert_run.training_loop import learning_rate
 
 FUNCTIONS = (*MODEL_FUNCTIONS, "mask_tokens", "learning_rate", "clip_gradients", "adam_step")

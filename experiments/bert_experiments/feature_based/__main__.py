@@ -27,11 +27,9 @@ from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
 from bert_finetuning.frozen_features import Feature, chosen_features
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig, Dropout, Width
+from bert_run.config import Batch, BertConfig, Dropout, LearningRate, Width
 from bert_run.device import choose_device
-from bert_run.errors import UserError, command
-from bert_run.settings import Batch, LearningRate
-from bert_run.validation import Count, Seed, check_numbers
+from bert_run.errors import Count, Seed, UserError, check_numbers, command
 
 PROGRAM = "python -m bert_experiments.feature_based"
 

@@ -19,8 +19,8 @@ from bert_experiments.feature_based.bilstm import (
     train_tagger,
 )
 from bert_experiments.feature_based.table_7 import MEASURE
-from bert_experiments.models import untrained
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
+from bert_experiments.report.models import untrained
 from bert_finetuning.data.load import TaskData
 from bert_finetuning.frozen_features import Feature, WordVectors, word_vectors
 from bert_finetuning.metrics import entity_scores

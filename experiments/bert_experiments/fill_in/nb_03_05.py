@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from bert_experiments.cost import exchanged_bytes
+from bert_experiments.cost import exchanged_bytes, floating_point_operations
 from bert_experiments.fill_in import FillIn
 from bert_run.config import BertConfig
-from bert_run.flops import floating_point_operations
 
 
 def operations_by_formula(layers: int, hidden: int, intermediate: int, seq_length: int) -> float:
@@ -26,7 +25,7 @@ def matrix_part(hidden: int, intermediate: int) -> float:
 training_operations = FillIn(
     "training_operations",
     reference=operations_by_formula,
-    instead="bert_run.flops.floating_point_operations, without the word head",
+    instead="bert_experiments.cost.floating_point_operations, without the word head",
     inputs=[(12, 768, 3072, 128), (12, 768, 3072, 512), (2, 6, 10, 5)],
     mistakes={
         "this is the forward pass alone: the backward pass takes twice as much in addition": (

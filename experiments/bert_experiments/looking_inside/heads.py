@@ -18,10 +18,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bert_corpus.pairs import PairDataset
-from bert_corpus.prepared import special_tokens
+from bert_corpus.pretraining_run import special_tokens
 from bert_corpus.storyworld import Story
 from bert_corpus.storyworld.evaluation import hidden, probes_of
-from bert_experiments.models import TokensInMemory
+from bert_experiments.report.models import TokensInMemory
 from bert_experiments.report.plots import unboxed
 from bert_paper.masking import maskable
 from bert_paper.model import BertModel, BertSelfAttention

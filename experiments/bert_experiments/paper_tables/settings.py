@@ -5,9 +5,8 @@ from pathlib import Path
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.settings import Epochs
-from bert_run.errors import UserError
-from bert_run.settings import Steps
-from bert_run.validation import Count, check_numbers
+from bert_run.config import Steps
+from bert_run.errors import Count, UserError, check_numbers
 
 ABLATED, FEATURES = ("5", "6", "8"), "7"
 TABLES, FIGURES = ("1", "2", "3", "4", "5", "6", "7", "8"), ("5",)

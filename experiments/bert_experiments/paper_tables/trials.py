@@ -23,9 +23,9 @@ from bert_experiments.feature_based.__main__ import (
 from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.feature_based.taggers import Bench, measure, read
-from bert_experiments.models import untrained
 from bert_experiments.paper_tables.columns import How, content_of
 from bert_experiments.report.figures import Results, one_by_one, say, title_of
+from bert_experiments.report.models import untrained
 from bert_experiments.report.page import write_json
 from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.fingerprints import fingerprint_of_files, reading_files

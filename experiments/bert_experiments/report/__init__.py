@@ -1,1 +1,1 @@
-"""Reports of studies: figures by variant and seed, verdicts, the page with its JSON, plots."""
+"""Reports of studies: figures by variant and seed, verdicts, pages with JSON, plots, models."""

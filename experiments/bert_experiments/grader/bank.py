@@ -21,7 +21,7 @@ from bert_run.training_loop import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
 PAGE = EXERCISES / "README.md"
-BEGIN, END = "<!-- python -m autograder {} --table -->", "<!-- end of the table -->"
+BEGIN, END = "<!-- python -m bert_experiments.grader {} --table -->", "<!-- end of the table -->"
 
 
 @dataclass(frozen=True)

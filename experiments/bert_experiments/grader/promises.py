@@ -7,9 +7,9 @@ docstring of the starter, word for word, and the names of the checks that fail w
 import ast
 import runpy
 
-from autograder.authors.bank import BANK
 from autograder.points import EXERCISES, Exercise, checks_of, present
 from autograder.report import sentence
+from bert_experiments.grader.bank import BANK
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
@@ -17,7 +17,7 @@ PAGE = EXERCISES / "PROMISES.md"
 HEAD = """# What the exercises promise, and the checks that hold it
 
 Every sentence of an exercise's page or starter that demands something of an answer, with the checks
-that fail where it is not kept. `python -m autograder promises` writes this page from
+that fail where it is not kept. `python -m bert_experiments.grader promises` writes this page from
 `tests/exercises/bank/NN_name/promises.py`; a test compares the sentences with the pages, and every
 check must hold at least one."""
 

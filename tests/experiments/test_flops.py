@@ -2,8 +2,8 @@
 
 import pytest
 
+from bert_experiments.cost import GPUS, TERA, floating_point_operations, known_gpu, training_flops
 from bert_run.config import PRESETS
-from bert_run.flops import GPUS, TERA, floating_point_operations, known_gpu, training_flops
 
 BASE = PRESETS["base"]
 

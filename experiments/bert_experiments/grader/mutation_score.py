@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.authors.bank import BANK, chosen_exercises, publish_table, table
-from autograder.authors.mutation import Mutant, mutants
 from autograder.points import Check, Exercise, checks_of
 from autograder.runner import PASSED, judge, load_test, run
 from autograder.student import Student
 from autograder.transports import LocalTransport
+from bert_experiments.grader.bank import BANK, chosen_exercises, publish_table, table
+from bert_experiments.grader.mutation import Mutant, mutants
 from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
 

@@ -1,1 +1,0 @@
-"""For authors of exercises: starters from solutions, banks of answers, mutants, promises."""

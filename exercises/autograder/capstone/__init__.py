@@ -1,1 +1,0 @@
-"""What the checks of exercise 25 need: the student's functions within the reference's model."""

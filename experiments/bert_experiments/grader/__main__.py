@@ -1,0 +1,119 @@
+"""`python -m bert_experiments.grader`: for authors of exercises, who grade the grader."""
+
+from dataclasses import dataclass
+
+import tyro
+from tyro.conf import Positional
+
+from autograder.points import CATALOGUE, ROOT, Exercise
+from autograder.runner import starter_of
+from bert_experiments.grader import bank, promises
+from bert_run.errors import Count, check_numbers, command
+from bert_run.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Make every starter from its solution. Overwrites what stands in exercises/."""
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Grade the banks of wrong and of right answers, and print the table of kills.
+
+    python -m bert_experiments.grader bank 03_softmax --show
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    isolated: bool = False
+    """run every variant in a process of its own"""
+    show: bool = False
+    """print what the grader said of each variant"""
+    table: bool = False
+    """put the table on the page of the exercises"""
+
+
+@dataclass(frozen=True)
+class Promises:
+    """Write exercises/PROMISES.md, the sentences of the pages and the checks that hold
+    them; say which sentences stand nowhere and which checks hold none."""
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Grade right answers again and again with other draws; none may ever fail.
+
+    python -m bert_experiments.grader repeat 10_mlm_masking --runs 1000
+    """
+
+    name: Positional[str]
+    """an exercise"""
+    runs: Count = 1000
+    """how often"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """Grade every copy of a solution with one small change. Each must lose points, or
+    be listed as equivalent with a reason in the bank's equivalent.py.
+
+    python -m bert_experiments.grader mutants 03_softmax
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    only: str = ""
+    """mutants whose key contains this text"""
+    every: Count = 1
+    """one mutant in so many"""
+    jobs: Count = 1
+    """processes at a time"""
+    show: bool = False
+    """print which check each mutant fails, and its message"""
+    table: bool = False
+    """put the table on the page of the exercises"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+
+
+def generate(exercise: Exercise) -> bool:
+    """Write the starter; tells whether it changed."""
+    text = starter_of(exercise.solution.read_text(encoding="utf-8"))
+    if exercise.starter.is_file() and exercise.starter.read_text(encoding="utf-8") == text:
+        return False
+    exercise.folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(exercise.starter, text)
+    return True
+
+
+@command
+def main() -> None:
+    choice = tyro.cli(
+        Generate | Bank | Repeat | Mutants | Promises, prog="python -m bert_experiments.grader"
+    )
+    if isinstance(choice, Generate):
+        for exercise in CATALOGUE:
+            if exercise.solution.is_file() and generate(exercise):
+                print(f"wrote {exercise.starter.relative_to(ROOT)}")
+    elif isinstance(choice, Bank):
+        bank.run_bank(
+            list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
+        )
+    elif isinstance(choice, Mutants):
+        from bert_experiments.grader.mutation_score import run_mutants  # not on Windows
+
+        run_mutants(list(choice.names), only=choice.only, every=choice.every, jobs=choice.jobs,
+                    show=choice.show, publish=choice.table)  # fmt: skip
+    elif isinstance(choice, Promises):
+        promises.write_page()
+    else:
+        bank.repeat(choice.name, runs=choice.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -42,8 +42,6 @@ from bert_run.config import (
     RunSettings,
     Weights,
     count_parameters,
-    initial_weights,
-    make_mimetic,
     parameter_shapes,
 )
 from bert_run.errors import UserError, read_record, wrong_field
@@ -408,13 +406,10 @@ class PretrainingRun:
 
     @cached_property
     def weights(self) -> Weights:
-        """Those of the newest checkpoint, or of a new run, which has learnt nothing."""
+        """Those of the newest checkpoint, or those that a new run begins with."""
         if self.checkpoint:
             return self.checkpoint.weights(self.config)
-        weights = initial_weights(self.config, self.settings.seed)
-        if self.settings.initialization == "mimetic":
-            weights = make_mimetic(weights, self.config, self.settings.seed)
-        return weights
+        return self.settings.first_weights(self.config)
 
     @cached_property
     def training_state(self) -> Weights:
@@ -444,6 +439,8 @@ class PretrainingRun:
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
             f"{parameters:,} parameters"
+            + f", those of {settings.origin} at first"
+            * bool(settings.origin)
         )
         say(f"computing   {' '.join(computing)}; the run's folder is {settings.out}")
 

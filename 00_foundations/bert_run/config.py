@@ -509,6 +509,18 @@ class RunSettings:
             raise UserError("--type-vocab-size is 1: a pair of sentences needs 2 segments")
         return config
 
+    @property
+    def origin(self) -> str:
+        """The model whose weights a new run begins with; "" for random ones."""
+        return ""
+
+    def first_weights(self, config: BertConfig) -> Weights:
+        """What a new run begins with: weights that have learned nothing."""
+        weights = initial_weights(config, self.seed)
+        if self.initialization == "mimetic":
+            weights = make_mimetic(weights, config, self.seed)
+        return weights
+
     def adam(self, config: BertConfig) -> AdamSettings:
         """Adam's constants; narrow models learn at a higher rate unless one is given."""
         paper = AdamSettings.learning_rate

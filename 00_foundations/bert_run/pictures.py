@@ -74,7 +74,7 @@ class Picture(Figure):
 def picture_with_axes(
     *, height: float = 3.0, width: float = PAGE, columns: int = 1, rows: int = 1, title: str = "",
     share: bool = False, **labels: str,
-) -> tuple[Picture, Axes]:  # fmt: skip
+) -> tuple[Picture, Axes | np.ndarray]:  # fmt: skip
     """A picture, and the axes to draw on: one, or an array of them; `labels` go to each of them.
 
     share: one scale for all panels, so that they can be compared.

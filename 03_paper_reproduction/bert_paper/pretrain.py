@@ -5,7 +5,7 @@ torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -27,13 +27,21 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
+from bert_paper.pretrained import read_model
 from bert_paper.training import Task, train
-from bert_run.config import BertConfig, PairRecipe, RunSettings, SentenceTask
+from bert_run.config import (
+    BertConfig,
+    PairRecipe,
+    RunSettings,
+    SentenceTask,
+    Weights,
+    initial_weights,
+)
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Count, Share, Stopped, UserError, command
 from bert_run.run_folder import STATE_FILE
 from bert_run.training_loop import Record, stop_signals
-from bert_run.weights import WEIGHTS_FILE, save_weights
+from bert_run.weights import WEIGHTS_FILE, locate, save_weights
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,10 @@ class PretrainSettings(RunSettings):
     """pairs and masks of so many passes over the corpus, then the same again, as in the released
     code (10); new ones on every pass, unless given"""
 
+    start_from: str | None = None
+    """begin with the weights of this BERT, its sizes and its vocabulary, in place of random
+    weights: the folder of a model, or one of the Hub"""
+
     # --- Machine ---
     device: str = "auto"
     """auto, cpu, cuda or cuda:N"""
@@ -87,13 +99,63 @@ class PretrainSettings(RunSettings):
                 "sentence task to learn; add --sentence-task none"
             )
 
+        if self.start_from is not None:
+            folder = locate(self.start_from).folder
+            refuse_what_is_settled(self, folder)
+            object.__setattr__(self, "tokenizer", folder)
+
     @property
     def pairs(self) -> PairRecipe:
         return PairRecipe(self.sentence_task, self.random_next)
 
     def bert_config(self, vocab_size: int) -> BertConfig:
-        config = super().bert_config(vocab_size)
-        return config.with_changes(is_decoder=self.objective == "next-words")
+        if self.start_from is None:
+            config = super().bert_config(vocab_size)
+            return config.with_changes(is_decoder=self.objective == "next-words")
+        config = BertConfig.load(self.tokenizer)
+        if self.seq_length > config.max_position_embeddings:
+            raise UserError(
+                f"--seq-length {self.seq_length} is longer than the "
+                f"{config.max_position_embeddings} positions of {self.start_from}: lower it"
+            )
+        names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return config.with_changes(**given)
+
+    @property
+    def origin(self) -> str:
+        return self.start_from or ""
+
+    def first_weights(self, config: BertConfig) -> Weights:
+        """Those of the model to start from; heads that it lacks begin as in a new run."""
+        if self.start_from is None:
+            return super().first_weights(config)
+        _, found = read_model(self.tokenizer)
+        return {**initial_weights(config, self.seed), **found}
+
+
+# What a model to start from brings along.
+SETTLED_BY_THE_START = (
+    "model", "num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size",
+    "hidden_act", "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "initialization",
+    "initializer_range", "tokenizer", "vocab_size", "tokenizer_type",
+)  # fmt: skip
+
+
+def refuse_what_is_settled(settings: PretrainSettings, folder: Path) -> None:
+    """Options that make no sense beside --start-from. Its tokenizer is that of the `folder`."""
+    defaults = {field.name: field.default for field in fields(settings)}
+    for name in SETTLED_BY_THE_START:
+        if getattr(settings, name) not in (defaults[name], folder):
+            raise UserError(
+                f"--{name.replace('_', '-')} {getattr(settings, name)}: {settings.start_from} "
+                "brings its own; leave the option out, or leave out --start-from"
+            )
+    if settings.objective == "next-words":
+        raise UserError(
+            f"--objective next-words: {settings.start_from} has learned to read both sides; leave "
+            "out --start-from"
+        )
 
 
 def pretrain(settings: PretrainSettings) -> PretrainingRun:

@@ -1,0 +1,103 @@
+"""`bert-pretrain --start-from`: a run that goes on from another model, on a text of one's own."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from bert_paper.convert import ConvertSettings, convert
+from bert_paper.pretrain import PretrainSettings, pretrain
+from bert_run.config import BertConfig
+from bert_run.errors import UserError
+from bert_run.weights import load_weights
+
+SMALL = dict(
+    seq_length=32, batch_size=4, steps=2, eval_every=2, eval_examples=4, precision="fp32",
+    device="cpu",
+)  # fmt: skip
+NO_STEP = 1e-12  # a learning rate at which weights stay what they were
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("\n\n".join(
+        f"The crane stood in river {n}.\nIt caught {n} fish.\nThen it flew to garden {n}."
+        for n in range(60)
+    ), encoding="utf-8")  # fmt: skip
+    return path
+
+
+@pytest.fixture(scope="module")
+def start(text, tmp_path_factory):
+    out = tmp_path_factory.mktemp("start") / "run"
+    pretrain(PretrainSettings(
+        corpus=str(text), out=out, num_hidden_layers=1, hidden_size=24, num_attention_heads=3,
+        vocab_size=90, max_position_embeddings=48, **SMALL,
+    ))  # fmt: skip
+    return out
+
+
+def again(text, start, out, **more) -> PretrainSettings:
+    return PretrainSettings(**{"corpus": str(text), "start_from": str(start), "out": out,
+                               "learning_rate": NO_STEP, **SMALL, **more})  # fmt: skip
+
+
+def weights_of(folder):
+    return load_weights(folder, BertConfig.load(folder))
+
+
+def test_the_run_begins_with_the_weights_the_sizes_and_the_vocabulary_of_the_model(
+    text, start, tmp_path, capsys
+):
+    pretrain(again(text, start, tmp_path / "run", hidden_dropout_prob=0.3))
+    assert f"those of {start} at first" in capsys.readouterr().err
+    before, after = weights_of(start), weights_of(tmp_path / "run")
+    for name, array in before.items():
+        np.testing.assert_allclose(after[name], array, atol=1e-6, err_msg=name)
+    assert (tmp_path / "run" / "vocab.txt").read_text() == (start / "vocab.txt").read_text()
+    config, old = BertConfig.load(tmp_path / "run"), BertConfig.load(start)
+    assert config == old.with_changes(hidden_dropout_prob=0.3)
+
+
+def test_a_run_that_goes_on_goes_on_from_its_own_checkpoint(text, start, tmp_path):
+    settings = again(text, start, tmp_path / "run", steps=4, save_every=2, learning_rate=1e-3)
+    pretrain(settings)
+    in_one_go = weights_of(settings.out)
+    shutil.rmtree(max((settings.out / "checkpoints").iterdir()))  # as if it had been killed
+    pretrain(settings)
+    for name, array in weights_of(settings.out).items():
+        assert np.array_equal(array, in_one_go[name]), name
+    assert any(not np.array_equal(array, in_one_go[name])
+               for name, array in weights_of(start).items())  # fmt: skip
+
+
+def test_a_head_that_the_model_lacks_begins_as_in_a_new_run(text, start, tmp_path):
+    convert(ConvertSettings(str(start), tmp_path / "encoder", to="encoder"))
+    pretrain(again(text, tmp_path / "encoder", tmp_path / "run"))
+    before, after = weights_of(start), weights_of(tmp_path / "run")
+    name = "cls.predictions.transform.dense.weight"
+    assert not np.allclose(after[name], before[name])
+    name = "bert.encoder.layer.0.attention.self.query.weight"
+    np.testing.assert_allclose(after[name], before[name], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"model": "mini"}, "--model mini"),
+        ({"hidden_size": 48}, "--hidden-size 48"),
+        ({"vocab_size": 100}, "--vocab-size 100"),
+        ({"objective": "next-words", "sentence_task": "none"}, "--objective next-words"),
+    ],
+)
+def test_what_the_model_settles_is_refused_as_an_option(text, start, tmp_path, option, says):
+    with pytest.raises(UserError, match=re.escape(says) + ".*--start-from"):
+        again(text, start, tmp_path / "run", **option)
+
+
+def test_a_length_that_the_model_has_no_positions_for_is_refused(text, start, tmp_path):
+    with pytest.raises(UserError, match="--seq-length 64 is longer than the 48 positions"):
+        pretrain(again(text, start, tmp_path / "run", seq_length=64))
+    assert not (tmp_path / "run").exists()

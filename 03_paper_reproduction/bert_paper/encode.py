@@ -18,6 +18,7 @@ from bert_run.files import STANDARD_INPUT, text_lines, write_whole
 from bert_run.settings import Batch
 from bert_run.training_loop import progress_bar
 from bert_run.validation import check_numbers
+from bert_run.weights import refuse_overflow
 
 Texts = list[tuple[str, ...]]
 
@@ -144,6 +145,8 @@ def encode(
             bar.update(len(rows))
     if "pooler" not in pretrained.missing:
         result["pooler_output"] = pooled
+    refuse_overflow(result["last_hidden_state"], pretrained.folder)
+    refuse_overflow(result.get("pooler_output", pooled[:0]), pretrained.folder)
     return result
 
 

@@ -35,6 +35,7 @@ import zstandard
 
 from bert_run.errors import UserError
 from bert_run.files import decode_line, refuse_old_mac_line_ends
+from bert_run.validation import shown
 
 PACKED = (".gz", ".xz", ".zst", ".bz2")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
@@ -222,15 +223,15 @@ def json_texts(reader: LineReader, field: str) -> Iterator[str]:
         where = f"{reader.path}: line {number}"
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            problem = getattr(error, "msg", "nested too deep")
+        except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
+            problem = getattr(error, "msg", "nested too deep, or a number too long")
             raise UserError(
                 f"{where} is not JSON ({problem}); each line must hold one object"
             ) from None
         if not isinstance(row, dict):
             raise UserError(f"{where} is JSON but no object; write {{{json.dumps(field)}: …}}")
         if not isinstance(row.get(field), str):
-            fields = ", ".join(map(repr, row)) or "none"
+            fields = ", ".join(map(shown, list(row)[:10])) or "none"
             raise UserError(f"{where} has no text field {field!r}; its fields: {fields}")
         yield row[field].encode("utf-8", "replace").decode()  # JSON can hold half a character
 

@@ -29,8 +29,8 @@ from typing import Literal
 import sentencex
 import zstandard
 
-from bert_run.errors import UserError
-from bert_run.files import decode_line, refuse_old_mac_line_ends, sha256
+from bert_run.errors import UserError, shown
+from bert_run.files import decode_line, refuse_old_mac_line_ends, refuse_pipe, sha256
 from bert_run.training_loop import progress_bar
 
 Document = list[str]  # its sentences
@@ -145,7 +145,23 @@ def open_corpus(
         corpus = _split(_open_whole(name, limit=limit, **options))
     if held_out is not None:
         corpus.held_out = _open_whole(held_out, limit=None, **options)
+        _refuse_same_text(name, corpus.files, held_out, corpus.held_out.files)
     return corpus
+
+
+def _refuse_same_text(
+    name: str, files: Sequence[SourceFile], held_out: str, kept: Sequence[SourceFile]
+) -> None:
+    """A loss on text that was trained on says nothing: no file may be on both sides."""
+    trained = {file.sha256: file.path for file in files}
+    for file in kept:
+        if file.sha256 in trained:
+            place = "" if file.path == "." else f"{file.path} "
+            raise UserError(
+                f"--heldout {held_out}: {place}is also in the corpus {name}, so its loss would "
+                "measure what was trained on: name other text, or leave --heldout out and a part "
+                "of the corpus is kept apart"
+            )
 
 
 def _storyworld(count: int, split: str, seed: int) -> Corpus:
@@ -273,11 +289,7 @@ def corpus_path(name: str) -> Path:
     if not name.strip():
         raise UserError('the name of the corpus is empty (""): name a file, a folder or a dataset')
     path = Path(name).expanduser()
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise UserError(
-            f"corpus {name}: is not a plain file (a pipe or a device), and it is read more than "
-            "once: write the text to a file first"
-        )
+    refuse_pipe(path, f"corpus {name}")
     return path
 
 
@@ -556,15 +568,15 @@ def json_texts(reader: LineReader, field: str) -> Iterator[str]:
         where = f"{reader.path}: line {number}"
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            problem = getattr(error, "msg", "nested too deep")
+        except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
+            problem = getattr(error, "msg", "nested too deep, or a number too long")
             raise UserError(
                 f"{where} is not JSON ({problem}); each line must hold one object"
             ) from None
         if not isinstance(row, dict):
             raise UserError(f"{where} is JSON but no object; write {{{json.dumps(field)}: …}}")
         if not isinstance(row.get(field), str):
-            fields = ", ".join(map(repr, row)) or "none"
+            fields = ", ".join(map(shown, list(row)[:10])) or "none"
             raise UserError(f"{where} has no text field {field!r}; its fields: {fields}")
         yield row[field].encode("utf-8", "replace").decode()  # JSON can hold half a character
 

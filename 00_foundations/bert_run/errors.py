@@ -14,6 +14,7 @@
 
 import errno
 import functools
+import io
 import json
 import numbers
 import os
@@ -52,6 +53,20 @@ ADVICE = {
     errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
+PLACES = (
+    "--out",
+    "--save",
+    "--checkpoint",
+    "--train",
+    "--dev",
+    "--test",
+    "--data",
+    "--tokenizer",
+    "--vocab-file",
+    "--model",
+    "--input",
+    "--score",
+)  # options that name a file or a folder
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -89,11 +104,13 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
+        settle_streams()
         sys.argv[1:] = with_home_folder(sys.argv[1:])
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
         try:
+            refuse_empty_places(sys.argv[1:])
             main(*args, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:  # who reads, `head` say, has seen enough
@@ -120,6 +137,24 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def settle_streams() -> None:
+    """Let a command print whatever it reads, and run without a terminal.
+
+    What goes to a file or a pipe is UTF-8, as all our files are, whatever the locale says; a
+    terminal that has no sign for a character shows a question mark. A standard stream that the
+    caller has closed (`<&-`, as some schedulers do) becomes the null device: otherwise the next
+    file that is opened would take its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, errors="replace"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            encoding = None if stream.isatty() else "utf-8"
+            errors = "replace" if name == "stdout" else "backslashreplace"
+            stream.reconfigure(encoding=encoding, errors=errors)
+
+
 def version_line() -> str:
     """The version of the course and of what it computes with: what a report of a bug needs."""
     names = (PACKAGE, "torch", "tokenizers", "numpy")
@@ -139,6 +174,14 @@ def with_home_folder(arguments: list[str]) -> list[str]:
             argument = os.path.expanduser(argument)
         expanded.append(argument)
     return expanded
+
+
+def refuse_empty_places(arguments: list[str]) -> None:
+    """Refuse `--out ""`, what a shell makes of an unset variable: it would mean this folder."""
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        option = argument.partition("=")[0]
+        if (argument == "" and before in PLACES) or (option in PLACES and argument[-1:] == "="):
+            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
 
 
 def in_one_line(error: Exception) -> str | None:

@@ -46,9 +46,14 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write `content` so that `path` holds either what it held before or all of it."""
+    """Write `content` so that `path` holds either what it held before or all of it.
+
+    A text may name a file whose name is not UTF-8, which Python holds as halves of characters:
+    they are written as escapes.
+    """
     with write_whole(path) as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        is_text = isinstance(content, str)
+        file.write(content.encode("utf-8", "backslashreplace") if is_text else content)
 
 
 @contextmanager
@@ -184,6 +189,15 @@ def sha256(path: Path) -> str:
         while piece := file.read(1 << 20):
             digest.update(piece)
     return digest.hexdigest()
+
+
+def refuse_pipe(path: Path, name: str) -> None:
+    """Raise `UserError` for a pipe or a device in the place of a file that is read twice."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(
+            f"{name}: is not a plain file (a pipe or a device), and it is read more than once: "
+            "write the text to a file first"
+        )
 
 
 # Lines of text.

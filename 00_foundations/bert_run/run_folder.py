@@ -5,7 +5,7 @@ runs/demo/                      is itself a `transformers` folder: the newest ch
     run.json                    the settings of the run
     metrics.jsonl  curve.png
     best/                       the model whose held-out loss was lowest, another such folder
-    checkpoints/step-00000500/  the same files, and
+    checkpoints/step-00000500/  the same files, metrics.jsonl as of that step, and
         training_state.safetensors   the optimiser's moments
         manifest.json                the step, the size and the SHA-256 of every file
 """
@@ -187,10 +187,14 @@ class RunFolder:
         """Keep what `write` puts into the folder that it is given as the checkpoint of `step`.
 
         It appears in one piece, becomes the run folder's newest, and all but the newest `keep` go.
+        The measurements so far are kept with it: a run that has lost them could not tell which of
+        its models was the best.
         """
-        folder = self.checkpoints / f"step-{step:08d}"
+        folder, metrics = self.checkpoints / f"step-{step:08d}", self.path / METRICS_FILE
         with folder_in_one_piece(folder) as beside:
             write(beside)
+            if metrics.is_file():
+                write_atomically(beside / METRICS_FILE, metrics.read_bytes())
             files = {p.name: {"bytes": p.stat().st_size, "sha256": sha256(p)}
                      for p in sorted(beside.iterdir())}  # fmt: skip
             manifest = {"step": step, "files": files}
@@ -216,7 +220,7 @@ class RunFolder:
 
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
-        for name in sorted(Path(name).name for name in read_manifest(folder)["files"]):
+        for name in sorted({Path(n).name for n in read_manifest(folder)["files"]} - {METRICS_FILE}):
             if name.endswith(".safetensors"):
                 if name != STATE_FILE:
                     publish(folder / name, self.path / name)
@@ -242,6 +246,7 @@ class RunFolder:
             damage = find_damage(folder)
             if damage is None:
                 self.make_newest(folder)
+                self.restore_metrics(folder)
                 return Checkpoint(step_of(folder), folder)
             aside = free_name(folder.with_name(f"damaged-{folder.name}"))
             folder.rename(aside)
@@ -252,6 +257,15 @@ class RunFolder:
                 file=sys.stderr,
             )
         return None
+
+    def restore_metrics(self, folder: Path) -> None:
+        """Give the run back what a checkpoint knows to have been measured, if it is lost."""
+        saved, path = folder / METRICS_FILE, self.path / METRICS_FILE
+        measured = saved.read_bytes() if saved.exists() else b""  # none in older checkpoints
+        if not (path.is_file() and path.read_bytes().startswith(measured)) and measured:
+            print(f"warning: {path} has lost measurements or was edited: it is restored from "
+                  f"{folder}", file=sys.stderr)  # fmt: skip
+            write_atomically(path, measured)
 
     def start_anew(self) -> str:
         """Set the measurements of a run aside that has lost all its checkpoints; says so."""

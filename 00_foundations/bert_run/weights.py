@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from bert_run.config import HEAD_NAMES, BertConfig, Weights, parameter_shapes
-from bert_run.errors import Diverged, UserError
+from bert_run.errors import Diverged, UserError, read_record, shown
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
@@ -78,12 +78,26 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
                 f"{folder}: {name} has shape {array.shape}, config.json asks for {shapes[name]}: "
                 "the file and the config belong to different checkpoints"
             )
+        if not np.issubdtype(array.dtype, np.floating):
+            raise UserError(
+                f"{folder}: {name} holds whole numbers ({array.dtype}), as quantized models do: "
+                "take the checkpoint in float32, float16 or bfloat16"
+            )
     return weights
 
 
 def first_broken(weights: Weights) -> str | None:
     """The name of the first array with a number that is infinite or NaN, if there is one."""
     return next((name for name, array in weights.items() if not np.isfinite(array).all()), None)
+
+
+def refuse_overflow(computed: np.ndarray, model: str | Path) -> None:
+    """Raise `UserError` if a model has computed a number that is infinite or NaN."""
+    if not np.isfinite(computed).all():
+        raise UserError(
+            f"{model} computes numbers that are not finite: its weights are too large, so the run "
+            "that wrote them went wrong; take an earlier checkpoint"
+        )
 
 
 def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
@@ -100,13 +114,16 @@ def weight_files(folder: Path) -> list[Path]:
     if (folder / WEIGHTS_FILE).exists():
         return [folder / WEIGHTS_FILE]
     if (folder / INDEX_FILE).exists():
-        try:
-            index = json.loads((folder / INDEX_FILE).read_text("utf-8"))
-            names = {Path(name).name for name in index["weight_map"].values()}
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise UserError(
-                f"{folder / INDEX_FILE} is damaged ({error}): copy the checkpoint again"
-            ) from None
+        path = folder / INDEX_FILE
+        index = read_record(path, {"weight_map": dict}, way_out="copy the checkpoint again")
+        names = set()
+        for listed in index["weight_map"].values():
+            name = Path(listed).name if isinstance(listed, str) else ""
+            if not (name.isprintable() and 0 < len(name.encode()) < 256):
+                raise UserError(
+                    f"{path} is damaged (it names a file {shown(listed)}): copy it again"
+                )
+            names.add(name)
         files = [folder / name for name in sorted(names)]  # bare names: never outside the folder
         absent = [path.name for path in files if not path.exists()]
         if absent:

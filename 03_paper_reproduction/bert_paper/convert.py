@@ -103,8 +103,10 @@ def convert(settings: ConvertSettings) -> list[str]:
 
 def check_place(out: Path) -> None:
     """Refuse a place that holds anything but an untouched earlier output of ours."""
-    if out.is_file():
+    if out.exists() and not out.is_dir():  # a pipe and a device too
         raise UserError(f"{out} is a file: choose another OUT")
+    if out in (here := Path.cwd().resolve(), *here.parents):
+        raise UserError(f"OUT is {out}, in which you are, and it is replaced: name a new folder")
     files = sorted(out.iterdir()) if out.is_dir() else []
     try:
         record = read_record(out / RECORD_FILE, {"files": dict}, way_out="") if files else {}

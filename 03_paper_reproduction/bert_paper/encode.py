@@ -17,6 +17,7 @@ from bert_run.device import choose_device, choose_precision, mixed_precision
 from bert_run.errors import UserError, check_numbers, command
 from bert_run.files import STANDARD_INPUT, text_lines, write_whole
 from bert_run.training_loop import progress_bar
+from bert_run.weights import refuse_overflow
 
 Texts = list[tuple[str, ...]]
 
@@ -143,6 +144,8 @@ def encode(
             bar.update(len(rows))
     if "pooler" not in pretrained.missing:
         result["pooler_output"] = pooled
+    refuse_overflow(result["last_hidden_state"], pretrained.folder)
+    refuse_overflow(result.get("pooler_output", pooled[:0]), pretrained.folder)
     return result
 
 

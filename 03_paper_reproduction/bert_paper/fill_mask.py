@@ -14,6 +14,7 @@ from bert_paper.pretrained import Pretrained, check_length, check_text, open_pre
 from bert_run.device import choose_device
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import text_lines
+from bert_run.weights import refuse_overflow
 
 BAR = "█"
 BAR_WIDTH = 30
@@ -79,11 +80,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
     segments = torch.tensor([encoding.type_ids], device=device)
     logits, _ = model(ids, segments, None, torch.tensor([positions], device=device))
     words = logits[0, :, : tokenizer.get_vocab_size()]  # a padded vocabulary has no more words
-    if not words.isfinite().all():
-        raise UserError(
-            f"{pretrained.folder} computes numbers that are not finite for this text: its weights "
-            "are too large, so the run that wrote them went wrong; take an earlier checkpoint"
-        )
+    refuse_overflow(words.cpu().numpy(), pretrained.folder)
     best = words.softmax(dim=-1).topk(min(top, words.shape[-1]))  # (masks, top)
     return [
         [Guess(tokenizer.id_to_token(i), p) for i, p in zip(row_ids, row, strict=True)]

@@ -107,7 +107,9 @@ def encode_pairs(
 
 def check_max_length(max_length: int) -> None:
     if max_length < SHORTEST:
-        raise UserError(f"the longest reading is {max_length} tokens: give {SHORTEST} or more")
+        raise UserError(
+            f"--max-length: {max_length} tokens at once are too few: give {SHORTEST} or more"
+        )
 
 
 def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str) -> None:

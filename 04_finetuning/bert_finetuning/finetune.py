@@ -194,6 +194,7 @@ class Finetuning:
             grid=grid if settings.grid else {},
             chosen=chosen,
             inputs=self.inputs if self.inputs_are_known else {},
+            seen=self.data.seen,
         )
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
@@ -242,7 +243,13 @@ class Finetuning:
 
     def report(self, outcome: Outcome) -> None:
         """Answer dev with the best model, and write and print what came out."""
-        best = load_finetuned(outcome.folder / "best", self.task.model, device=self.device)
+        try:
+            best = load_finetuned(outcome.folder / "best", self.task.model, device=self.device)
+        except UserError as error:
+            problem = str(error).rpartition(": ")[0]  # without the advice, to copy it again
+            raise UserError(
+                f"{problem}: remove {outcome.folder}, and the seed runs again"
+            ) from None
         use_cpu_kernels(best.model.bert)
         features = self.evaluator.features
         logits = logits_of(best.model, self.task, features, precision=self.precision)

@@ -29,6 +29,7 @@ from bert_run.config import BertConfig, Dropout, Shapes, Weights, truncated_norm
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError, check_fields
 from bert_run.training_loop import progress_bar
+from bert_run.weights import refuse_overflow
 
 IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 ALONE = Ranks()
@@ -428,6 +429,7 @@ def logits_of(
             bar.update(len(rows))
     model.train(was_training)
     together = ranks.sum(torch.from_numpy(flat).to(device)).cpu().numpy()
+    refuse_overflow(together, "the model")
     pieces = np.split(together, ends[:-1])
     return [piece.reshape(size) for piece, size in zip(pieces, sizes, strict=False)]
 

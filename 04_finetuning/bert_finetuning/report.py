@@ -111,6 +111,7 @@ class Outcome:
     chosen: str  # the combination of the grid that won, or ""
     inputs: Inputs = field(default_factory=dict)  # as far as they are known
     test: Measured | None = None  # of the best model, where there is a test set
+    seen: tuple[int, int] = (0, 0)  # examples of dev that are in train; of test in train or dev
 
     @property
     def scores(self) -> list[float]:
@@ -139,6 +140,7 @@ class Outcome:
             "start": self.start,
             "train_examples": self.examples[0],
             "dev_examples": self.examples[1],
+            "dev_examples_in_train": self.seen[0],
             "seeds": [vars(result) for result in self.results],
             "median": {n: statistics.median(r.best[n] for r in self.results) for n in names},
             "lowest": {n: min(r.best[n] for r in self.results) for n in names},
@@ -266,7 +268,7 @@ Where it started: {outcome.start}.
 
 ## Measured
 
-On {outcome.examples[1]:,} examples that it has not learnt from. The step, the seed, of a grid the
+On {outcome.examples[1]:,} examples{unseen(outcome.seen[0])}. The step, the seed, of a grid the
 settings, and the threshold of "no answer" were chosen on these same examples, so the best of them
 is a little too good to be true; the median of several seeds tells more.
 
@@ -297,12 +299,21 @@ them it answers as surely. Nobody has tested it for any use.
 """
 
 
+def unseen(seen: int) -> str:
+    """What a card says of a measured set of which so many examples were seen before."""
+    if not seen:
+        return " that it has not learnt from"
+    return f", {seen:,} of which are also in its training data (so the scores may be too high)"
+
+
 def tested(outcome: Outcome) -> str:
     """The part of the card on the test set."""
     if outcome.test is None:
         return ""
+    seen = outcome.seen[1]
+    known = f" ({seen:,} of its examples are also in the training or dev data)" if seen else ""
     return f"""
-On a test set that has chosen nothing, and that was read once, at the end:
+On a test set that was read once, at the end{known}:
 
 ```
 {outcome.test.table()}

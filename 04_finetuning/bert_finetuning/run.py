@@ -47,7 +47,7 @@ from bert_paper.optimizer import (
     state_to_arrays,
 )
 from bert_paper.parallel import spread
-from bert_run.errors import Stopped, UserError
+from bert_run.errors import Stopped, UserError, read_record
 from bert_run.files import write_atomically
 from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
 from bert_run.training_loop import (
@@ -61,6 +61,7 @@ from bert_run.training_loop import (
 from bert_run.weights import WEIGHTS_FILE, read_safetensors, save_weights
 
 RESULT = "result.json"
+WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
 METRICS_FILE = "metrics.jsonl"
 
 COLLAPSED = """\
@@ -100,13 +101,13 @@ class SeedResult:
         path = folder / RESULT
         if not path.exists():
             return None
+        way_out = f"remove {folder}, and the seed runs again"
+        record = read_record(path, WRITTEN, {"inputs": str}, way_out=way_out)
         try:
-            result = cls(**json.loads(path.read_text("utf-8")))
+            result = cls(**record)
             result.check(folder, metric)
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise UserError(
-                f"{path} is damaged: remove {folder}, and the seed runs again"
-            ) from None
+        except (ValueError, TypeError, KeyError, OverflowError):
+            raise UserError(f"{path} is damaged: {way_out}") from None
         if result.inputs not in (None, inputs):
             raise UserError(
                 f"{path} is the result of other examples or of another checkpoint: choose another "
@@ -288,6 +289,11 @@ class SeedRun:
     def finish(self) -> SeedResult:
         """The result, written down; what only an unfinished run needs goes."""
         measured = self.measurements()
+        if not measured and self.folder is not None:
+            raise UserError(
+                f"{self.folder.path / METRICS_FILE} has lost its measurements: remove "
+                f"{self.folder.path}, and the seed runs again"
+            )
         best = max(measured, key=lambda entry: entry[f"dev_{self.metric}"])
         last = measured[-1]
         result = SeedResult(self.data.seed, in_result(best), in_result(last),

@@ -152,11 +152,12 @@ class FinetuneSettings:
             )
         if self.push is not None and not ("/" in self.push and is_hub_id(self.push)):
             raise UserError(f"--push {self.push}: write the name of a model on the Hub, OWNER/NAME")
-        if self.grid and self.learning_rate is not None:
-            raise UserError(
-                "--grid chooses the learning rate, the batch size and the epochs: leave out "
-                "--learning-rate"
-            )
+        for name in ("learning_rate", "batch_size", "epochs"):
+            if self.grid and getattr(self, name) != getattr(type(self), name):
+                raise UserError(
+                    "--grid chooses the learning rate, the batch size and the epochs: leave out "
+                    f"{option(name)}"
+                )
 
     @property
     def from_nothing(self) -> bool:
@@ -188,6 +189,10 @@ def check_task(settings: FinetuneSettings) -> None:
         share = "; --dev 0.1 sets a tenth of it aside" if missing == "--dev" else ""
         raise UserError(f"{other} is given and {missing} is not: a run learns from one file and is "
                         f"measured on another{share}")  # fmt: skip
+    if settings.task is None and settings.data is not None:
+        raise UserError(
+            f"--data {settings.data} is the folder of a --task: name the task, or leave --data out"
+        )
     if settings.task is not None:
         for name in ("train", "dev", "columns"):
             if getattr(settings, name) is not None:
@@ -206,6 +211,11 @@ def check_start(settings: FinetuneSettings) -> None:
     if not settings.from_nothing:
         if settings.tokenizer is not None:
             raise UserError("--tokenizer is for --checkpoint none: a checkpoint has its own")
+        if settings.model != FinetuneSettings.model:
+            raise UserError(
+                f"--model {settings.model} is for --checkpoint none: {settings.checkpoint} has its "
+                "own sizes; leave one of the two out"
+            )
         return
     if settings.model not in PRESETS and not Path(settings.model).is_dir():
         raise UserError(

@@ -126,6 +126,7 @@ def label_weights(
 def named_weights(asked: str, labels: Sequence[str]) -> np.ndarray:
     """The weights in `LABEL=WEIGHT,…`; labels that are not named have 1."""
     weights = dict.fromkeys(labels, 1.0)
+    named = set()
     for part in asked.split(","):
         label, _, number = (each.strip() for each in part.rpartition("="))
         if label not in weights:
@@ -133,6 +134,9 @@ def named_weights(asked: str, labels: Sequence[str]) -> np.ndarray:
                 f"--class-weights {asked}: {part.strip()!r} names no label: write balanced, or "
                 f"LABEL=WEIGHT,… with {one_of(labels)}"
             )
+        if label in named:
+            raise UserError(f"--class-weights {asked}: {label!r} is named twice: name it once")
+        named.add(label)
         weights[label] = as_typed(number, float)
         if not WEIGHTS.admits(weights[label]):
             raise UserError(f"--class-weights {asked}: the weight of {label!r} must be {WEIGHTS}")

@@ -219,3 +219,8 @@ def test_of_a_link_only_the_link_is_removed(tmp_path):
     (tmp_path / "link").symlink_to("target")
     remove_in_one_piece(tmp_path / "link")
     assert names(tmp_path) == ["target"] and names(tmp_path / "target") == ["file"]
+
+
+def test_a_text_that_names_a_file_whose_name_is_not_utf8_can_be_written(tmp_path):
+    write_atomically(tmp_path / "card.md", "made from reviews-\udce9.csv")
+    assert (tmp_path / "card.md").read_text("utf-8") == "made from reviews-\\udce9.csv"

@@ -17,6 +17,7 @@ from bert_run import files, run_folder
 from bert_run.config import BertConfig, Weights, initial_weights
 from bert_run.errors import UserError
 from bert_run.run_folder import STATE_FILE, Checkpoint, RunFolder, find_damage
+from bert_run.training_loop import MetricsLog, read_metrics
 from bert_run.weights import WEIGHTS_FILE, save_weights
 
 CONFIG = BertConfig(
@@ -531,3 +532,24 @@ def test_a_record_without_settings_lets_no_run_with_other_settings_go_on(folder)
         folder.record.write_text(content)
         with pytest.raises(UserError, match="it has no settings"):
             RunFolder(folder.path).claim({"seed": 7})
+
+
+@pytest.mark.parametrize("lose", [
+    lambda path: path.unlink(),
+    lambda path: path.write_text(""),
+    lambda path: path.write_text('{"step": 10, "loss": 9.0}\n'),
+], ids=["removed", "emptied", "edited"])  # fmt: skip
+def test_lost_measurements_are_restored_from_the_checkpoint_that_is_resumed(tmp_path, capsys, lose):
+    run = RunFolder(tmp_path / "run")
+    run.claim({"seed": 1})
+    log = MetricsLog(run.path / "metrics.jsonl")
+    log.append({"step": 10, "loss": 5.0})
+    run.save(10, lambda folder: (folder / "config.json").write_text("{}"))
+    log.append({"step": 11, "loss": 4.0})
+    assert run.resume().step == 10 and len(read_metrics(log.path)) == 2
+    assert capsys.readouterr().err == ""
+    lose(log.path)
+    assert run.resume().step == 10
+    assert "metrics.jsonl has lost measurements or was edited" in capsys.readouterr().err
+    assert read_metrics(log.path) == [{"step": 10, "loss": 5.0}]
+    run.release()

@@ -288,3 +288,23 @@ def test_a_number_that_is_not_finite_is_refused_with_the_name_of_its_parameter(
             read()
         line = str(caught.value)
         assert f"{name} holds numbers that are not finite" in line and "\n" not in line
+
+
+@pytest.mark.parametrize("content", [
+    "[" * 100_000, '{"weight_map": {"a": 5}}', '{"weight_map": {"a": ".."}}',
+    '{"weight_map": {"a": ""}}', '{"weight_map": {"a": "' + "x" * 5_000 + '"}}',
+], ids=["deep", "number", "parent", "empty", "long"])  # fmt: skip
+def test_a_damaged_index_is_told_in_one_short_line(tmp_path, content):
+    (tmp_path / "model.safetensors.index.json").write_text(content)
+    with pytest.raises(UserError) as caught:
+        load_weights(tmp_path, CONFIG)
+    assert len(str(caught.value)) < 300 and "copy" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.bool_])
+def test_whole_numbers_as_quantized_models_have_them_are_refused(tmp_path, kind):
+    weights = random_weights()
+    name = "bert.encoder.layer.0.output.dense.weight"
+    save_file(weights | {name: weights[name].astype(kind)}, tmp_path / FILE)
+    with pytest.raises(UserError, match=f"{name} holds whole numbers"):
+        load_weights(tmp_path, CONFIG)

@@ -7,6 +7,7 @@ import pytest
 import torch
 import transformers
 from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
 from bert_paper import demo
 from bert_paper.encode import encode
@@ -314,3 +315,26 @@ def test_demo__help_and_an_unknown_option_train_nothing(argument, code, monkeypa
         demo.main()
     assert stopped.value.code == code
     assert "python -m bert_paper.demo" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("name", ["bert.encoder.layer.0.output.dense.weight",
+                                  "bert.pooler.dense.weight"])  # fmt: skip
+def test_encode_writes_no_vectors_of_a_model_that_overflows(call_here, small_run, tmp_path, name):
+    weights = load_file(small_run / "model.safetensors")
+    large = {name: np.where(weights[name] > 0, np.float32(3e38), np.float32(-3e38))}
+    folder = checkpoint_copy(small_run, tmp_path / "large")
+    save_file(weights | large, folder / "model.safetensors")
+    code, _, err = call_here("bert-encode", "the cat", "--checkpoint", folder, "--out",
+                             tmp_path / "v.npz")  # fmt: skip
+    assert code == 2 and "large computes numbers that are not finite" in err
+    assert not (tmp_path / "v.npz").exists()
+
+
+def test_a_run_whose_folder_has_a_name_that_is_not_utf8(call_here, corpus_file, tmp_path):
+    out = tmp_path / "run-\udce9"
+    code, _, err = call_here("bert-pretrain", "--corpus", corpus_file, "--out", out,
+                             "--vocab-size", 150, "--seq-length", 32, "--hidden-size", 16,
+                             "--num-hidden-layers", 1, "--batch-size", 4, "--steps", 2,
+                             "--eval-examples", 8)  # fmt: skip
+    assert code == 0, err
+    assert "run-\\udce9" in (out / "README.md").read_text("utf-8")

@@ -1,6 +1,7 @@
 """`bert-convert`: what goes in comes out, in every class of `transformers`, or is refused whole."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_paper import convert as convert_module
-from bert_paper.convert import ConvertSettings, convert, main
+from bert_paper.convert import ConvertSettings, check_place, convert, main
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, initial_weights
@@ -567,3 +568,14 @@ def test_the_command_says_what_it_wrote(call, tmp_path):
     ]
     code, out, _ = call("bert-convert", "--help")
     assert code == 0 and "SOURCE" in out and "--new-heads" in out
+
+
+def test_a_pipe_and_the_present_folder_are_not_replaced(tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for out, told in ((tmp_path / "pipe", "is a file"), (Path(), "in which you are"),
+                      (Path(".."), "in which you are")):  # fmt: skip
+        with pytest.raises(UserError, match=told):
+            check_place(out.resolve())
+    assert (tmp_path / "pipe").is_fifo()

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ from bert_finetuning.data.load import few_of
 from bert_finetuning.data.named import GLUE, KNOWN
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
+from bert_finetuning.run import SeedRun
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
@@ -201,7 +203,7 @@ def test_a_model__is_built_once_for_each_seed(settings, monkeypatch):
 def test_the_grid_runs_all_combinations_and_keeps_the_best(settings, monkeypatch):
     monkeypatch.setattr("bert_finetuning.finetune.EPOCHS", (1.0,))
     monkeypatch.setattr("bert_finetuning.finetune.RATES", (1e-4, 1e-9))
-    settings = replace(settings, grid=True, learning_rate=None)
+    settings = replace(settings, grid=True, learning_rate=None, epochs=3.0, batch_size=32)
     outcome = finetune(settings)
     assert len(outcome.grid) == 4
     medians = {name: statistics.median(each["best"]["accuracy"] for each in entry["seeds"])
@@ -415,3 +417,40 @@ def test_the_help_names_every_task():
     text = inspect.getsource(inspect.getmodule(FinetuneSettings))
     for name in (*STORYWORLD, *GLUE, *KNOWN):
         assert name in text, name
+
+
+def kill_after(step: int, settings: FinetuneSettings, monkeypatch) -> None:
+    """Leave the run as a kill does that comes after the checkpoint of a step."""
+    save = SeedRun.save
+
+    def save_and_stop(self, at):
+        save(self, at)
+        if at == step:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(SeedRun, "save", save_and_stop)
+        finetune(settings)
+
+
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_a_run_that_lost_its_measurements_knows_its_best_model(settings, monkeypatch, at_the_end):
+    whole = replace(settings, eval_every=2, save_every=2)
+    finetune(whole)
+    result = (whole.out / "seed-0" / "result.json").read_text()
+    steps = json.loads(result)["last"]["step"]
+    cut = replace(whole, out=whole.out.with_name("cut"))
+    kill_after(steps if at_the_end else 8, cut, monkeypatch)
+    (cut.out / "seed-0" / "metrics.jsonl").unlink()
+    finetune(cut)
+    assert same_weights(whole.out, cut.out)
+    assert (cut.out / "seed-0" / "result.json").read_text() == result
+
+
+def test_a_run_that_has_lost_its_best_model_says_how_to_get_it_back(settings):
+    finetune(settings)
+    shutil.rmtree(settings.out / "seed-0" / "best")
+    with pytest.raises(UserError, match=f"remove {settings.out / 'seed-0'}, and the seed runs"):
+        finetune(settings)
+    shutil.rmtree(settings.out / "seed-0")
+    finetune(settings)

@@ -77,7 +77,7 @@ def test_the_same_command_after_the_files_were_edited_is_refused(settings, chang
 def test_a_grid_after_its_files_were_edited_is_refused(settings, monkeypatch):
     monkeypatch.setattr("bert_finetuning.finetune.EPOCHS", (1.0,))
     monkeypatch.setattr("bert_finetuning.finetune.RATES", (1e-4,))
-    settings = replace(settings, grid=True)
+    settings = replace(settings, grid=True, epochs=3.0, batch_size=32)
     finetune(settings)
     write_rows(Path(settings.dev), 4)
     assert "dev.csv had 6 examples and has 4 now" in refusal_of(settings)
@@ -146,13 +146,23 @@ def test_metrics_tell_which_examples_they_were_measured_on(settings):
     assert inputs == json.loads((settings.out / INPUTS_FILE).read_text("utf-8"))
 
 
+def test_metrics_and_the_card_tell_how_much_of_dev_and_test_was_trained_on(settings):
+    test = settings.out.with_name("test.csv")
+    write_rows(test, 20)
+    finetune(replace(settings, test=str(test)))
+    assert json.loads((settings.out / "metrics.json").read_text())["dev_examples_in_train"] == 6
+    card = (settings.out / "README.md").read_text("utf-8")
+    assert "On 6 examples, 6 of which are also in its training data" in card
+    assert "(12 of its examples are also in the training or dev data)" in card
+
+
 def test_a_damaged_record_of_inputs_or_results_is_told_in_one_line(settings):
     finetune(settings)
     (settings.out / INPUTS_FILE).write_text('{"train": 5}')
     assert "inputs.json is damaged" in refusal_of(settings)
     (settings.out / INPUTS_FILE).unlink()
     (settings.out / "seed-0" / RESULT).write_text("{")
-    assert "result.json is damaged: remove" in refusal_of(settings)
+    assert "result.json is damaged (not JSON" in refusal_of(settings)
 
 
 def test_fingerprints_differ_by_order_text_label_and_place():

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import pytest
 
@@ -256,3 +257,8 @@ def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
     check_report(report, program, with_picture=False)
     report.with_suffix(".json").write_text("{}")
     assert "its figures" in error_of(check_report, report, program, with_picture=False)
+
+
+def test_a_pipe_is_called_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "rows.csv")
+    assert "is not a plain file" in error_of(load_files, tmp_path / "rows.csv", "dev.csv")

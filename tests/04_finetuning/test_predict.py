@@ -4,11 +4,13 @@ import csv
 import io
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import predict
@@ -394,3 +396,13 @@ def test_the_sentence_around_an_answer_is_found():
 def test_arguments_that_are_no_text_at_all_do_not_stop_the_model():
     (asked,) = Classification.queries(Arguments(("caf\udce9",)))
     assert asked.example.text == "caf\ufffd"
+
+
+def test_a_model_that_overflows_answers_nothing(folders):
+    weights = load_file(folders / "texts" / "model.safetensors")
+    shutil.copytree(folders / "texts", folders / "large", dirs_exist_ok=True)
+    name = "bert.encoder.layer.0.output.dense.weight"
+    weights[name] = np.where(weights[name] > 0, np.float32(3e38), np.float32(-3e38))
+    save_file(weights, folders / "large" / "model.safetensors")
+    with pytest.raises(UserError, match="the model computes numbers that are not finite"):
+        Predictor.open(folders / "large")("anna sat in paris")

@@ -141,11 +141,24 @@ def test_class_weights__in_micro_batches_give_the_same_gradient(settings):
     ("praise=two", "the weight of 'praise' must be a number above 0"),
     ("praise=0", "the weight of 'praise' must be a number above 0"),
     ("praise=nan", "the weight of 'praise' must be a number above 0"),
+    ("praise=2,praise=3", "'praise' is named twice"),
 ])  # fmt: skip
 def test_class_weights__that_are_wrong_are_told_before_any_work(settings, given, problem):
     with pytest.raises(UserError, match=problem):
         finetune(replace(settings, class_weights=given))
     assert not settings.out.exists()
+
+
+@pytest.mark.parametrize(("changes", "told"), [
+    ({"grid": True, "batch_size": 4}, "leave out --batch-size"),
+    ({"grid": True, "epochs": 2.0}, "leave out --epochs"),
+    ({"data": Path("glue")}, "--data glue is the folder of a --task"),
+    ({"model": "base"}, "--model base is for --checkpoint none"),
+])  # fmt: skip
+def test_an_option_that_would_not_count_is_refused(settings, changes, told):
+    plain = replace(settings, epochs=FinetuneSettings.epochs, batch_size=32, learning_rate=None)
+    with pytest.raises(UserError, match=told):
+        replace(plain, **changes)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import copy
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +21,15 @@ from bert_corpus.documents import SourceFile
 from bert_corpus.pretraining_run import read_sources, save_sources
 from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
+from bert_finetuning.data.fingerprints import INPUTS_FILE, Input, check_inputs
+from bert_finetuning.run import RESULT, SeedResult
 from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import sha256
 from bert_run.run_folder import RunFolder, find_damage
 from bert_run.training_loop import MetricsLog, read_metrics
+from bert_run.weights import INDEX_FILE, save_weights, weight_files
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code must notice
 
@@ -107,12 +112,40 @@ def a_conversion(folder: Path) -> Path:
     return path
 
 
+def an_index(folder: Path) -> Path:
+    path = folder / INDEX_FILE
+    save_weights({"a": np.ones(2, np.float32)}, folder / "model-1.safetensors")
+    write_json(path, {"metadata": {}, "weight_map": {"a": "model-1.safetensors"}})
+    return path
+
+
+def inputs_of_a_run(folder: Path) -> Path:
+    check_inputs(folder, {"train": Input("a.csv", "f", 3), "start": Input("model", "g")})
+    return folder / INPUTS_FILE
+
+
+def a_result(folder: Path) -> Path:
+    path = folder / "seed-0" / RESULT
+    path.parent.mkdir()
+    scores = {"step": 3, "accuracy": 0.5}
+    write_json(path, vars(SeedResult(0, scores, scores, False, "f")))
+    return path
+
+
 def claim(path: Path) -> None:
     run = RunFolder(path.parent)
     try:
         run.claim(CLAIMED)
     finally:
         run.release()
+
+
+def changed_inputs(path: Path) -> None:
+    same = {"train": Input("a.csv", "f", 3), "start": Input("model", "g")}
+    for now in (same, {**same, "train": Input("a.csv", "other", 4)}):
+        with suppress(UserError):
+            check_inputs(path.parent, now)
+    check_inputs(path.parent, same)
 
 
 def resume(path: Path) -> None:
@@ -131,6 +164,9 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "metrics.jsonl": (metrics, read_metrics),
     "run.json": (a_run, claim),
     "manifest.json": (a_manifest, resume),
+    "model.safetensors.index.json": (an_index, lambda path: weight_files(path.parent)),
+    "inputs.json": (inputs_of_a_run, changed_inputs),
+    "result.json": (a_result, lambda path: SeedResult.read(path.parent, "f", "accuracy")),
     "conversion.json": (a_conversion, lambda path: check_place(path.parent)),
 }  # fmt: skip
 

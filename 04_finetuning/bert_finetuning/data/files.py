@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bert_corpus.documents import PACKED, LineReader
 from bert_run.errors import UserError
+from bert_run.files import refuse_pipe
 
 Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
 Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its first line
@@ -122,6 +123,7 @@ def binary_error(path: Path, start: bytes) -> UserError:
 def lines_of(path: Path, note: Note = silent) -> Lines:
     """Whole lines without their ends, and their numbers from 1. A missing file is an error."""
     if not path.is_file():
+        refuse_pipe(path, str(path))
         problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
         raise UserError(f"{path}: {problem}")
     encoding = encoding_of(path)

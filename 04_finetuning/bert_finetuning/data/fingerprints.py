@@ -15,7 +15,7 @@ from pathlib import Path
 from bert_finetuning.data.load import TaskData
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import PRESETS
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record, wrong_field
 from bert_run.files import sha256, write_atomically
 from bert_run.weights import locate, weight_files
 
@@ -34,7 +34,7 @@ class Input:
 
     def changed_since(self, earlier: "Input") -> str:
         """How this differs from what `earlier` was, in words."""
-        if self.examples is None:
+        if None in (self.examples, earlier.examples):
             return f"{self.name} has other content"
         if self.examples != earlier.examples:
             return f"{self.name} had {earlier.examples:,} examples and has {self.examples:,} now"
@@ -138,9 +138,10 @@ def check_inputs(folder: Path, inputs: Inputs) -> str | None:
 
 def read_inputs(path: Path) -> Inputs:
     """What `check_inputs` wrote."""
-    try:
-        return {name: Input(**each) for name, each in json.loads(path.read_text("utf-8")).items()}
-    except (ValueError, TypeError, AttributeError):
-        raise UserError(
-            f"{path} is damaged: choose another --out, or remove {path.parent}"
-        ) from None
+    way_out = f"choose another --out, or remove {path.parent}"
+    record, types = read_record(path, way_out=way_out), {"name": str, "sha256": str}
+    for each in record.values():
+        if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
+            raise UserError(f"{path} is damaged: {way_out}")
+    return {name: Input(each["name"], each["sha256"], each.get("examples"))
+            for name, each in record.items()}  # fmt: skip

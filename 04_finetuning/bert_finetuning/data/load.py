@@ -10,6 +10,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
@@ -55,6 +56,14 @@ class TaskData:
     @property
     def is_pairs(self) -> bool:
         return bool(self.train[0].is_pair)
+
+    @cached_property
+    def seen(self) -> tuple[int, int]:
+        """How many examples of dev are also in train, and of test in one of the two."""
+        train = {example.texts for example in self.train}
+        both = train | {example.texts for example in self.dev}
+        return (sum(example.texts in train for example in self.dev),
+                sum(example.texts in both for example in self.test))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -351,20 +360,19 @@ def describe(
         lines.append(titled("columns", named))
     train = count_in_words(task, data.train, tallies[0], few=settings.few_shot)
     lines.append(titled("train", train))
-    known = {example.texts for example in data.train}
-    for name, examples, tally in (
-        ("dev", data.dev, tallies[1]),
-        ("test", data.test, tallies[2] if len(tallies) > 2 else Tally(data.test_name or "")),
-    ):
+    for name, examples, tally, both in (
+        ("dev", data.dev, tallies[1], data.seen[0]),
+        ("test", data.test, tallies[2] if len(tallies) > 2 else Tally(data.test_name or ""),
+         data.seen[1]),
+    ):  # fmt: skip
         if not examples:
             continue
         counted = count_in_words(task, examples, tally)
         if name == "dev" and data.split:
             counted += f", set aside from {settings.train}"
-        if both := sum(example.texts in known for example in examples):
+        if both:
             counted += f"; of them also in {'train' if name == 'dev' else 'train or dev'}: {both:,}"
         lines.append(titled(name, counted))
-        known |= {example.texts for example in examples}
     if lengths := [each.length for each in features]:
         full = sum(length >= max_length for length in lengths)
         longest = f", longest {max(lengths)}, of {max_length} (--max-length)"

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from bert_finetuning.data.files import Note, lines_of, silent
 from bert_finetuning.data.rows import quoted
+from bert_finetuning.data.sources import Note, lines_of, silent
 from bert_finetuning.metrics import entities
 from bert_run.errors import UserError
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bert_finetuning.data.files import Note, silent
 from bert_finetuning.data.rows import Row, no_field, one_of, quoted, whole_characters
+from bert_finetuning.data.sources import Note, silent
 from bert_run.errors import UserError
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)

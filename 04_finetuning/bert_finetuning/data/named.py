@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bert_corpus.text_files import PACKED
-from bert_finetuning.data.files import lines_of, split_tsv
 from bert_finetuning.data.rows import Columns, Expected, Row
-from bert_finetuning.data.sources import at_least_one, table_rows
+from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import MultipleChoice

@@ -16,14 +16,6 @@ from itertools import chain, islice
 from pathlib import Path
 
 from bert_corpus.text_files import kind_of
-from bert_finetuning.data.files import (
-    SEPARATOR_LINE,
-    SEPARATORS,
-    Lines,
-    bare_suffix,
-    lines_of,
-    split_table,
-)
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     USUAL,
@@ -36,12 +28,18 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.data.sources import (
     OTHERS,
+    SEPARATOR_LINE,
+    SEPARATORS,
     SHEETS,
     TABLES,
+    Lines,
     at_least_one,
+    bare_suffix,
     is_file,
     json_rows,
+    lines_of,
     open_rows,
+    split_table,
     table_rows,
     without_index,
 )

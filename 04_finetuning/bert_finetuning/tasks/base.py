@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.files import bare_suffix
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
@@ -31,7 +30,7 @@ from bert_finetuning.data.rows import (
     named_in,
     one_of,
 )
-from bert_finetuning.data.sources import at_least_one, open_rows
+from bert_finetuning.data.sources import at_least_one, bare_suffix, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
 from bert_finetuning.metrics import Scorer

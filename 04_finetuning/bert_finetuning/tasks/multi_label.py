@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bert_finetuning.data.files import SEPARATORS
 from bert_finetuning.data.labels import Names, are_numbers, check_several, label_set
 from bert_finetuning.data.rows import (
     LABELS,
@@ -34,6 +33,7 @@ from bert_finetuning.data.rows import (
     quoted,
     shortened,
 )
+from bert_finetuning.data.sources import SEPARATORS
 from bert_finetuning.features import Batch, collate_inputs, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig
 from bert_finetuning.metrics import EntityScore, f1

@@ -11,7 +11,6 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.text_files import split_prose
-from bert_finetuning.data.files import bare_suffix, first_lines, whole_text
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
@@ -22,7 +21,14 @@ from bert_finetuning.data.rows import (
     quoted,
     text_field,
 )
-from bert_finetuning.data.sources import FILES, is_file, parsed_json
+from bert_finetuning.data.sources import (
+    FILES,
+    bare_suffix,
+    first_lines,
+    is_file,
+    parsed_json,
+    whole_text,
+)
 from bert_finetuning.features import (
     Batch,
     Features,

@@ -24,7 +24,6 @@ from bert_finetuning.data.conll import (
     is_tagged_text,
     word_rows,
 )
-from bert_finetuning.data.files import bare_suffix, first_lines
 from bert_finetuning.data.labels import Spellings, check_several, check_written, label_set
 from bert_finetuning.data.rows import (
     Columns,
@@ -41,7 +40,15 @@ from bert_finetuning.data.rows import (
     text_list,
     usual_name,
 )
-from bert_finetuning.data.sources import OTHERS, SHEETS, TABLES, WORDS_IN_COLUMNS, is_file
+from bert_finetuning.data.sources import (
+    OTHERS,
+    SHEETS,
+    TABLES,
+    WORDS_IN_COLUMNS,
+    bare_suffix,
+    first_lines,
+    is_file,
+)
 from bert_finetuning.features import (
     Batch,
     Features,

@@ -9,11 +9,11 @@ reported once.
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from bert_run.errors import UserError
 
@@ -49,13 +49,16 @@ class TokenRow(NamedTuple):
 # --- From text to rows of tokens -----------------------------------------------------------------
 
 
-def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """The tokens of each text, without special ones."""
-    ids = []
+def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
+    """Each text in tokens, without special ones, and the characters of each token."""
     for first in range(0, len(texts), AT_ONCE):
         part = [encodable(text) for text in texts[first : first + AT_ONCE]]
-        ids += [each.ids for each in tokenizer.encode_batch(part, add_special_tokens=False)]
-    return ids
+        yield from tokenizer.encode_batch(part, add_special_tokens=False)
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of each text, without special ones."""
+    return [each.ids for each in encodings(tokenizer, texts)]
 
 
 def encodable(text: str) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 import tyro
 
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
 from bert_finetuning.data.fingerprints import check_inputs, digest_of, inputs_of
 from bert_finetuning.data.load import describe, few_of, load_task
@@ -34,7 +33,7 @@ from bert_finetuning.report import (
 from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.train import freeze, label_weights
+from bert_finetuning.train import TrainingData, freeze, label_weights
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from bert_finetuning.data.rows import one_of
 from bert_finetuning.features import Features, collate_inputs, framed
-from bert_finetuning.tasks.words import pieces_of_words, stretches
+from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 from bert_paper.model import BertModel
 from bert_run.device import to_device
 from bert_run.errors import UserError

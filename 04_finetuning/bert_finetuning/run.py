@@ -24,7 +24,6 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, save_finetuned
 from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.features import Features
@@ -32,6 +31,7 @@ from bert_finetuning.heads import BertWithHead, Logits, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import (
+    TrainingData,
     checkpoint_layers,
     freeze,
     label_weights,

@@ -7,10 +7,9 @@ import pytest
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.new_rows import from_lines, from_source
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.heads import HeadConfig
-from bert_finetuning.predict import csv_lines
+from bert_finetuning.predict import csv_lines, from_lines, from_source
 from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS

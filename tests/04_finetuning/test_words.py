@@ -10,7 +10,7 @@ from transformers import BertTokenizerFast
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import storyworld
 from bert_finetuning.features import encodable
-from bert_finetuning.tasks.words import pieces_of_words, stretches
+from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [*string.ascii_letters, *string.digits, *"'-.,!?$()東京"]

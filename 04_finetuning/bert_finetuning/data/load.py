@@ -5,6 +5,7 @@ load_named("rte", data)  StoryWorld's sets, GLUE, and the other tasks of `named`
 load_files(train, dev)   anything else, in the format of one of the task types
 """
 
+import json
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -26,7 +27,6 @@ from bert_finetuning.data.rows import (
     unknown_column,
 )
 from bert_finetuning.data.sources import is_file, open_rows
-from bert_finetuning.data.split import Split, share_of
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
@@ -34,6 +34,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
 from bert_run.errors import UserError
+from bert_run.files import write_atomically
 
 AnyExample = TypeVar("AnyExample", bound=Example)
 
@@ -48,7 +49,7 @@ class TaskData:
     dev: list[Any]
     test: list[Any] = field(default_factory=list)  # read once, at the end
     test_name: str = ""
-    split: Split | None = None  # of one file, where dev is a share of it
+    split: "Split | None" = None  # of one file, where dev is a share of it
     # How the rows of train, dev and test were understood.
     tallies: tuple[Tally, ...] = field(default=(Tally(), Tally()), compare=False)
 
@@ -298,6 +299,85 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
         raise unknown_column(sample[0], TEXTS[0])
     # Texts match most rows, and whatever has several labels could be texts with one.
     return min(matching, key=lambda each: (each.takes_columns, not each.any_number))
+
+
+# --- One file in two parts -----------------------------------------------------------------------
+
+SPLIT_FILE = "split.json"
+
+
+@dataclass(frozen=True)
+class Split:
+    """One labelled file in two parts: what to learn from, and a share of it to measure on. Both
+    hold the places of examples in the file, from 0 and in their order.
+
+    They depend on the examples, the share and the seed alone, so the same command splits a file in
+    the same way again. `split.json` in the run's folder tells which rows went where.
+    """
+
+    share: float
+    seed: int
+    train: list[int]
+    dev: list[int]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], share: float, *, seed: int) -> "Split":
+        """About `share` of the examples of each label are for dev, drawn by the seed.
+
+        Examples with the same text stay together, so that no text of dev is in train. Every label
+        keeps an example in train.
+        """
+        groups: dict[str, list[int]] = defaultdict(list)  # places of the same text
+        for place, example in enumerate(examples):
+            groups[" ".join(example.kept_together.split()).casefold()].append(place)
+        strata: dict[str, list[list[int]]] = defaultdict(list)
+        for group in groups.values():
+            strata[examples[group[0]].stratum].append(group)
+        generator = np.random.default_rng(seed)
+        dev: list[int] = []
+        seen = 0
+        for label in sorted(strata):
+            order = generator.permutation(len(strata[label])).tolist()
+            seen += sum(map(len, strata[label]))
+            room = round(share * seen) - len(dev)  # what one label leaves the next one takes
+            for group in (strata[label][number] for number in order[1:]):
+                if len(group) <= room:
+                    dev += group
+                    room -= len(group)
+        measured = set(dev)
+        train = [place for place in range(len(examples)) if place not in measured]
+        return cls(share, seed, train, sorted(dev))
+
+    def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
+        """Put `split.json` into a folder. `lines`: of each example, if it has a line of its own."""
+        numbers = lines or range(1, 1 + len(self.train) + len(self.dev))
+        content = {
+            "file": Path(source).name,
+            "share": self.share,
+            "seed": self.seed,
+            "numbers_are": "lines of the file (of a dataset of the Hub, rows)"
+            if lines
+            else "examples of the file, from 1",
+            "dev": [numbers[place] for place in self.dev],
+            "train": [numbers[place] for place in self.train],
+        }
+        write_atomically(folder / SPLIT_FILE, json.dumps(content) + "\n")
+
+
+def share_of(dev: str | None) -> float | None:
+    """The share of train that --dev asks for; None if it names a file."""
+    percent = (dev or "").endswith("%")
+    try:
+        share = float(dev[:-1]) / 100 if percent else float(dev or "")
+    except ValueError:
+        return None
+    if Path(dev).exists():
+        return None
+    if not 0 < share < 1:
+        raise UserError(
+            f"--dev {dev}: give a FILE, or a share of the training file between 0 and 1 (0.1)"
+        )
+    return share
 
 
 # --- Few -----------------------------------------------------------------------------------------

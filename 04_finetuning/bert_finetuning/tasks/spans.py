@@ -27,7 +27,7 @@ from numpy import ndarray
 from numpy.lib.stride_tricks import sliding_window_view
 from tokenizers import Tokenizer
 
-from bert_finetuning.features import AT_ONCE, encodable
+from bert_finetuning.features import encodings
 from bert_finetuning.tasks.base import softmax
 
 Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
@@ -69,15 +69,10 @@ class TokenSpan(NamedTuple):
 def texts_in_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Text]:
     """Each different text encoded once: a text has many questions."""
     different = list(dict.fromkeys(texts))
-    found = {}
-    for first in range(0, len(different), AT_ONCE):
-        part = different[first : first + AT_ONCE]
-        encodings = tokenizer.encode_batch(
-            [encodable(text) for text in part], add_special_tokens=False
-        )
-        for text, each in zip(part, encodings, strict=True):
-            found[text] = Text(each.ids, np.array(each.offsets, np.int32).reshape(-1, 2))
-    return found
+    return {
+        text: Text(each.ids, np.array(each.offsets, np.int32).reshape(-1, 2))
+        for text, each in zip(different, encodings(tokenizer, different), strict=True)
+    }
 
 
 def windows_of(text: Text, room: int, *, stride: int) -> list[Window]:

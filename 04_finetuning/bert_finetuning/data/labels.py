@@ -11,7 +11,6 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from bert_finetuning.data.rows import Row, no_field, one_of, quoted, whole_characters
@@ -238,14 +237,6 @@ def are_numbers(labels: Iterable[Any]) -> bool:
                if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
                or each.lower() in INFINITE]  # fmt: skip
     return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
-
-
-def check_several(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` unless there are two labels or more."""
-    if len(set(labels)) < 2:
-        raise UserError(
-            f"{source}: every label is {quoted(labels[0])}: there is nothing to tell apart"
-        )
 
 
 def doubt_about(labels: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
+from bert_finetuning.data.labels import label_set
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
@@ -29,13 +30,15 @@ from bert_finetuning.data.rows import (
     first_named,
     named_in,
     one_of,
+    quoted,
 )
 from bert_finetuning.data.sources import at_least_one, bare_suffix, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
-from bert_finetuning.metrics import Scorer
+from bert_finetuning.metrics import METRICS, Scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
+from bert_run.validation import check_fields
 
 
 class Example:
@@ -151,10 +154,21 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     format: ClassVar[str]  # its name in a saved folder and for --format
     model: ClassVar[type[BertWithHead]]
     any_number: ClassVar[bool] = False  # of the labels may be right, and not exactly one
+    problem_type: ClassVar[str] = ""  # of a head that reads whole texts, as `transformers` calls it
+    label_type: ClassVar[type] = np.int64  # of the labels in a batch
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
+    default_metrics: ClassVar[tuple[str, ...]] = ("accuracy",)  # where the task names none
+    known_metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
 
     head: HeadConfig
     metrics: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for metric in self.metrics:
+            if metric not in self.known_metrics:
+                choice = one_of(self.known_metrics)
+                raise UserError(f"{self.format} cannot be measured by {metric!r}: choose {choice}")
 
     # --- From rows to examples -------------------------------------------------------------------
 
@@ -167,12 +181,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def matches_file(cls, path: Path) -> bool:
         """Whether the name of a file tells that it holds such examples."""
-        return bare_suffix(path) in cls.suffixes and cls.begins_as_usual(path)
-
-    @classmethod
-    def begins_as_usual(cls, path: Path) -> bool:
-        """Whether a file with one of the `suffixes` really is one."""
-        return True
+        return bare_suffix(path) in cls.suffixes
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -189,7 +198,8 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
         """Whether a model from elsewhere, which names no task, does this one."""
-        return cls.model is model
+        is_alike = not model.has_pooling or head.problem_type == cls.problem_type
+        return cls.model is model and is_alike
 
     @classmethod
     def read(
@@ -222,9 +232,14 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """The examples that rows hold."""
 
     @classmethod
+    def all_labels(cls, examples: Examples) -> list[str] | None:
+        """The labels that examples have, one after another; None where no answer is a label."""
+        return None
+
+    @classmethod
     def labels_of(cls, examples: Examples) -> tuple[str, ...]:
         """The labels of the head, where nobody names them: those that occur in train."""
-        return ()
+        return label_set(cls.all_labels(examples) or ())
 
     @classmethod
     def check_labels(
@@ -234,6 +249,10 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
         `inferred`: nobody named the format. `numbered`: the columns go by their numbers.
         """
+        labels = cls.all_labels(examples)
+        if labels is not None and len(set(labels)) < 2:
+            only = quoted(labels[0] if labels else "")
+            raise UserError(f"{source}: every label is {only}: there is nothing to tell apart")
 
     @classmethod
     def check_examples(cls, source: str | Path, examples: Examples) -> None:
@@ -242,7 +261,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
         """How it is measured where the task does not say."""
-        return ("accuracy",)
+        return cls.default_metrics
 
     def adapted(self, train: Examples, options: Mapping[str, Any]) -> "Task":
         """The same task with what it takes from the examples; `options` are already decided."""
@@ -250,9 +269,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     # --- What a run says of its data -------------------------------------------------------------
 
-    @abstractmethod
+    learns: ClassVar[str]  # to say what? `{labels}` is their number, `{what}` a text or a pair
+    label_name: ClassVar[str] = "label"
+
     def describe(self, what: str) -> str:
         """What the model learns to say; `what` is "text" or "pair of texts"."""
+        return self.learns.format(labels=len(self.head.labels), what=what)
 
     def count_notes(self, examples: Examples) -> list[str]:
         """What else is worth counting in a set of examples."""
@@ -260,7 +282,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
         """A title, and of both sets the labels that occur in them, or one line of text."""
-        return "labels", ([], [])
+        return f"{self.label_name}s", [self.all_labels(each) or [] for each in (train, dev)]
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -285,7 +307,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """The arrays that the model and its loss take, padded to the longest of the features."""
-        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.int64)
+        return with_labels(collate_inputs(features, pad_id=pad_id), features, self.label_type)
 
     def loss_count(self, batch: Batch) -> int:
         """How many answers the loss of this batch is the mean of."""
@@ -384,9 +406,9 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """Raise `UserError` if the first two lines of plain text are in another format."""
 
     @classmethod
-    @abstractmethod
     def prediction_arguments(cls, example: ExampleType) -> list[str]:
         """The words of a `bert-predict` command line that asks for an example."""
+        return list(example.texts)
 
     # --- A prediction shown ----------------------------------------------------------------------
 
@@ -431,8 +453,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         return f"{count}{self.error_parts}."
 
     def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
-        """Where it is wrong: by label, by type of name, by length of the answer."""
-        return None
+        """Where it is wrong: by label, unless a type of task counts otherwise."""
+        right, predicted = self.right_and_predicted(examples, predictions)
+        if not predicted or not isinstance(predicted[0], str):
+            return None
+        names = (self.label_name, "right", "said", "precision", "recall", "F1")
+        return ErrorCounts(names, label_scores(right, predicted))
 
     def right_and_predicted(
         self, examples: Examples, predictions: Predictions

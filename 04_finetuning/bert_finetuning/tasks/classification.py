@@ -13,11 +13,9 @@ from tokenizers import Tokenizer
 from bert_finetuning.data.labels import (
     Names,
     are_numbers,
-    check_several,
     doubt_about,
     hint_about,
     is_header_label,
-    label_set,
 )
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
@@ -32,13 +30,12 @@ from bert_finetuning.data.rows import (
     text_field,
 )
 from bert_finetuning.features import Features, encode_pairs
-from bert_finetuning.heads import BertForSequenceClassification, BertWithHead, HeadConfig
-from bert_finetuning.metrics import Scorer, column_scorer, label_scores
+from bert_finetuning.heads import BertForSequenceClassification
+from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
     AllLogits,
     Arguments,
     Encoded,
-    ErrorCounts,
     Example,
     Mistake,
     Prediction,
@@ -169,10 +166,6 @@ class TextTask(Task[TextExample, Prediction]):
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
         return Query(example, used=tuple(name for name in (columns.text, columns.pair) if name))
 
-    @classmethod
-    def prediction_arguments(cls, example: TextExample) -> list[str]:
-        return list(example.texts)
-
 
 @dataclass(frozen=True)
 class LabelPrediction:
@@ -190,46 +183,33 @@ class Classification(TextTask[LabelPrediction]):
     """One label of several; the head's `labels` are all there are."""
 
     format: ClassVar = "texts"
+    problem_type: ClassVar = "single_label_classification"
+    default_metrics: ClassVar = ("accuracy", "macro_f1")
+    learns: ClassVar = "one of {labels} labels for each {what}"
     accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
     answer_columns: ClassVar = ("predicted_label", "probability")
     error_columns: ClassVar = ("text", "said", "probability", "right")
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and not (head.is_regression or head.any_number)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
         return Names(columns.label or "", expected.labels, expected.by_place).of
 
     @classmethod
-    def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
-        return label_set(example.label for example in examples)
+    def all_labels(cls, examples: TextExamples) -> list[str]:
+        return [example.label for example in examples]
 
     @classmethod
     def check_labels(
         cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
     ) -> None:
-        labels = [example.label for example in examples]
-        check_several(source, labels)
+        super().check_labels(source, examples, inferred=inferred, numbered=numbered)
+        labels = cls.all_labels(examples)
         if numbered and is_header_label(labels):
             raise header_error(source, [examples[0].text, labels[0]])
         if inferred and (doubt := doubt_about(labels)):
             raise UserError(f"{source}: {doubt}")
         if inferred and (hint := hint_about(labels)):
             print(f"note: {source}: {hint}", file=sys.stderr)
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return ("accuracy", "macro_f1")
-
-    def describe(self, what: str) -> str:
-        return f"one of {len(self.head.labels)} labels for each {what}"
-
-    def summary(
-        self, train: TextExamples, dev: TextExamples
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "labels", ([each.label for each in train], [each.label for each in dev])
 
     def target(self, example: TextExample, place: int) -> int | None:
         if example.label is None:
@@ -300,8 +280,3 @@ class Classification(TextTask[LabelPrediction]):
         sure = max(prediction.probabilities)
         cells = (" ‖ ".join(example.texts), prediction.label, f"{sure:.3f}", example.label)
         return Mistake(sure, cells)
-
-    def error_counts(self, examples: TextExamples, predictions: LabelPredictions) -> ErrorCounts:
-        """Precision, recall and F1 of each label."""
-        names = ("label", "right", "said", "precision", "recall", "F1")
-        return ErrorCounts(names, label_scores(*self.right_and_predicted(examples, predictions)))

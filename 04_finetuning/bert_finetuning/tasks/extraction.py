@@ -33,8 +33,6 @@ from bert_finetuning.features import (
 )
 from bert_finetuning.heads import (
     BertForSequenceClassification,
-    BertWithHead,
-    HeadConfig,
 )
 from bert_finetuning.metrics import EntityScore, Scorer
 from bert_finetuning.tasks.base import (
@@ -51,6 +49,7 @@ from bert_finetuning.tasks.base import (
     softmax,
 )
 from bert_run.errors import UserError
+from bert_run.validation import Count
 
 EXTRACT_LABELS = ("left_out", "selected")
 EXTRACT_METRICS = ("f1", "precision", "recall", "first_is_right")
@@ -86,17 +85,16 @@ class Extraction(Task[Extract, ExtractPrediction]):
 
     format: ClassVar = "extracts"
     model: ClassVar = BertForSequenceClassification
+    default_metrics: ClassVar = EXTRACT_METRICS
+    known_metrics: ClassVar = EXTRACT_METRICS
+    learns: ClassVar = "the sentences that sum a document up"
     row_columns: ClassVar = (("sentences",),)
     empty: ClassVar = Extract(())
     answer_columns: ClassVar = ("predicted_places", "predicted_sentences")
     error_columns: ClassVar = ("wrongly chosen", "probability", "left out")
     error_parts: ClassVar = " in some part"
 
-    usual: int = 1
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return False  # by its class alone it is not told from a text
+    usual: Count = 1
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Extract]:
@@ -123,17 +121,10 @@ class Extraction(Task[Extract, ExtractPrediction]):
                 text = excerpt(example.texts[0])
                 raise UserError(f"{source}: document {number:,} ({text}) selects no sentence")
 
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return EXTRACT_METRICS
-
     def adapted(self, train: Extracts, options: Mapping[str, Any]) -> "Extraction":
         """It chooses as many sentences as are selected in the median document."""
         median = np.median([len(example.selected) for example in train])
         return replace(self, usual=max(1, round(float(median))))
-
-    def describe(self, what: str) -> str:
-        return "the sentences that sum a document up"
 
     def encode(
         self, examples: Extracts, tokenizer: Tokenizer, *, max_length: int

@@ -12,13 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bert_finetuning.data.labels import Names, are_numbers, check_several, label_set
+from bert_finetuning.data.labels import Names, are_numbers
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
@@ -34,8 +33,7 @@ from bert_finetuning.data.rows import (
     shortened,
 )
 from bert_finetuning.data.sources import SEPARATORS
-from bert_finetuning.features import Batch, collate_inputs, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig
+from bert_finetuning.heads import MULTI_LABEL
 from bert_finetuning.metrics import EntityScore, f1
 from bert_finetuning.tasks.base import (
     AllLogits,
@@ -49,7 +47,7 @@ from bert_finetuning.tasks.base import (
 )
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
 from bert_run.errors import UserError
-from bert_run.validation import Share, check_fields
+from bert_run.validation import Share
 
 MULTI_LABEL_METRICS = ("micro_f1", "macro_f1", "exact")
 FLAG_ROWS = 100  # rows by which columns of 0 and 1 are found
@@ -76,6 +74,11 @@ class MultiLabel(TextTask[LabelsPrediction]):
     """All labels of the head whose probability is at least `threshold`, which may be none."""
 
     format: ClassVar = "multilabel"
+    problem_type: ClassVar = MULTI_LABEL
+    label_type: ClassVar = np.float32
+    default_metrics: ClassVar = MULTI_LABEL_METRICS
+    known_metrics: ClassVar = MULTI_LABEL_METRICS
+    learns: ClassVar = "any of {labels} labels for each {what}"
     any_number: ClassVar = True
     answer_columns: ClassVar = ("predicted_labels", "probabilities")
     error_columns: ClassVar = ("text", "said", "right")
@@ -83,18 +86,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     threshold: Share = 0.5
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for metric in self.metrics:
-            if metric not in MULTI_LABEL_METRICS:
-                choice = one_of(MULTI_LABEL_METRICS)
-                raise UserError(f"several labels cannot be measured by {metric!r}: choose {choice}")
-
     # --- From rows to examples -------------------------------------------------------------------
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and head.any_number
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -131,31 +123,13 @@ class MultiLabel(TextTask[LabelsPrediction]):
         return labels_in
 
     @classmethod
-    def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
-        return label_set(all_labels(examples))
-
-    @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
-    ) -> None:
-        check_several(source, all_labels(examples) or [""])
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return MULTI_LABEL_METRICS
-
-    def describe(self, what: str) -> str:
-        return f"any of {len(self.head.labels)} labels for each {what}"
+    def all_labels(cls, examples: TextExamples) -> list[str]:
+        return list(chain.from_iterable(example.label for example in examples))
 
     def count_notes(self, examples: TextExamples) -> list[str]:
         none = sum(not example.label for example in examples)
-        mean = len(all_labels(examples)) / len(examples)
+        mean = len(self.all_labels(examples)) / len(examples)
         return [f"{mean:.1f} labels each" + (f", {none:,} have none" if none else "")]
-
-    def summary(
-        self, train: TextExamples, dev: TextExamples
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "labels", (all_labels(train), all_labels(dev))
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -166,9 +140,6 @@ class MultiLabel(TextTask[LabelsPrediction]):
             choice = one_of(self.head.labels)
             raise UserError(f"example {place + 1:,}: the label is {unknown[0]!r}, not {choice}")
         return [float(label in example.label) for label in self.head.labels]
-
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
-        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.float32)
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
@@ -282,10 +253,6 @@ def best_threshold(right: Decisions, probabilities: Float[np.ndarray, "examples 
     scores = 2 * found / (np.arange(1, len(found) + 1) + found[-1])
     best = int(np.where(sorted_ > following, scores, 0).argmax())
     return float((sorted_[best] + following[best]) / 2)
-
-
-def all_labels(examples: TextExamples) -> list[str]:
-    return list(chain.from_iterable(example.label for example in examples))
 
 
 def in_words(labels: Sequence[str]) -> str:

@@ -92,6 +92,7 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
 
     format: ClassVar = "choices"
     model: ClassVar = BertForMultipleChoice
+    learns: ClassVar = "the right one of several endings"
     row_columns: ClassVar = (("endings",), ("choices",), ("ending0",), ("choice0",))
     empty: ClassVar = Choice("", ())
     answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
@@ -115,9 +116,6 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
     @classmethod
     def check_examples(cls, source: str | Path, examples: Choices) -> None:
         check_endings(examples, f"{source}: ")
-
-    def describe(self, what: str) -> str:
-        return "the right one of several endings"
 
     def encode(self, examples: Choices, tokenizer: Tokenizer, *, max_length: int) -> list[Features]:
         check_endings(examples)
@@ -187,10 +185,6 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         names = {*chain.from_iterable(CONTEXTS), *ENDINGS}
         used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
         return Query(example, used=tuple(used))
-
-    @classmethod
-    def prediction_arguments(cls, example: Choice) -> list[str]:
-        return list(example.texts)
 
     def chances(self, prediction: ChoicePrediction) -> dict[str, float]:
         return {str(place): chance for place, chance in enumerate(prediction.probabilities)}

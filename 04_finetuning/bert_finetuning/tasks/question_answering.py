@@ -17,7 +17,6 @@ from bert_finetuning.data.rows import (
     Row,
     Table,
     first_named,
-    one_of,
     quoted,
     text_field,
 )
@@ -69,7 +68,7 @@ from bert_finetuning.tasks.spans import (
 )
 from bert_run.config import Positions
 from bert_run.errors import UserError
-from bert_run.validation import Count, Real, check_fields
+from bert_run.validation import Count, Real
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
@@ -116,6 +115,9 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
 
     format: ClassVar = "questions"
     model: ClassVar = BertForQuestionAnswering
+    default_metrics: ClassVar = SPAN_METRICS
+    known_metrics: ClassVar = SPAN_METRICS
+    learns: ClassVar = "the part of a text that answers a question"
     usual_length: ClassVar = 384  # the released code's for SQuAD
     suffixes: ClassVar = (".json",)
     row_columns: ClassVar = (("question", "context"),)
@@ -134,20 +136,12 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     has_null: bool = False
     null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for metric in self.metrics:
-            if metric not in SPAN_METRICS:
-                raise UserError(
-                    f"answers cannot be measured by {metric!r}: choose {one_of(SPAN_METRICS)}"
-                )
-
     # --- From rows to examples -------------------------------------------------------------------
 
     @classmethod
-    def begins_as_usual(cls, path: Path) -> bool:
-        """Whether a `.json` has the paragraphs of SQuAD, and no rows."""
-        return '"paragraphs"' in beginning(path)
+    def matches_file(cls, path: Path) -> bool:
+        """Whether it is a `.json` that has the paragraphs of SQuAD, and no rows."""
+        return super().matches_file(path) and '"paragraphs"' in beginning(path)
 
     @classmethod
     def parse_source(
@@ -179,18 +173,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
             name = row.place if name is None else str(name)
             yield Question(name, question, context, in_context(row.place, spans, context))
 
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return SPAN_METRICS
-
     def adapted(self, train: Questions, options: Mapping[str, Any]) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given, unless it is said whether."""
         if "has_null" in options:
             return self
         return replace(self, has_null=any(not question.answers for question in train))
-
-    def describe(self, what: str) -> str:
-        return "the part of a text that answers a question"
 
     def count_notes(self, examples: Questions) -> list[str]:
         return [f"{sum(not example.answers for example in examples):,} without an answer"]

@@ -24,7 +24,7 @@ from bert_finetuning.data.conll import (
     is_tagged_text,
     word_rows,
 )
-from bert_finetuning.data.labels import Spellings, check_several, check_written, label_set
+from bert_finetuning.data.labels import Spellings, check_written, label_set
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
@@ -60,7 +60,7 @@ from bert_finetuning.features import (
     token_ids,
 )
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
-from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores, label_scores
+from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores
 from bert_finetuning.tasks.base import (
     DIM,
     AllLogits,
@@ -119,6 +119,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     """One tag of several a word; `entity_f1` reads the tags as names (B-PER, I-PER, O)."""
 
     format: ClassVar = "tags"
+    known_metrics: ClassVar = TAG_METRICS
+    learns: ClassVar = "one of {labels} tags for each word"
+    label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
     suffixes: ClassVar = WORDS_IN_COLUMNS
     row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
@@ -128,10 +131,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     error_parts: ClassVar = " in some part"
 
     def __post_init__(self) -> None:
-        for metric in self.metrics:
-            if metric not in TAG_METRICS:
-                choice = one_of(TAG_METRICS)
-                raise UserError(f"tags cannot be measured by {metric!r}: choose {choice}")
+        super().__post_init__()
         if self.has_entities:
             entities(self.head.labels)  # here, and not after an hour, a tag that is no name shows
 
@@ -169,17 +169,15 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             yield example
 
     @classmethod
+    def all_labels(cls, examples: TaggedSentences) -> list[str]:
+        return all_tags(examples)
+
+    @classmethod
     def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
         """Those that occur; of a type of name always both, B and I."""
         tags = set(all_tags(examples))
         inside = {f"I-{tag[2:]}" for tag in tags if tag.startswith("B-")}
         return label_set(tags | (inside if "O" in tags else set()))
-
-    @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: TaggedSentences, *, inferred: bool, numbered: bool
-    ) -> None:
-        check_several(source, all_tags(examples))
 
     @classmethod
     def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
@@ -190,16 +188,8 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             are_names = False
         return ("entity_f1",) if are_names else ("accuracy",)
 
-    def describe(self, what: str) -> str:
-        return f"one of {len(self.head.labels)} tags for each word"
-
     def count_notes(self, examples: TaggedSentences) -> list[str]:
         return [f"{sum(len(example.words) for example in examples):,} words"]
-
-    def summary(
-        self, train: TaggedSentences, dev: TaggedSentences
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "tags", (all_tags(train), all_tags(dev))
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -347,10 +337,6 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
                 "as --input FILE.conll, or else one text a line"
             )
 
-    @classmethod
-    def prediction_arguments(cls, example: TaggedSentence) -> list[str]:
-        return list(example.texts)
-
     def answer_cells(self, query: Query, prediction: TagsPrediction) -> tuple[Any, ...]:
         words = query.example.words
         if spaced := next((word for word in words if len(word.split()) != 1), None):
@@ -412,10 +398,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     def error_counts(self, examples: TaggedSentences, predictions: TagsPredictions) -> ErrorCounts:
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
-            names = ("tag", "right", "said", "precision", "recall", "F1")
-            return ErrorCounts(
-                names, label_scores(*self.right_and_predicted(examples, predictions))
-            )
+            return super().error_counts(examples, predictions)
         total, types = self.by_type(examples, predictions)
         rows = [(name, each.support, each.precision, each.recall, each.f1)
                 for name, each in [*types.items(), ("all", total)]]  # fmt: skip

@@ -7,7 +7,6 @@ Then features as one batch of arrays, padded to the longest. Texts that are cut 
 reported once.
 """
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
+from bert_finetuning.data.rows import whole_characters
 from bert_run.errors import UserError
 
 AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
 EXCERPT = 40  # characters of a text in a message
 SHORTEST = 8  # tokens; fewer leave no room for a pair
-HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Batch = dict[str, np.ndarray]
 
@@ -52,18 +51,13 @@ class TokenRow(NamedTuple):
 def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
     """Each text in tokens, without special ones, and the characters of each token."""
     for first in range(0, len(texts), AT_ONCE):
-        part = [encodable(text) for text in texts[first : first + AT_ONCE]]
+        part = [whole_characters(text) for text in texts[first : first + AT_ONCE]]
         yield from tokenizer.encode_batch(part, add_special_tokens=False)
 
 
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     """The tokens of each text, without special ones."""
     return [each.ids for each in encodings(tokenizer, texts)]
-
-
-def encodable(text: str) -> str:
-    """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
-    return HALF_A_CHARACTER.sub("\ufffd", text)
 
 
 def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None) -> TokenRow:

@@ -49,16 +49,7 @@ from bert_finetuning.data.sources import (
     without_index,
 )
 from bert_finetuning.features import excerpt
-from bert_finetuning.heads import logits_of
-from bert_finetuning.tasks.base import (
-    Arguments,
-    Example,
-    Query,
-    Style,
-    Task,
-    has_colours,
-    one_line,
-)
+from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours, one_line
 from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import UserError, command
@@ -224,11 +215,8 @@ class Predictor:
 
     def predict_alike(self, examples: Sequence[Example]) -> list[Any]:
         """Predictions for examples that have text, and the same shape."""
-        tokenizer = self.finetuned.tokenizer
-        features = self.task.encode(examples, tokenizer, max_length=self.max_length)
-        return self.task.predict(
-            examples, features, logits_of(self.finetuned.model, self.task, features)
-        )
+        model, tokenizer = self.finetuned.model, self.finetuned.tokenizer
+        return self.task.answers(examples, model, tokenizer, max_length=self.max_length)
 
     def stream(self, queries: Iterable[Query]) -> Iterator[Answered]:
         """Predictions for any number of queries, in their order, in bounded memory."""
@@ -257,9 +245,8 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Iterator[Query]:
     """What the command line, a file or standard input asks."""
     if settings.source is None:
-        return iter(task.queries(Arguments(
-            settings.text, settings.pair, settings.question, settings.context, pairs
-        )))  # fmt: skip
+        given = (settings.text, settings.pair, settings.question, settings.context)
+        return iter(task.queries(Arguments(*given, pairs)))
     if settings.source == "-" and sys.stdin.isatty():
         print("one text a line, Ctrl-D ends:", file=sys.stderr)
     columns = parse_columns(settings.columns, labelled=False)
@@ -372,12 +359,7 @@ def _from_file(source: str, path: Path, task_type: type[Task], columns: Columns)
 
 
 def from_lines(
-    source: str,
-    lines: Lines,
-    task_type: type[Task],
-    columns: Columns,
-    *,
-    is_text: bool = False,
+    source: str, lines: Lines, task_type: type[Task], columns: Columns, *, is_text: bool = False
 ) -> Iterator[Query]:
     """The examples of lines whose format no name of a file tells.
 
@@ -518,16 +500,13 @@ def write_rows(
 ) -> None:
     """Write all answers, one row for each query, or nothing if one of the rows cannot be read.
     `all_of`: with the probability of each label, which JSON has anyway."""
-    as_json = out.suffix == ".jsonl"
-    lines = json_lines(task, answered) if as_json else csv_lines(task, answered, all_of)
+    if out.suffix == ".csv":
+        lines = csv_lines(task, answered, all_of)
+    else:
+        rows = (to_json(task, *each) for each in answered)
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with write_whole(out) as file:
-        for line in lines:
-            file.write(line.encode("utf-8"))
-
-
-def json_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
-    for query, prediction in answered:
-        yield json.dumps(to_json(task, query, prediction), ensure_ascii=False) + "\n"
+        file.writelines(line.encode("utf-8") for line in lines)
 
 
 def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) -> Iterator[str]:

@@ -40,12 +40,7 @@ from bert_finetuning.train import (
 )
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
-from bert_paper.optimizer import (
-    optimizer_state,
-    refuse_broken,
-    state_from_arrays,
-    state_to_arrays,
-)
+from bert_paper.optimizer import optimizer_state, refuse_broken, state_from_arrays, state_to_arrays
 from bert_paper.parallel import spread
 from bert_run.errors import Stopped, UserError
 from bert_run.files import write_atomically
@@ -332,9 +327,7 @@ class Learnt:
 
     def predict(self, examples: Sequence[Example]) -> list:
         """Predictions for other examples; they need no labels."""
-        features = self.task.encode(examples, self.tokenizer, max_length=self.max_length)
-        logits = logits_of(self.model, self.task, features)
-        return self.task.predict(examples, features, logits)
+        return self.task.answers(examples, self.model, self.tokenizer, max_length=self.max_length)
 
 
 def learn(

@@ -18,14 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bert_finetuning.data.named import GLUE, KNOWN, find_glue, no_test_set, read_glue
-from bert_finetuning.data.rows import (
-    TEXTS,
-    USUAL,
-    Columns,
-    Tally,
-    parse_columns,
-    unknown_column,
-)
+from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
 from bert_finetuning.data.sources import is_file, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
@@ -462,11 +455,7 @@ def titled(name: str, content: str) -> str:
 
 
 def count_in_words(
-    task: Task,
-    examples: Sequence[Example],
-    tally: Tally,
-    *,
-    few: int | None = None,
+    task: Task, examples: Sequence[Example], tally: Tally, *, few: int | None = None
 ) -> str:
     """How many examples there are, and what is special about some."""
     count = f"{len(examples):,} examples"

@@ -14,7 +14,7 @@ import codecs
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, dropwhile, islice
@@ -27,10 +27,12 @@ from bert_finetuning.data.rows import (
     LONGEST,
     TEXTS,
     Item,
+    Note,
     Row,
     Table,
     listed,
     quoted,
+    silent,
     usual_name,
     whole,
     whole_characters,
@@ -40,14 +42,9 @@ from bert_run.weights import first_line
 
 Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
 Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its first line
-Note = Callable[[str], object]  # takes a few words about what was found
 
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
-
-
-def silent(found: str) -> None:
-    """A `note` for readers whose user is not told."""
 
 
 def bare_suffix(path: Path) -> str:
@@ -185,11 +182,7 @@ def rows_of(path: Path, header: Sequence[str] | None, note: Note) -> Table:
 
 
 def table_rows(
-    source: str,
-    cells: Cells,
-    *,
-    header: Sequence[str] | None = None,
-    skip_short: bool = False,
+    source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
 ) -> Table:
     """Each row under the names of its columns.
 

@@ -27,9 +27,8 @@ from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multi_label import MULTI_LABEL_METRICS, MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.spans import Answer
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 

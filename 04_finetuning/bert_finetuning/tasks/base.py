@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.labels import label_set
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
@@ -28,13 +27,15 @@ from bert_finetuning.data.rows import (
     Row,
     Table,
     first_named,
+    label_set,
     named_in,
     one_of,
     quoted,
+    whole_characters,
 )
 from bert_finetuning.data.sources import at_least_one, bare_suffix, open_rows
-from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
+from bert_finetuning.features import Batch, Features, collate_inputs, with_labels
+from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
 from bert_finetuning.metrics import METRICS, Scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
@@ -125,11 +126,12 @@ class Arguments:
     def checked(self) -> "Arguments":
         """The same in characters that can be encoded. Raises `UserError` for an empty text."""
         named = {"--pair": self.pair, "--question": self.question, "--context": self.context}
-        for name, values in {"a text": self.texts, **{n: (v,) for n, v in named.items()}}.items():
-            if any(value is not None and not value.strip() for value in values):
+        given = {name: value for name, value in named.items() if value is not None}
+        for name, value in (*(("a text", text) for text in self.texts), *given.items()):
+            if not value.strip():
                 raise UserError(f"{name} is empty: write what is to be answered")
-        whole = {name.strip("-"): value and encodable(value) for name, value in named.items()}
-        return replace(self, texts=tuple(map(encodable, self.texts)), **whole)
+        whole = {name.strip("-"): whole_characters(value) for name, value in given.items()}
+        return replace(self, texts=tuple(map(whole_characters, self.texts)), **whole)
 
 
 class Mistake(NamedTuple):
@@ -219,10 +221,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[ExampleType]:
         rows = open_rows(
-            source,
-            numbered=expected.columns.numbered,
-            stream=stream,
-            note=expected.tally.note,
+            source, numbered=expected.columns.numbered, stream=stream, note=expected.tally.note
         )
         return cls.parse(expected.tally.watched(rows), expected)
 
@@ -317,6 +316,13 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
         """One prediction an example, from the logits of its features."""
 
+    def answers(
+        self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Prediction]:
+        """What a model answers to examples, which need no labels: from text to predictions."""
+        features = self.encode(examples, tokenizer, max_length=max_length)
+        return self.predict(examples, features, logits_of(model, self, features))
+
     def tuned(
         self, dev: Examples, predictions: list[Prediction]
     ) -> tuple["Task", list[Prediction]]:
@@ -371,14 +377,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     def queries(cls, arguments: Arguments) -> list[Query]:
         """What a command line asks. Raises `UserError` for options that are for other tasks."""
         arguments = arguments.checked()
-        if (arguments.question is not None or arguments.context is not None) and (
-            "question" not in cls.takes
-        ):
-            raise UserError(
-                f"--question and --context are for questions; this model does {cls.format}"
-            )
-        if arguments.pair is not None and "pair" not in cls.takes and "question" not in cls.takes:
-            raise UserError(f"--pair is for texts and numbers; this model does {cls.format}")
+        asked = (arguments.question, arguments.context) != (None, None)
+        does = f"this model does {cls.format}"
+        if asked and "question" not in cls.takes:
+            raise UserError(f"--question and --context are for questions; {does}")
+        if arguments.pair is not None and not {"pair", "question"} & cls.takes:
+            raise UserError(f"--pair is for texts and numbers; {does}")
         return cls.parse_arguments(arguments)
 
     @classmethod

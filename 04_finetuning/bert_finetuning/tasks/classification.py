@@ -1,6 +1,5 @@
 """A label for a text or a pair of texts: sentiment, entailment, most of GLUE (section 4.1)."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,22 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.labels import (
-    Names,
-    are_numbers,
-    doubt_about,
-    hint_about,
-    is_header_label,
-)
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     USUAL,
     Columns,
     Expected,
+    Names,
     Row,
     Table,
+    are_numbers,
+    check_classes,
     check_first_line,
     header_error,
+    is_header_label,
     one_of,
     text_field,
 )
@@ -138,6 +134,11 @@ class TextTask(Task[TextExample, Prediction]):
     ) -> tuple[list, list]:
         return [example.label for example in examples], list(map(self.answer, predictions))
 
+    def ranked(self, prediction: Any) -> dict[str, float]:
+        """All labels with their probabilities, the likeliest first."""
+        each = zip(self.head.labels, prediction.probabilities, strict=True)
+        return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
+
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
         """One text or many. With --pair, or where pairs were learnt, two belong together."""
@@ -206,10 +207,8 @@ class Classification(TextTask[LabelPrediction]):
         labels = cls.all_labels(examples)
         if numbered and is_header_label(labels):
             raise header_error(source, [examples[0].text, labels[0]])
-        if inferred and (doubt := doubt_about(labels)):
-            raise UserError(f"{source}: {doubt}")
-        if inferred and (hint := hint_about(labels)):
-            print(f"note: {source}: {hint}", file=sys.stderr)
+        if inferred:
+            check_classes(source, labels)
 
     def target(self, example: TextExample, place: int) -> int | None:
         if example.label is None:
@@ -254,10 +253,6 @@ class Classification(TextTask[LabelPrediction]):
     def chances(self, prediction: LabelPrediction) -> dict[str, float]:
         return dict(zip(self.head.labels, prediction.probabilities, strict=True))
 
-    def ranked(self, prediction: LabelPrediction) -> list[tuple[str, float]]:
-        """All labels with their probabilities, the likeliest first."""
-        return sorted(self.chances(prediction).items(), key=lambda both: -both[1])
-
     def answer_cells(self, query: Query, prediction: LabelPrediction) -> tuple[Any, ...]:
         return prediction.label, round(max(prediction.probabilities), 6)
 
@@ -265,14 +260,14 @@ class Classification(TextTask[LabelPrediction]):
         return {
             **example.given,
             "label": prediction.label,
-            "probabilities": {label: round(p, 6) for label, p in self.ranked(prediction)},
+            "probabilities": self.ranked(prediction),
         } | ({} if example.label is None else {"right": example.label})
 
     def render(self, query: Query, prediction: LabelPrediction, style: Style) -> str:
         texts = query.example.texts
         if style.brief:
             return one_line([prediction.label, f"{max(prediction.probabilities):.3f}", *texts])
-        return "\n".join([*texts, *bars(self.ranked(prediction)[: style.top])])
+        return "\n".join([*texts, *bars([*self.ranked(prediction).items()][: style.top])])
 
     def error_row(self, example: TextExample, prediction: LabelPrediction) -> Mistake | None:
         if prediction.label == example.label:

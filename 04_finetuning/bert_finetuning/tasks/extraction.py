@@ -31,9 +31,7 @@ from bert_finetuning.features import (
     report_cut,
     token_ids,
 )
-from bert_finetuning.heads import (
-    BertForSequenceClassification,
-)
+from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import EntityScore, Scorer
 from bert_finetuning.tasks.base import (
     BOLD,

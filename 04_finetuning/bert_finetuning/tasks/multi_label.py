@@ -17,20 +17,21 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bert_finetuning.data.labels import Names, are_numbers
 from bert_finetuning.data.rows import (
     LABELS,
     USUAL,
     Columns,
     Expected,
+    Names,
     Row,
     Table,
+    are_numbers,
     first_named,
     named_in,
     no_field,
     one_of,
-    quoted,
     shortened,
+    wrong_value,
 )
 from bert_finetuning.data.sources import SEPARATORS
 from bert_finetuning.heads import MULTI_LABEL
@@ -93,10 +94,10 @@ class MultiLabel(TextTask[LabelsPrediction]):
         """Lists, cells that combine the same labels in several ways, or columns of 0 and 1."""
         label = label_column(rows[0], columns)
         if label is None:
-            return len(yes_no_columns(rows)) > 1 and super().matches(rows, columns)
-        return are_several([row.fields.get(label) for row in rows]) and super().matches(
-            rows, columns
-        )
+            several = len(yes_no_columns(rows)) > 1
+        else:
+            several = are_several([row.fields.get(label) for row in rows])
+        return several and super().matches(rows, columns)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
@@ -197,11 +198,6 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     # --- Predictions shown, and the report -------------------------------------------------------
 
-    def ranked(self, prediction: LabelsPrediction) -> dict[str, float]:
-        """All labels with their probabilities, the likeliest first."""
-        each = zip(self.head.labels, prediction.probabilities, strict=True)
-        return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
-
     def answer_cells(self, query: Query, prediction: LabelsPrediction) -> tuple[Any, ...]:
         return ";".join(prediction.labels), self.ranked(prediction)
 
@@ -214,7 +210,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
         texts, said = query.example.texts, in_words(prediction.labels)
         if style.brief:
             return one_line([said, *texts])
-        ranked = list(self.ranked(prediction).items())[: style.top]
+        ranked = [*self.ranked(prediction).items()][: style.top]
         return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *bars(ranked)])
 
     def error_row(self, example: TextExample, prediction: LabelsPrediction) -> Mistake | None:
@@ -299,7 +295,7 @@ def cell_in(row: Row, name: str) -> str:
 
 def is_yes(row: Row, name: str) -> bool:
     if (cell := cell_in(row, name)) not in YES + NO:
-        raise UserError(f"{row.place}: {quoted(name)} is {quoted(cell)}: it must be 0 or 1")
+        raise wrong_value(row, name, ": it must be 0 or 1")
     return cell in YES
 
 

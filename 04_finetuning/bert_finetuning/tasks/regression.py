@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bert_finetuning.data.labels import NumberLabels, are_numbers
-from bert_finetuning.data.rows import Columns, Expected
+from bert_finetuning.data.rows import Columns, Expected, NumberLabels, are_numbers
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import AllLogits, Encoded, Mistake, Query, Style, one_line
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
@@ -63,10 +62,8 @@ class Regression(TextTask[float]):
         """
         right = np.array([example.label for example in examples], np.float64)
         predicted = np.array(predictions, np.float64)
-        correlations, squares = (
-            column_scorer(self.metrics, right, predicted),
-            (right - predicted) ** 2,
-        )
+        correlations = column_scorer(self.metrics, right, predicted)
+        squares = (right - predicted) ** 2
         return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
     def answer(self, prediction: float) -> float:

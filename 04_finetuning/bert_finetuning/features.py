@@ -7,19 +7,19 @@ Then features as one batch of arrays, padded to the longest. Texts that are cut 
 reported once.
 """
 
-import sys
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from bert_finetuning.data.rows import whole_characters
+from bert_finetuning.data.rows import quoted, say
 from bert_run.errors import UserError
 
 AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
-EXCERPT = 40  # characters of a text in a message
 SHORTEST = 8  # tokens; fewer leave no room for a pair
+HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Batch = dict[str, np.ndarray]
 
@@ -53,6 +53,11 @@ def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
     for first in range(0, len(texts), AT_ONCE):
         part = [whole_characters(text) for text in texts[first : first + AT_ONCE]]
         yield from tokenizer.encode_batch(part, add_special_tokens=False)
+
+
+def whole_characters(text: str) -> str:
+    """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
+    return HALF_A_CHARACTER.sub("\ufffd", text)
 
 
 def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
@@ -110,15 +115,8 @@ def check_max_length(max_length: int) -> None:
 def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str) -> None:
     """One line on standard error, if anything was cut: how many, and which was the first."""
     if cut:
-        print(
-            f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
-            f"are cut; the first is number {cut[0] + 1:,}: {excerpt(texts[cut[0]])}",
-            file=sys.stderr,
-        )
-
-
-def excerpt(text: str) -> str:
-    return repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "…")
+        say(f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
+            f"are cut; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
 
 
 # --- From features to a batch --------------------------------------------------------------------

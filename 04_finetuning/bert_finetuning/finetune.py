@@ -9,8 +9,7 @@ import contextlib
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -21,10 +20,11 @@ import tyro
 
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
+from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
 from bert_finetuning.heads import logits_of
 from bert_finetuning.report import Grid, Measured, Outcome, median_of, prediction_line, write_report
-from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
+from bert_finetuning.run import Evaluator, SeedResult, SeedRun
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import TrainingData, freeze, label_weights
@@ -82,11 +82,9 @@ def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
     folder.claim(wanted)
 
 
-@contextmanager
-def quiet_unless(leads: bool) -> Iterator[None]:
+def quiet_unless(leads: bool) -> contextlib.AbstractContextManager:
     """Only the process that leads reports on the data."""
-    with contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO()):
-        yield
+    return contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO())
 
 
 class Finetuning:

@@ -311,13 +311,9 @@ class BertForQuestionAnswering(BertWithHead):
 
 HEADS: dict[str, type[BertWithHead]] = {
     head.__name__: head
-    for head in (
-        BertForSequenceClassification,
-        BertForMultipleChoice,
-        BertForTokenClassification,
-        BertForQuestionAnswering,
-    )
-}
+    for head in (BertForSequenceClassification, BertForMultipleChoice, BertForTokenClassification,
+                 BertForQuestionAnswering)
+}  # fmt: skip
 
 
 # --- Their losses, and their first values --------------------------------------------------------

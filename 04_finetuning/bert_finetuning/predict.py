@@ -28,6 +28,7 @@ from bert_finetuning.data.rows import (
     Tally,
     parse_columns,
     quoted,
+    say,
     shortened,
     usual_name,
 )
@@ -46,9 +47,9 @@ from bert_finetuning.data.sources import (
     open_rows,
     split_table,
     table_rows,
+    whole,
     without_index,
 )
-from bert_finetuning.features import excerpt
 from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours, one_line
 from bert_run.config import Positions
 from bert_run.device import choose_device
@@ -192,7 +193,8 @@ class Predictor:
     def query_of(self, item: Any, number: int) -> Query:
         place = f"item {number}"
         if isinstance(item, Mapping):
-            return replace(self.task.parse_query(Row(place, dict(item)), USUAL), row=item)
+            row = Row(place, {name: whole(value) for name, value in item.items()})
+            return replace(self.task.parse_query(row, USUAL), row=item)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
@@ -231,12 +233,11 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     """A model of pairs needs pairs, and one of single texts does not know what to do with them."""
     for example in examples:
         if None not in (saved.pairs, example.is_pair) and saved.pairs != example.is_pair:
-            problem = (
-                "this model has learnt from pairs: give the second with --pair, or after a tab"
-                if saved.pairs
-                else "this model has learnt from single texts: leave the second out"
-            )
-            raise UserError(f"{excerpt(example.texts[0])}: {problem}")
+            problem = "single texts: leave the second out"
+            if saved.pairs:
+                problem = "pairs: give the second with --pair, or after a tab"
+            text = quoted(example.texts[0])
+            raise UserError(f"{text}: this model has learnt from {problem}")
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Ite
         given = (settings.text, settings.pair, settings.question, settings.context)
         return iter(task.queries(Arguments(*given, pairs)))
     if settings.source == "-" and sys.stdin.isatty():
-        print("one text a line, Ctrl-D ends:", file=sys.stderr)
+        say("one text a line, Ctrl-D ends:")
     columns = parse_columns(settings.columns, labelled=False)
     return from_source(settings.source, type(task), columns)
 
@@ -275,8 +276,8 @@ def run(settings: PredictSettings) -> None:
     if settings.out is not None:
         print(f"{settings.out}: {counter.all:,} rows answered")
     if counter.empty:
-        print(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
-              f"the first is {counter.first_empty}", file=sys.stderr)  # fmt: skip
+        say(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
+            f"the first is {counter.first_empty}")  # fmt: skip
 
 
 def score(predictor: Predictor, settings: PredictSettings) -> None:

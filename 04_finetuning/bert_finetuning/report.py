@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from bert_finetuning.metrics import DRAWS, bootstrap, confusion_matrix
+from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
 from bert_finetuning.run import METRICS_FILE, SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
@@ -88,11 +88,10 @@ def confusion(
 ) -> tuple[list[str], np.ndarray]:
     """The labels, and how often each was taken for which; none where answers are no labels."""
     right, predicted = task.right_and_predicted(examples, predictions)
-    number = {label: place for place, label in enumerate(task.head.labels)}
-    if not predicted or len(number) < 2:
+    labels = list(task.head.labels)
+    if not predicted or len(labels) < 2:
         return [], np.zeros((0, 0), int)
-    columns = [np.array([number[label] for label in column]) for column in (right, predicted)]
-    return list(number), confusion_matrix(*columns, num_labels=len(number))
+    return labels, label_counts(labels, right, predicted)
 
 
 @dataclass(frozen=True)

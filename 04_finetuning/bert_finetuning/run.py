@@ -15,7 +15,6 @@ learnt.predict([TextExample("The food was delicious.")])
 
 import json
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from tokenizers import Tokenizer
 
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, save_finetuned
 from bert_finetuning.data.load import TaskData, few_of
+from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
 from bert_finetuning.heads import BertWithHead, Logits, logits_of
 from bert_finetuning.settings import FinetuneSettings
@@ -298,10 +298,6 @@ def in_result(entry: Record) -> Record:
     """A line of metrics as a result has it: the step, and the scores under their own names."""
     scores = {k.removeprefix("dev_"): v for k, v in entry.items() if k.startswith("dev_")}
     return {"step": entry["step"], **scores}
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 # --- In memory -----------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""What learns, and the fine-tuning loop, written out: features in, one update after another, now
-and then a measurement.
+"""Which features a step takes, what learns, and the fine-tuning loop, written out: features in, one
+update after another, now and then a measurement.
 
 As in pretraining a step is a function of the weights, the optimizer's moments and its own number.
 The examples follow from (seed, step), dropout too, so a run that was killed goes on as if nothing

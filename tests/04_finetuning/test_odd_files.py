@@ -80,8 +80,8 @@ def test_numbers_in_dev_do_not_stand_for_names_that_train_has(tmp_path):
     train = table(tmp_path / "a.csv", "joy", "anger")
     dev = table(tmp_path / "b.csv", "0", "1")
     assert "line 2: the label is '0', not one of" in error_of(load_files, train, dev)
-    known = load_files(train, dev, labels=("joy", "anger"))  # these have an order
-    assert [example.label for example in known.dev] == ["joy", "anger"]
+    known = Classification.read(dev, labels=("joy", "anger"))  # these have an order
+    assert [example.label for example in known] == ["joy", "anger"]
 
 
 def test_tables_joined_with_cat_are_refused_at_the_second_line_of_names(tmp_path):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_finetuning.data.named import GLUE, KNOWN, find_glue, no_test_set, read_glue
+from bert_finetuning.data.named import GLUE, KNOWN, find_glue, holds_no, no_test_set, read_glue
 from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
 from bert_finetuning.data.sources import is_file, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
@@ -198,7 +198,6 @@ def load_files(
     dev: str | Path | float,
     *,
     format: str | None = None,
-    labels: Sequence[str] | None = None,
     columns: Columns = USUAL,
     options: TaskOptions = DEFAULTS,
     seed: int = 0,
@@ -206,41 +205,32 @@ def load_files(
     """Two files, or two datasets of the Hub, in the format of a task type. `dev` may be a share of
     train that is set aside, drawn by the seed.
 
-    Without `format` the names and the first rows decide. Labels that nobody names are those of
-    train; they have no order that a number in dev could mean, and one that only dev has is an error
-    with its row.
+    Without `format` the names and the first rows decide. Labels are those of train; they have no
+    order that a number in dev could mean, and one that only dev has is an error with its row.
     """
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
     train = split_in(train, "train")
-    dev = dev if isinstance(dev, float) else split_in(dev, "dev")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
+    what = task_type.format
     if columns != USUAL and not task_type.takes_columns:
-        raise UserError(
-            f"--columns are for texts and numbers; {task_type.format} have names of their own"
-        )
-    tallies = Tally(str(train)), Tally("" if isinstance(dev, float) else str(dev))
-    learnt = list(
-        task_type.read(train, labels=labels, tally=tallies[0], columns=columns, stream=False)
-    )
-    found = labels or task_type.labels_of(learnt)
-    task = options.build(task_type, found)
-    if labels is None:
-        task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
+        raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
+    tallies = Tally(str(train)), Tally()
+    learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
+    task = options.build(task_type, task_type.labels_of(learnt))
+    task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
     task_type.check_examples(train, learnt)
     split = None
     if isinstance(dev, float):
-        split = Split.of(learnt, dev, seed=seed)
+        split, count = Split.of(learnt, dev, seed=seed), len(learnt)
         if not split.dev:
-            raise UserError(
-                f"--dev {dev:g} of {len(learnt):,} examples is none: give a larger share"
-            )
+            raise UserError(f"--dev {dev:g} of {count:,} examples is none: give a larger share")
         measured = [learnt[place] for place in split.dev]
         learnt = [learnt[place] for place in split.train]
     else:
-        measured = read_labelled(
-            dev, task, columns=columns, by_place=labels is not None, tally=tallies[1]
-        )
+        dev = split_in(dev, "dev")
+        tallies[1].source = str(dev)
+        measured = read_labelled(dev, task, columns=columns, by_place=False, tally=tallies[1])
         check_shapes(train, learnt, dev, measured)
     name, task = Path(train).name.split(".")[0], task.adapted(learnt, options.options)
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
@@ -266,11 +256,8 @@ def split_in(source: str | Path, split: str) -> str | Path:
             raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
         if found:
             return found[0]
-    there = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
-    raise UserError(
-        f"{folder} holds no file named for {split} ({', '.join(SPLIT_NAMES[split])}): it holds "
-        f"{there or 'nothing'}: name a file"
-    )
+    what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
+    raise UserError(f"{holds_no(folder, what)}: name a file")
 
 
 SAMPLE = 100  # rows whose labels are looked at

@@ -117,8 +117,12 @@ def first_files(folder: Path, choices: Sequence[Sequence[str]], what: str) -> li
                 for name in names]  # fmt: skip
         if all(ends):
             return [folder / f"{name}{own[0]}" for name, own in zip(names, ends, strict=True)]
+    raise UserError(holds_no(folder, what))
+
+
+def holds_no(folder: Path, what: str) -> str:
     there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
-    raise UserError(f"{folder} holds no {what}: it holds {there or 'nothing'}")
+    return f"{folder} holds no {what}: it holds {there or 'nothing'}"
 
 
 def read_glue(task: GlueTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:

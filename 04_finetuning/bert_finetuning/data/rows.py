@@ -21,7 +21,6 @@ from bert_run.errors import UserError
 Item = TypeVar("Item")
 Note = Callable[[str], object]  # takes a few words about what was found
 LONGEST = 60  # characters of a value in an error
-HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def silent(found: str) -> None:
@@ -42,61 +41,51 @@ class Row(NamedTuple):
         """Whether it holds nothing, as the rows that Excel writes below a table."""
         return not any(str(value).strip() for value in self.fields.values() if value is not None)
 
+    def find(self, names: Collection[str]) -> str | None:
+        """The first of the names that it has a field of, as it writes it."""
+        return usual_name(self.fields, names)
+
+    def spelled(self, name: str) -> str:
+        """A name as the row writes it; the same name if the row has no such field."""
+        return name if name in self.fields else self.find([name]) or name
+
+    def text(self, name: str) -> str:
+        """A field that must be there and be text."""
+        return self._of_type(name, str, "text")
+
+    def values(self, name: str) -> list[Any]:
+        """A field that must be there and be a list."""
+        return self._of_type(name, list, "a list")
+
+    def texts(self, name: str) -> list[str]:
+        """A field that must be there and be a list of texts."""
+        for value in self.values(name):
+            if not isinstance(value, str):
+                problem = f"{quoted(name)} holds {quoted(value)}: all of it must be text"
+                raise UserError(f"{self.place}: {problem}")
+        return self.values(name)
+
+    def _of_type(self, name: str, type_: type, in_words: str) -> Any:
+        name = self.spelled(name)
+        if name not in self.fields:
+            raise self.missing(name)
+        if not isinstance(self.fields[name], type_):
+            raise self.wrong(name, f": it must be {in_words}")
+        return self.fields[name]
+
+    def missing(self, *names: str) -> UserError:
+        wanted, there = " or ".join(map(quoted, names)), listed(list(self.fields)) or "none"
+        return UserError(f"{self.place} has no {wanted}: its columns are {there}")
+
+    def wrong(self, name: str, problem: str) -> UserError:
+        return UserError(f"{self.place}: {quoted(name)} is {quoted(self.fields[name])}{problem}")
+
 
 Table = Iterator[Row]
 
 
-# --- Fields --------------------------------------------------------------------------------------
-
-
-def text_field(row: Row, name: str) -> str:
-    """A field that must be there and be text."""
-    return whole_characters(_field_of_type(row, name, str, "text"))
-
-
-def list_field(row: Row, name: str) -> list[Any]:
-    """A field that must be there and be a list."""
-    return _field_of_type(row, name, list, "a list")
-
-
-def _field_of_type(row: Row, name: str, type_: type, in_words: str) -> Any:
-    name = named_in(row, name)
-    if name not in row.fields:
-        raise no_field(row, name)
-    if not isinstance(row.fields[name], type_):
-        raise wrong_value(row, name, f": it must be {in_words}")
-    return row.fields[name]
-
-
-def text_list(row: Row, name: str) -> list[str]:
-    """A field that must be there and be a list of texts."""
-    values = list_field(row, name)
-    for value in values:
-        if not isinstance(value, str):
-            problem = f"{quoted(name)} holds {quoted(value)}: all of it must be text"
-            raise UserError(f"{row.place}: {problem}")
-    return [whole_characters(value) for value in values]
-
-
-def whole_characters(text: str) -> str:
-    """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
-    return HALF_A_CHARACTER.sub("\ufffd", text)
-
-
-def whole(value: Any) -> Any:
-    """A JSON value whose texts hold whole characters; the objects in it do already."""
-    if isinstance(value, list):
-        return [whole(each) for each in value]
-    return whole_characters(value) if isinstance(value, str) else value
-
-
-def no_field(row: Row, *names: str) -> UserError:
-    wanted, there = " or ".join(map(quoted, names)), listed(list(row.fields)) or "none"
-    return UserError(f"{row.place} has no {wanted}: its columns are {there}")
-
-
-def wrong_value(row: Row, name: str, problem: str) -> UserError:
-    return UserError(f"{row.place}: {quoted(name)} is {quoted(row.fields[name])}{problem}")
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -129,15 +118,6 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
     """The first of the names that there is a field of, as the field writes it."""
     there = {plain_name(field): field for field in fields}
     return next((there[name] for name in map(plain_name, names) if name in there), None)
-
-
-def first_named(row: Row, names: Collection[str]) -> str | None:
-    return usual_name(row.fields, names)
-
-
-def named_in(row: Row, name: str) -> str:
-    """A name as the row writes it; the same name if the row has no such field."""
-    return name if name in row.fields else first_named(row, [name]) or name
 
 
 # --- Columns -------------------------------------------------------------------------------------
@@ -175,23 +155,31 @@ class Columns:
     def numbered(self) -> bool:
         return self.text is not None and self.text.isdecimal()
 
+    def label_in(self, row: Row) -> str | None:
+        """The column of labels as the row writes it; None if none has a usual name."""
+        return row.spelled(self.label) if self.label else row.find(LABELS)
+
     def found_in(self, row: Row, *, labelled: bool) -> "Columns":
         """The same columns as the row writes them, those that were open by their usual names."""
         if self.text is None and self.pair is None:
-            usual = (tuple(first_named(row, [name]) for name in pair) for pair in PAIRS)
+            usual = (tuple(row.find([name]) for name in pair) for pair in PAIRS)
             text, pair = next((pair for pair in usual if all(pair)), (None, None))
-            text = text or first_named(row, TEXTS)
+            text = text or row.find(TEXTS)
         else:
-            text = named_in(row, self.text) if self.text else first_named(row, TEXTS)
-            pair = named_in(row, self.pair) if self.pair else None
+            text = row.spelled(self.text) if self.text else row.find(TEXTS)
+            pair = row.spelled(self.pair) if self.pair else None
         label = None
         if labelled:
-            label = named_in(row, self.label) if self.label else first_named(row, LABELS)
-            label = label or LABELS[0]
+            label = self.label_in(row) or LABELS[0]
         found = Columns(text or TEXTS[0], pair, label)
-        for name in (found.text, found.pair, found.label):
-            if name is not None and name not in row.fields:
+        used = [name for name in (found.text, found.pair, found.label) if name is not None]
+        for name in used:
+            if name not in row.fields:
                 raise unknown_column(row, name, labelled=labelled)
+        if self.numbered and row.line == 1:  # it must not hold names
+            cells = [str(row.fields[name]).strip() for name in used]
+            if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
+                raise header_error(row.place.partition(": line")[0], cells)
         return found
 
 
@@ -237,11 +225,11 @@ class Expected:
 
 def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
-    if labelled and first_named(row, TEXTS):
-        return UserError(f"{no_field(row, name)}: name yours, --columns label=NAME")
+    if labelled and row.find(TEXTS):
+        return UserError(f"{row.missing(name)}: name yours, --columns label=NAME")
     names, numbers = ("TEXT,LABEL", "1,2") if labelled else ("TEXT", "1")
     return UserError(
-        f"{no_field(row, name)}: name yours, --columns {names}, or number them, --columns "
+        f"{row.missing(name)}: name yours, --columns {names}, or number them, --columns "
         f"{numbers}, if line 1 is no line of names"
     )
 
@@ -252,16 +240,6 @@ def header_error(source: str | Path, names: Sequence[str]) -> UserError:
         f"{source}: line 1 looks like the names of columns ({given}): name them, --columns "
         f"{given}; if line 1 is an example, move it to another line"
     )
-
-
-def check_first_line(row: Row, columns: Columns) -> None:
-    """Where columns go by their numbers, the first line must not hold names."""
-    if row.line != 1:
-        return
-    used = [name for name in (columns.text, columns.pair, columns.label) if name]
-    cells = [str(row.fields[name]).strip() for name in used]
-    if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
-        raise header_error(row.place.partition(": line")[0], cells)
 
 
 PARTS = ("text", "pair", "label")
@@ -334,15 +312,15 @@ class Names:
         value = value_of(row, self.column)
         if isinstance(value, list):
             several = ": several labels for one text are learnt with --format multilabel"
-            raise wrong_value(row, self.column, several)
+            raise row.wrong(self.column, several)
         if isinstance(value, dict):
-            raise wrong_value(row, self.column, ": it must be text or a number")
+            raise row.wrong(self.column, ": it must be text or a number")
         if value is None:
             return None
-        name = whole_characters(value).strip() if isinstance(value, str) else json.dumps(value)
+        name = value.strip() if isinstance(value, str) else json.dumps(value)
         if name.lower() in MISSING or name in ("Infinity", "-Infinity"):
             missing = ", which stands for a missing value: write a label, or remove the line"
-            raise wrong_value(row, self.column, missing)
+            raise row.wrong(self.column, missing)
         check_written(name, row.place)
         return name
 
@@ -353,7 +331,7 @@ def value_of(row: Row, column: str) -> Any:
     Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
     """
     if column not in row.fields:
-        raise no_field(row, column)
+        raise row.missing(column)
     value = row.fields[column]
     if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
         return None
@@ -447,10 +425,10 @@ class NumberLabels:
             number = math.inf
         names = "(for labels that are names give --format texts)"
         if not math.isfinite(number):
-            raise wrong_value(row, self.column, f": it must be a number {names}")
+            raise row.wrong(self.column, f": it must be a number {names}")
         if abs(number) > LARGEST:
             large = "too large to learn from: divide all numbers, so that they lie between -10 and"
-            raise wrong_value(row, self.column, f", {large} 10, say")
+            raise row.wrong(self.column, f", {large} 10, say")
         return number
 
     def with_point(self, row: Row, written: str) -> str:
@@ -463,7 +441,7 @@ class NumberLabels:
             other, name = (".", "point") if has_comma else (",", "comma")
             problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
             names = "(for labels that are names give --format texts)"
-            raise wrong_value(row, self.column, f", and {problem} {names}")
+            raise row.wrong(self.column, f", and {problem} {names}")
         if has_comma:
             self.note("decimal commas")
         return written.replace(",", ".")
@@ -504,16 +482,16 @@ def check_classes(source: str | Path, labels: Sequence[str]) -> None:
         )
     if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
         hint = f"the {len(classes)} labels are whole numbers, and each is learned as a class"
-        print(f"note: {source}: {hint} of its own; --format numbers predicts a number instead",
-              file=sys.stderr)  # fmt: skip
+        say(f"note: {source}: {hint} of its own; --format numbers predicts a number instead")
 
 
 ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
 
 
-def is_header_label(labels: Sequence[str]) -> bool:
-    """Whether the label of the first line may be a column's name: it never occurs again."""
-    return len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1
+def check_header_label(source: str | Path, text: str, labels: Sequence[str]) -> None:
+    """Raise `UserError` if the label of the first line may be a column's name: it never recurs."""
+    if len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1:
+        raise header_error(source, [text, labels[0]])
 
 
 # --- The labels of a set -------------------------------------------------------------------------

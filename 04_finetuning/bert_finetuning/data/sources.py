@@ -34,9 +34,8 @@ from bert_finetuning.data.rows import (
     quoted,
     silent,
     usual_name,
-    whole,
-    whole_characters,
 )
+from bert_finetuning.features import whole_characters
 from bert_run.errors import UserError
 from bert_run.weights import first_line
 
@@ -367,10 +366,17 @@ def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any
     two values would be lost."""
     fields = {whole_characters(name): whole(value) for name, value in pairs}
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next((name for name in names if names.count(name) > 1), names[0])
+        names = [whole_characters(name) for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
         raise UserError(f"{place} names two fields {quoted(twice)}: rename one")
     return fields
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose texts hold whole characters; the objects in it do already."""
+    if isinstance(value, list):
+        return [whole(each) for each in value]
+    return whole_characters(value) if isinstance(value, str) else value
 
 
 # --- Cells ---------------------------------------------------------------------------------------
@@ -543,6 +549,14 @@ def whole_text(path: Path, note: Note = silent) -> str:
 
 def first_lines(path: Path, count: int) -> list[str]:
     return [line for _, line in islice(lines_of(path), count)]
+
+
+BEGINNING = 10_000  # characters of a file that tell what it holds
+
+
+def beginning(path: Path) -> str:
+    """So much of a file as tells what it holds."""
+    return "\n".join(line[:BEGINNING] for line in first_lines(path, 100))[:BEGINNING]
 
 
 # --- Encoding ------------------------------------------------------------------------------------

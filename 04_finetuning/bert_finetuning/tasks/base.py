@@ -20,21 +20,17 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_finetuning.data.rows import (
-    LABELS,
     USUAL,
     Columns,
     Expected,
     Row,
     Table,
-    first_named,
     label_set,
-    named_in,
     one_of,
     quoted,
-    whole_characters,
 )
-from bert_finetuning.data.sources import at_least_one, bare_suffix, open_rows
-from bert_finetuning.features import Batch, Features, collate_inputs, with_labels
+from bert_finetuning.data.sources import at_least_one, bare_suffix, beginning, open_rows
+from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
 from bert_finetuning.metrics import METRICS, Scorer, label_scores
 from bert_run.config import BertConfig
@@ -174,7 +170,8 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     # --- From rows to examples -------------------------------------------------------------------
 
-    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples
+    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples,
+    suffix_mark: ClassVar[str] = ""  # if they begin with this somewhere
     row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
     takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
@@ -183,7 +180,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def matches_file(cls, path: Path) -> bool:
         """Whether the name of a file tells that it holds such examples."""
-        return bare_suffix(path) in cls.suffixes
+        return bare_suffix(path) in cls.suffixes and cls.suffix_mark in beginning(path)
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -191,10 +188,10 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         first = rows[0]
         named = cls.takes_columns and columns.text is not None
         if not named and not any(
-            all(first_named(first, [name]) for name in group) for group in cls.row_columns
+            all(first.find([name]) for name in group) for group in cls.row_columns
         ):
             return False
-        label = named_in(first, columns.label) if columns.label else first_named(first, LABELS)
+        label = columns.label_in(first)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
 
     @classmethod
@@ -486,8 +483,18 @@ class Style:
     colour: bool = False
     brief: bool = False
 
-    def paint(self, text: str, code: str) -> str:
-        return f"{code}{text}{END}" if self.colour else text
+    def bold(self, text: str) -> str:
+        return f"{BOLD}{text}{END}" if self.colour else text
+
+    def dim(self, text: str) -> str:
+        return f"{DIM}{text}{END}" if self.colour else text
+
+    def bars(self, probabilities: Mapping[str, float]) -> list[str]:
+        """The first names with their probabilities."""
+        shown = list(probabilities.items())[: self.top]
+        width = min(max((len(name) for name, _ in shown), default=0), 40)
+        return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
+                for name, p in shown]  # fmt: skip
 
     def mark(self, text: str, spans: Sequence[tuple[int, int, str]]) -> str:
         """Spans of a text in colour, or between brackets."""
@@ -507,13 +514,6 @@ class Style:
 def has_colours() -> bool:
     """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def bars(ranked: Sequence[tuple[str, float]]) -> list[str]:
-    """Names with their probabilities."""
-    width = min(max((len(name) for name, _ in ranked), default=0), 40)
-    return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
-            for name, p in ranked]  # fmt: skip
 
 
 def one_line(cells: Sequence[str]) -> str:

@@ -19,11 +19,8 @@ from bert_finetuning.data.rows import (
     Table,
     are_numbers,
     check_classes,
-    check_first_line,
-    header_error,
-    is_header_label,
+    check_header_label,
     one_of,
-    text_field,
 )
 from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.heads import BertForSequenceClassification
@@ -38,7 +35,6 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
-    bars,
     one_line,
     softmax,
 )
@@ -96,8 +92,6 @@ class TextTask(Task[TextExample, Prediction]):
                 columns = expected.columns.found_in(row, labelled=expected.labelled)
                 expected.tally.columns = columns
                 label_of = cls.label_parser(columns, expected) if expected.labelled else None
-                if expected.columns.numbered:
-                    check_first_line(row, columns)
             if expected.labelled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue
@@ -105,8 +99,8 @@ class TextTask(Task[TextExample, Prediction]):
             if expected.labelled and label is None:
                 expected.tally.left_out["rows without a label"] += 1
                 continue
-            pair = text_field(row, columns.pair) if columns.pair else None
-            yield TextExample(text_field(row, columns.text), pair, label)
+            pair = row.text(columns.pair) if columns.pair else None
+            yield TextExample(row.text(columns.text), pair, label)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -205,8 +199,8 @@ class Classification(TextTask[LabelPrediction]):
     ) -> None:
         super().check_labels(source, examples, inferred=inferred, numbered=numbered)
         labels = cls.all_labels(examples)
-        if numbered and is_header_label(labels):
-            raise header_error(source, [examples[0].text, labels[0]])
+        if numbered:
+            check_header_label(source, examples[0].text, labels)
         if inferred:
             check_classes(source, labels)
 
@@ -267,7 +261,7 @@ class Classification(TextTask[LabelPrediction]):
         texts = query.example.texts
         if style.brief:
             return one_line([prediction.label, f"{max(prediction.probabilities):.3f}", *texts])
-        return "\n".join([*texts, *bars([*self.ranked(prediction).items()][: style.top])])
+        return "\n".join([*texts, *style.bars(self.ranked(prediction))])
 
     def error_row(self, example: TextExample, prediction: LabelPrediction) -> Mistake | None:
         if prediction.label == example.label:

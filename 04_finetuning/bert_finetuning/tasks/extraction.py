@@ -13,28 +13,11 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.text_files import split_prose
-from bert_finetuning.data.rows import (
-    Columns,
-    Expected,
-    Row,
-    Table,
-    list_field,
-    shortened,
-    text_field,
-    text_list,
-)
-from bert_finetuning.features import (
-    Features,
-    check_max_length,
-    excerpt,
-    framed,
-    report_cut,
-    token_ids,
-)
+from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, shortened
+from bert_finetuning.features import Features, check_max_length, framed, report_cut, token_ids
 from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import EntityScore, Scorer
 from bert_finetuning.tasks.base import (
-    BOLD,
     AllLogits,
     Arguments,
     Encoded,
@@ -98,8 +81,8 @@ class Extraction(Task[Extract, ExtractPrediction]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Extract]:
         """Documents as lists of `sentences`, and of the places `selected` from them, from 0."""
         for row in rows:
-            sentences = text_list(row, "sentences")
-            selected = list_field(row, "selected") if expected.labelled else []
+            sentences = row.texts("sentences")
+            selected = row.values("selected") if expected.labelled else []
             for place in selected:
                 if type(place) is not int or not 0 <= place < len(sentences):
                     raise UserError(
@@ -116,7 +99,7 @@ class Extraction(Task[Extract, ExtractPrediction]):
     def check_examples(cls, source: str | Path, examples: Extracts) -> None:
         for number, example in enumerate(examples, start=1):
             if not example.selected:
-                text = excerpt(example.texts[0])
+                text = quoted(example.texts[0])
                 raise UserError(f"{source}: document {number:,} ({text}) selects no sentence")
 
     def adapted(self, train: Extracts, options: Mapping[str, Any]) -> "Extraction":
@@ -197,7 +180,7 @@ class Extraction(Task[Extract, ExtractPrediction]):
         if "sentences" in row.fields:
             (example,) = cls.parse(iter([row]), Expected(labelled=False))
             return Query(example, used=("sentences",))
-        return Query(Extract(tuple(split_prose(text_field(row, "text")))), used=("text",))
+        return Query(Extract(tuple(split_prose(row.text("text")))), used=("text",))
 
     @classmethod
     def prediction_arguments(cls, example: Extract) -> list[str]:
@@ -226,7 +209,7 @@ class Extraction(Task[Extract, ExtractPrediction]):
         ):
             chosen = place in prediction.chosen
             line = f"{'▶' if chosen else ' '} {p:6.1%}  {sentence}"
-            lines.append(style.paint(line, BOLD) if chosen else line)
+            lines.append(style.bold(line) if chosen else line)
         return "\n".join(lines)
 
     def error_row(self, example: Extract, prediction: ExtractPrediction) -> Mistake | None:

@@ -18,7 +18,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bert_finetuning.data.rows import (
-    LABELS,
     USUAL,
     Columns,
     Expected,
@@ -26,12 +25,8 @@ from bert_finetuning.data.rows import (
     Row,
     Table,
     are_numbers,
-    first_named,
-    named_in,
-    no_field,
     one_of,
     shortened,
-    wrong_value,
 )
 from bert_finetuning.data.sources import SEPARATORS
 from bert_finetuning.heads import MULTI_LABEL
@@ -43,7 +38,6 @@ from bert_finetuning.tasks.base import (
     Mistake,
     Query,
     Style,
-    bars,
     one_line,
 )
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
@@ -92,7 +86,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
         """Lists, cells that combine the same labels in several ways, or columns of 0 and 1."""
-        label = label_column(rows[0], columns)
+        label = columns.label_in(rows[0])
         if label is None:
             several = len(yes_no_columns(rows)) > 1
         else:
@@ -115,7 +109,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
         def labels_in(row: Row) -> tuple[str, ...] | None:
             if columns.label not in row.fields:
-                raise no_field(row, columns.label)
+                raise row.missing(columns.label)
             if (each := row.fields[columns.label]) is None:
                 return None
             cells = (Row(row.place, {names.column: label}) for label in each)
@@ -210,8 +204,8 @@ class MultiLabel(TextTask[LabelsPrediction]):
         texts, said = query.example.texts, in_words(prediction.labels)
         if style.brief:
             return one_line([said, *texts])
-        ranked = [*self.ranked(prediction).items()][: style.top]
-        return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *bars(ranked)])
+        ranked = style.bars(self.ranked(prediction))
+        return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *ranked])
 
     def error_row(self, example: TextExample, prediction: LabelsPrediction) -> Mistake | None:
         each = zip(self.head.labels, prediction.probabilities, strict=True)
@@ -258,14 +252,10 @@ def in_words(labels: Sequence[str]) -> str:
 # --- Lists of labels in the cells of a table -----------------------------------------------------
 
 
-def label_column(row: Row, columns: Columns) -> str | None:
-    return named_in(row, columns.label) if columns.label else first_named(row, LABELS)
-
-
 def with_lists(rows: Sequence[Row], expected: Expected) -> tuple[str | None, list[Row]]:
     """The column of labels and the same rows with lists in it: from lists as JSON or Python write
     them, from cells such as `a;b`, or from a column of 0 and 1 for each label."""
-    label, known = label_column(rows[0], expected.columns), expected.labels or ()
+    label, known = expected.columns.label_in(rows[0]), expected.labels or ()
     if label is None:
         names = [name for name in known if name in rows[0].fields]
         names = names or yes_no_columns(rows[:FLAG_ROWS])
@@ -295,7 +285,7 @@ def cell_in(row: Row, name: str) -> str:
 
 def is_yes(row: Row, name: str) -> bool:
     if (cell := cell_in(row, name)) not in YES + NO:
-        raise wrong_value(row, name, ": it must be 0 or 1")
+        raise row.wrong(name, ": it must be 0 or 1")
     return cell in YES
 
 

@@ -16,7 +16,6 @@ is short enough and no other window sees its first token better. "No answer" is 
 alone, and is given if it beats the best other span by more than a threshold (section 4.3).
 """
 
-import sys
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,11 +30,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from tokenizers import Tokenizer
 
 from bert_corpus.text_files import split_prose
-from bert_finetuning.data.rows import Columns, Expected, Row, Table, first_named, quoted, text_field
+from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
 from bert_finetuning.data.sources import (
     FILES,
     bare_suffix,
-    first_lines,
+    beginning,
     is_file,
     parsed_json,
     whole_text,
@@ -52,7 +51,6 @@ from bert_finetuning.features import (
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.tasks.base import (
-    BOLD,
     AllLogits,
     Arguments,
     Encoded,
@@ -62,7 +60,6 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
-    bars,
     one_line,
     softmax,
 )
@@ -72,7 +69,6 @@ from bert_run.validation import Count, Real
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
-BEGINNING = 10_000  # characters of a file that tell what it holds
 MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
 NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
@@ -342,6 +338,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     learns: ClassVar = "the part of a text that answers a question"
     usual_length: ClassVar = 384  # the released code's for SQuAD
     suffixes: ClassVar = (".json",)
+    suffix_mark: ClassVar = '"paragraphs"'  # of SQuAD; else it holds rows
     row_columns: ClassVar = (("question", "context"),)
     options: ClassVar = ("stride", "max_question", "max_answer", "has_null")
     empty: ClassVar = Question("", "", "")
@@ -361,11 +358,6 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     # --- From rows to examples -------------------------------------------------------------------
 
     @classmethod
-    def matches_file(cls, path: Path) -> bool:
-        """Whether it is a `.json` that has the paragraphs of SQuAD, and no rows."""
-        return super().matches_file(path) and '"paragraphs"' in beginning(path)
-
-    @classmethod
     def parse_source(
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[Question]:
@@ -382,7 +374,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
         `text` and `answer_start`; or one `answer` as text, with its `answer_start` or without.
         Without an answer nothing is known of them."""
         for row in rows:
-            context, question = text_field(row, "context"), text_field(row, "question")
+            context, question = row.text("context"), row.text("question")
             answers = (answers_in(row, context) if expected.labelled else None) or NO_ANSWERS
             try:
                 spans = list(zip(answers["text"], answers["answer_start"], strict=True))
@@ -568,11 +560,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
             place = "" if start is None else str(start)
             probability = f"{prediction.probability:.3f}"
             return one_line([prediction.text, probability, place, example.question])
-        lines = [style.paint(example.question, BOLD)]
+        lines = [style.bold(example.question)]
         if start is None:
             lines += [f"  no answer  {prediction.probability:6.1%}"]
-        ranked = [(each.text, each.probability) for each in prediction.candidates[: style.top]]
-        lines += bars(ranked)
+        ranked = {each.text: each.probability for each in prediction.candidates}
+        lines += style.bars(ranked)
         if start is not None:
             end = start + len(prediction.text)
             begin, sentence = sentence_around(example.context, start, end)
@@ -623,7 +615,7 @@ def report_lost(questions: int, cut: int, lost: int, *, longest: int, max_length
             "count as not there"
         )
     if parts:
-        print(f"note: {'; '.join(parts)}", file=sys.stderr)
+        say(f"note: {'; '.join(parts)}")
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:
@@ -672,19 +664,14 @@ def choose_null_threshold(
 
 def answers_in(row: Row, context: str) -> Any:
     """What the row says of its answers, in the form of the Hub; None if it has none."""
-    if (name := first_named(row, ("answers",))) is not None:
+    if (name := row.find(("answers",))) is not None:
         return row.fields[name]
-    name, start = first_named(row, ("answer", "answer_text")), first_named(row, ("answer_start",))
+    name, start = row.find(("answer", "answer_text")), row.find(("answer_start",))
     if name is None or not str(row.fields[name] or "").strip():
         return None
-    text = text_field(row, name)
+    text = row.text(name)
     place = str(context.find(text) if start is None else row.fields[start]).strip()
     return {"text": [text], "answer_start": [int(place) if place.isdecimal() else 0]}
-
-
-def beginning(path: Path) -> str:
-    """So much of a file as tells what it holds."""
-    return "\n".join(line[:BEGINNING] for line in first_lines(path, 100))[:BEGINNING]
 
 
 def holds_rows(path: Path) -> bool:
@@ -701,7 +688,7 @@ def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
     try:
         for article in content["data"]:
             for paragraph in article["paragraphs"]:
-                context = text_field(Row(f"{path}: a paragraph", paragraph), "context")
+                context = Row(f"{path}: a paragraph", paragraph).text("context")
                 for asked in paragraph["qas"]:
                     yield squad_question(asked, context, path, labelled=labelled)
     except (KeyError, TypeError, AttributeError) as error:
@@ -714,7 +701,7 @@ def squad_question(
 ) -> Question:
     """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
     place = f"{path}: question {quoted(asked['id'])}"
-    question = text_field(Row(place, asked), "question")
+    question = Row(place, asked).text("question")
     if not labelled:
         return Question(str(asked["id"]), question, context)
     answers = asked.get("answers", [])

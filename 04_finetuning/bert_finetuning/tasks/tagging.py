@@ -7,11 +7,10 @@ come out as BIO2, see `in_bio`.
 """
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product
+from itertools import chain, groupby, islice, product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,16 +27,12 @@ from bert_finetuning.data.rows import (
     Spellings,
     Table,
     check_written,
-    first_named,
     label_set,
-    list_field,
-    no_field,
     one_of,
     quoted,
+    say,
     shortened,
     silent,
-    text_field,
-    text_list,
     usual_name,
 )
 from bert_finetuning.data.sources import (
@@ -55,7 +50,6 @@ from bert_finetuning.features import (
     Features,
     check_max_length,
     collate_inputs,
-    excerpt,
     framed,
     padded,
     token_ids,
@@ -63,7 +57,6 @@ from bert_finetuning.features import (
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
 from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores
 from bert_finetuning.tasks.base import (
-    DIM,
     AllLogits,
     Arguments,
     Encoded,
@@ -224,7 +217,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             word, tag = words[unknown[0]], tags[unknown[0]]
             wrong = f"gives {word!r} the tag {tag!r}, not {one_of(self.head.labels)}"
         if wrong:
-            raise UserError(f"sentence {place + 1:,}, {excerpt(' '.join(words))}, {wrong}")
+            raise UserError(f"sentence {place + 1:,}, {quoted(' '.join(words))}, {wrong}")
         return [number[tag] for tag in tags]
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
@@ -320,9 +313,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
-        if name := first_named(row, WORDS):
-            return Query(TaggedSentence(tuple(text_list(row, name))), used=(name,))
-        return replace(words_query(text_field(row, "text")), used=("text",))
+        if name := row.find(WORDS):
+            return Query(TaggedSentence(tuple(row.texts(name))), used=(name,))
+        return replace(words_query(row.text("text")), used=("text",))
 
     @classmethod
     def file_queries(cls, path: Path) -> Iterator[Query] | None:
@@ -378,7 +371,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         words = query.example.words
         if not self.has_entities:
             both = zip(words, prediction.tags, strict=True)
-            return " ".join(word + style.paint(f"/{tag}", DIM) for word, tag in both)
+            return " ".join(word + style.dim(f"/{tag}") for word, tag in both)
         places = query.places or places_of(words)
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.tags)]  # fmt: skip
@@ -501,16 +494,14 @@ def report_long(
     """One line on standard error, if a sentence or a word was longer than the model reads."""
     room = max_length - 2
     long = [number for number, each in enumerate(words) if sum(map(len, each)) > room]
+    if not long:
+        return
+    pieces = count - sum(bool(each) for each in words) + len(long)
     cut = sum(len(word) > room for number in long for word in words[number])
-    if long:
-        pieces = count - sum(bool(each) for each in words) + len(long)
-        print(
-            f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} "
-            f"tokens and are read in {pieces:,} parts, cut between words; no word is lost"
-            + (f", of {cut:,} words only the beginning is read" if cut else "")
-            + f"; the first is number {long[0] + 1:,}: {excerpt(examples[long[0]].texts[0])}",
-            file=sys.stderr,
-        )
+    lost = f", of {cut:,} words only the beginning is read" if cut else ""
+    say(f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} tokens "
+        f"and are read in {pieces:,} parts, cut between words; no word is lost{lost}; the first is "
+        f"number {long[0] + 1:,}: {quoted(examples[long[0]].texts[0])}")  # fmt: skip
 
 
 # --- Rows of words -------------------------------------------------------------------------------
@@ -539,35 +530,35 @@ def row_sentences(rows: Table) -> Iterator[tuple[int, Sentence]]:
     """A list of words and one of tags in each row, under their usual names; or one word a row, and
     the number of its sentence. Each sentence comes with the line that it begins on."""
     rows = list(rows)
-    if rows and all(first_named(rows[0], names) for names in (WORD, SENTENCE)):
+    if rows and all(rows[0].find(names) for names in (WORD, SENTENCE)):
         yield from word_by_word(rows)
         return
     for row in rows:
-        words, tags = first_named(row, WORDS), first_named(row, TAGS)
+        words, tags = row.find(WORDS), row.find(TAGS)
         if not words or not tags:
-            raise no_field(row, *(TAGS if words else WORDS))
-        if len(list_field(row, words)) != len(list_field(row, tags)):
+            raise row.missing(*(TAGS if words else WORDS))
+        if len(row.values(words)) != len(row.values(tags)):
             raise UserError(
                 f"{row.place} has {len(row.fields[words])} words and {len(row.fields[tags])} tags: "
                 "each word needs one"
             )
-        pairs = zip(text_list(row, words), text_list(row, tags), strict=True)
+        pairs = zip(row.texts(words), row.texts(tags), strict=True)
         yield row.line, [TaggedWord(row.place, word, tag) for word, tag in pairs]
 
 
 def word_by_word(rows: Sequence[Row]) -> Iterator[tuple[int, Sentence]]:
     """One word a row. Its sentence's number may stand in every row, or in the first one alone."""
     first = rows[0]
-    word, sentence, tag = (first_named(first, names) for names in (WORD, SENTENCE, TAGS))
+    word, sentence, tag = (first.find(names) for names in (WORD, SENTENCE, TAGS))
     if tag is None:
-        raise no_field(first, *TAGS)
+        raise first.missing(*TAGS)
     words: Sentence = []
     line, last = first.line, first.fields[sentence]
     for row in rows:
         if (number := row.fields[sentence]) not in ("", None, last):
             yield line, words
             words, line, last = [], row.line, number
-        words.append(TaggedWord(row.place, text_field(row, word), text_field(row, tag)))
+        words.append(TaggedWord(row.place, row.text(word), row.text(tag)))
     yield line, words
 
 
@@ -583,10 +574,8 @@ def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[Tagge
     for sentence in in_bio(sentences, expected.tally.note):
         for place, word, tag in sentence:
             if expected.labels is not None and tag not in expected.labels:
-                raise UserError(
-                    f"{place}: the tag of {quoted(word)} is {quoted(tag)}, not "
-                    f"{one_of(expected.labels)}"
-                )
+                problem = f"the tag of {quoted(word)} is {quoted(tag)}"
+                raise UserError(f"{place}: {problem}, not {one_of(expected.labels)}")
         _, words, tags = zip(*sentence, strict=True) if sentence else ((), (), ())
         yield TaggedSentence(tuple(words), tuple(tags))
 
@@ -623,15 +612,10 @@ def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
 
 def blocks(path: Path, note: Note = silent) -> Iterator[list[tuple[str, str]]]:
     """The lines between empty lines, each with its place."""
-    block: list[tuple[str, str]] = []
-    for number, line in lines_of(path, note):
-        if line.strip():
-            block.append((f"{path}: line {number}", line))
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    placed = ((f"{path}: line {number}", line) for number, line in lines_of(path, note))
+    for has_text, block in groupby(placed, key=lambda each: bool(each[1].strip())):
+        if has_text:
+            yield list(block)
 
 
 class Layout(NamedTuple):

@@ -8,7 +8,7 @@ architecture and the labels tell the type of task.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +17,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
-from bert_finetuning.heads import (
-    HEADS,
-    BertWithHead,
-    HeadConfig,
-    values_before_learning,
-)
+from bert_finetuning.heads import HEADS, BertWithHead, HeadConfig, values_before_learning
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
@@ -174,8 +169,7 @@ def save_finetuned(
     if model.has_pooling:
         content["problem_type"] = model.head.problem_type
     if task is not None:
-        names = ("task", "format", "max_length", "pairs", "metrics", "options")
-        content[FIELD] = {name: getattr(task, name) for name in names}
+        content[FIELD] = asdict(task)
     folder.mkdir(parents=True, exist_ok=True)
     model.config.save(folder, **content)
     save_weights(to_arrays(model), folder / WEIGHTS_FILE)

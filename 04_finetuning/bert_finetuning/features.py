@@ -8,17 +8,16 @@ reported once.
 """
 
 import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
+from bert_finetuning.data.rows import quoted, say
 from bert_run.errors import UserError
 
 AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
-EXCERPT = 40  # characters of a text in a message
 SHORTEST = 8  # tokens; fewer leave no room for a pair
 HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
@@ -49,18 +48,21 @@ class TokenRow(NamedTuple):
 # --- From text to rows of tokens -----------------------------------------------------------------
 
 
-def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    """The tokens of each text, without special ones."""
-    ids = []
+def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
+    """Each text in tokens, without special ones, and the characters of each token."""
     for first in range(0, len(texts), AT_ONCE):
-        part = [encodable(text) for text in texts[first : first + AT_ONCE]]
-        ids += [each.ids for each in tokenizer.encode_batch(part, add_special_tokens=False)]
-    return ids
+        part = [whole_characters(text) for text in texts[first : first + AT_ONCE]]
+        yield from tokenizer.encode_batch(part, add_special_tokens=False)
 
 
-def encodable(text: str) -> str:
+def whole_characters(text: str) -> str:
     """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
     return HALF_A_CHARACTER.sub("\ufffd", text)
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of each text, without special ones."""
+    return [each.ids for each in encodings(tokenizer, texts)]
 
 
 def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None) -> TokenRow:
@@ -115,15 +117,8 @@ def check_max_length(max_length: int) -> None:
 def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str) -> None:
     """One line on standard error, if anything was cut: how many, and which was the first."""
     if cut:
-        print(
-            f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
-            f"are cut; the first is number {cut[0] + 1:,}: {excerpt(texts[cut[0]])}",
-            file=sys.stderr,
-        )
-
-
-def excerpt(text: str) -> str:
-    return repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "…")
+        say(f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
+            f"are cut; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
 
 
 # --- From features to a batch --------------------------------------------------------------------

@@ -6,10 +6,11 @@ torchrun --nproc-per-node 8 -m bert_finetuning.finetune --task mnli --checkpoint
 """
 
 import contextlib
+import hashlib
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,29 +18,23 @@ from typing import Any
 import torch
 import tyro
 
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
-from bert_finetuning.data.fingerprints import check_inputs, digest_of, inputs_of
-from bert_finetuning.data.load import describe, few_of, load_task
+from bert_finetuning.data.load import TaskData, describe, few_of, load_task
+from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
 from bert_finetuning.heads import logits_of
-from bert_finetuning.report import (
-    Grid,
-    Measured,
-    Outcome,
-    median_of,
-    prediction_line,
-    write_report,
-)
-from bert_finetuning.run import Evaluator, SeedResult, SeedRun, say
+from bert_finetuning.report import Grid, Measured, Outcome, median_of, prediction_line, write_report
+from bert_finetuning.run import Evaluator, SeedResult, SeedRun
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.train import freeze, label_weights
+from bert_finetuning.train import TrainingData, freeze, label_weights
 from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
-from bert_run.errors import UserError, command
+from bert_run.errors import UserError, command, read_record, wrong_field
+from bert_run.files import sha256, write_atomically
 from bert_run.run_folder import RunFolder
-from bert_run.weights import WEIGHTS_FILE, check_push, push_folder
+from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weight_files
 
 # The paper's grid (appendix A.3), for BERT-base and large.
 RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
@@ -48,25 +43,21 @@ RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
 def finetune(settings: FinetuneSettings) -> Outcome:
     """Run or continue all seeds, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
-        return finetune_on(ranks, device, settings)
-
-
-def finetune_on(ranks: Ranks, device: torch.device, settings: FinetuneSettings) -> Outcome:
-    with quiet_unless(ranks.leads):
-        work = ranks.after_first(lambda leads: Finetuning(settings, ranks, device))
-    if settings.push is not None:  # before hours of training
-        ranks.after_first(lambda leads: leads and check_push(settings.push))
-    folder = RunFolder(settings.out)
-    ranks.after_first(lambda leads: leads and claim(folder, settings))
-    try:
-        ranks.after_first(lambda leads: work.check_inputs())
-        if ranks.leads:
-            work.introduce()
-        outcome = work.run()
-        if ranks.leads:
-            work.report(outcome)
-    finally:
-        folder.release()
+        with quiet_unless(ranks.leads):
+            work = ranks.after_first(lambda leads: Finetuning(settings, ranks, device))
+        if settings.push is not None:  # before hours of training
+            ranks.after_first(lambda leads: leads and check_push(settings.push))
+        folder = RunFolder(settings.out)
+        ranks.after_first(lambda leads: leads and claim(folder, settings))
+        try:
+            ranks.after_first(lambda leads: work.check_inputs())
+            if ranks.leads:
+                work.introduce()
+            outcome = work.run()
+            if ranks.leads:
+                work.report(outcome)
+        finally:
+            folder.release()
     return outcome
 
 
@@ -91,11 +82,9 @@ def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
     folder.claim(wanted)
 
 
-@contextmanager
-def quiet_unless(leads: bool) -> Iterator[None]:
+def quiet_unless(leads: bool) -> contextlib.AbstractContextManager:
     """Only the process that leads reports on the data."""
-    with contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO()):
-        yield
+    return contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO())
 
 
 class Finetuning:
@@ -193,7 +182,7 @@ class Finetuning:
             folder=settings.out / chosen / f"seed-{best.seed}",
             grid=grid if settings.grid else {},
             chosen=chosen,
-            inputs=self.inputs if self.inputs_are_known else {},
+            inputs=as_json(self.inputs) if self.inputs_are_known else {},
             seen=self.data.seen,
         )
 
@@ -255,9 +244,8 @@ class Finetuning:
         logits = logits_of(best.model, self.task, features, precision=self.precision)
         task, predictions = self.evaluator.predict(logits)
         if test := self.data.test:
-            features = self.encode(test)
             # In float32, as `bert-predict --score` does: both must say the same.
-            answers = task.predict(test, features, logits_of(best.model, task, features))
+            answers = task.answers(test, best.model, self.tokenizer, max_length=self.max_length)
             learnt = self.examples(outcome.best.seed)
             majority = task.score(test, task.majority(learnt, test))
             measured = Measured(self.data.test_name, task, test, answers, majority)
@@ -278,6 +266,145 @@ def drop_models(folder: Path) -> None:
     """Of a combination that has lost only the figures are kept."""
     for path in folder.rglob(WEIGHTS_FILE):
         path.unlink()
+
+
+# --- What a run started from ---------------------------------------------------------------------
+
+# A run's folder keeps fingerprints of its examples and of its checkpoint in `inputs.json`, written
+# before the first step, and every seed keeps their digest in its `result.json`. A result is reused
+# only for the inputs that it was measured on.
+#
+# inputs.json    {"train": {"name": "reviews.csv", "sha256": "…", "examples": 300}, "dev": {…}, …}
+
+INPUTS_FILE = "inputs.json"
+# What decides how a checkpoint reads a text; its weights come in addition.
+READING_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One thing that a run depends on. `name` is for people; the content is what counts."""
+
+    name: str
+    sha256: str
+    examples: int | None = None  # None: it is no set of examples
+
+    def changed_since(self, earlier: "Input") -> str:
+        """How this differs from what `earlier` was, in words."""
+        if None in (self.examples, earlier.examples):
+            return f"{self.name} has other content"
+        if self.examples != earlier.examples:
+            return f"{self.name} had {earlier.examples:,} examples and has {self.examples:,} now"
+        return f"{self.name} has as many examples as before ({self.examples:,}), but other content"
+
+
+Inputs = dict[str, Input]  # under "train", "dev" and "start"
+
+
+def as_json(inputs: Inputs) -> dict[str, Any]:
+    return {name: asdict(each) for name, each in inputs.items()}
+
+
+def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
+    """Fingerprints of everything that decides the result and is not a setting."""
+    names = {"train": settings.train or f"the training set of {data.name}",
+             "dev": settings.dev or f"the dev set of {data.name}"}  # fmt: skip
+    if data.split is not None:
+        names["dev"] = f"the share of {settings.train} set aside for dev"
+    sets = {"train": data.train, "dev": data.dev}
+    found = {split: Input(names[split], fingerprint(sets[split]), len(sets[split]))
+             for split in sets}  # fmt: skip
+    start, files = starting_files(settings)
+    return found | {"start": Input(start, fingerprint_of_files(files))} if files else found
+
+
+def fingerprint(examples: Sequence) -> str:
+    """SHA-256 of examples in their order. Every example is a dataclass of texts and numbers."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(ascii(example).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def starting_files(settings: FinetuneSettings) -> tuple[str, list[Path]]:
+    """What the model begins from, and the files that hold it; none where all of it is new.
+
+    A model that has learned nothing takes only its sizes and its tokenizer from files.
+    """
+    if not settings.from_nothing:
+        return settings.checkpoint, files_of_start(settings.checkpoint)
+    files = [] if settings.model in PRESETS else reading_files(Path(settings.model))
+    if settings.tokenizer is None:
+        return settings.model, files
+    tokenizer = Path(settings.tokenizer)
+    own = reading_files(tokenizer) if tokenizer.is_dir() else [tokenizer]
+    return str(tokenizer), [*files, *own]
+
+
+def files_of_start(checkpoint: str) -> list[Path]:
+    folder = locate(checkpoint).folder
+    return [*reading_files(folder), *weight_files(folder)]
+
+
+def fingerprint_of_start(checkpoint: str) -> str:
+    """What a run that starts from a checkpoint records of it as its `start`."""
+    return fingerprint_of_files(files_of_start(checkpoint))
+
+
+def reading_files(folder: Path) -> list[Path]:
+    return [folder / name for name in READING_FILES if (folder / name).is_file()]
+
+
+def fingerprint_of_files(files: Sequence[Path]) -> str:
+    """SHA-256 of the files' names and content."""
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(f"{path.name} {sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def digest_of(inputs: Inputs) -> str:
+    """All inputs in one fingerprint; their names do not count."""
+    content = json.dumps({name: each.sha256 for name, each in sorted(inputs.items())})
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def read_inputs(path: Path) -> Inputs:
+    """What `check_inputs` wrote."""
+    way_out = f"choose another --out, or remove {path.parent}"
+    record, types = read_record(path, way_out=way_out), {"name": str, "sha256": str}
+    for each in record.values():
+        if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
+            raise UserError(f"{path} is damaged: {way_out}")
+    return {name: Input(each["name"], each["sha256"], each.get("examples"))
+            for name, each in record.items()}  # fmt: skip
+
+
+def check_inputs(folder: Path, inputs: Inputs) -> str | None:
+    """Record the inputs of a new run, or compare them with those that its folder recorded.
+
+    Raises `UserError` if one has changed. A run of an earlier version of the course recorded none:
+    returns a note that says so.
+    """
+    path = folder / INPUTS_FILE
+    if not path.exists():
+        if any(folder.rglob("seed-*")):
+            return (
+                f"note: {folder} was begun before runs recorded their inputs: nobody can tell "
+                "whether its examples or its checkpoint have changed since"
+            )
+        write_atomically(path, json.dumps(as_json(inputs), indent=2) + "\n")
+        return None
+    earlier = read_inputs(path)
+    changes = [each.changed_since(earlier[name]) if name in earlier else f"{each.name} is new"
+               for name, each in inputs.items()
+               if name not in earlier or earlier[name].sha256 != each.sha256]  # fmt: skip
+    if changes:
+        raise UserError(
+            f"{folder} holds a run that started from other data: {'; '.join(changes)}: choose "
+            "another --out, or remove that folder"
+        )
+    return None
 
 
 @command

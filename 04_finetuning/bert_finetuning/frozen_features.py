@@ -13,7 +13,6 @@ models upon it.
 """
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,9 +24,9 @@ from jaxtyping import Float, Int64
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bert_finetuning.data.rows import one_of
+from bert_finetuning.data.rows import one_of, say
 from bert_finetuning.features import Features, collate_inputs, framed
-from bert_finetuning.tasks.words import pieces_of_words, stretches
+from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 from bert_paper.model import BertModel
 from bert_run.device import to_device
 from bert_run.errors import UserError
@@ -180,6 +179,6 @@ def empty_array(shape: tuple[int, int, int]) -> Float[np.ndarray, "words layers 
             f"the features need {size / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} free: "
             "take fewer sentences or fewer features, or set TMPDIR to a larger folder"
         )
-    print(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}", file=sys.stderr)
+    say(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}")
     with tempfile.TemporaryFile() as file:
         return np.memmap(file, np.float32, "w+", shape=shape)

@@ -311,13 +311,9 @@ class BertForQuestionAnswering(BertWithHead):
 
 HEADS: dict[str, type[BertWithHead]] = {
     head.__name__: head
-    for head in (
-        BertForSequenceClassification,
-        BertForMultipleChoice,
-        BertForTokenClassification,
-        BertForQuestionAnswering,
-    )
-}
+    for head in (BertForSequenceClassification, BertForMultipleChoice, BertForTokenClassification,
+                 BertForQuestionAnswering)
+}  # fmt: skip
 
 
 # --- Their losses, and their first values --------------------------------------------------------
@@ -423,7 +419,9 @@ def logits_of(
             )
             with mixed_precision(device, precision):
                 answer = forward(model, batch)
-            for i, logits in zip(rows, each_row(answer), strict=True):
+            if isinstance(answer, SpanLogits):
+                answer = torch.stack(answer, dim=1)  # (batch, 2, seq)
+            for i, logits in zip(rows, answer.float().cpu().numpy(), strict=True):
                 kept = logits[tuple(map(slice, sizes[i]))]
                 flat[ends[i] - kept.size : ends[i]] = kept.ravel()
             bar.update(len(rows))
@@ -436,10 +434,3 @@ def logits_of(
 
 def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | SpanLogits:
     return model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
-
-
-def each_row(answer: Tensor | SpanLogits) -> np.ndarray:
-    """Logits row by row; of spans (batch, 2, seq)."""
-    if isinstance(answer, SpanLogits):
-        answer = torch.stack(answer, dim=1)
-    return answer.float().cpu().numpy()

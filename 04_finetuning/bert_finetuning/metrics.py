@@ -45,12 +45,7 @@ def label_scores(right: Sequence[str], predicted: Sequence[str]) -> list[tuple]:
     """Of each label: its name, how often it is right, how often it was predicted, then precision,
     recall and F1; None where there is nothing to divide by."""
     labels = sorted({*right, *predicted})
-    number = {label: place for place, label in enumerate(labels)}
-    counts = confusion_matrix(
-        np.array([number[label] for label in right]),
-        np.array([number[label] for label in predicted]),
-        num_labels=len(labels),
-    )
+    counts = label_counts(labels, right, predicted)
     rows = []
     for label, found, there, guessed in zip(
         labels, counts.diagonal().tolist(), counts.sum(1).tolist(), counts.sum(0).tolist(),
@@ -60,6 +55,15 @@ def label_scores(right: Sequence[str], predicted: Sequence[str]) -> list[tuple]:
         scores = [part / whole if whole else None for part, whole in parts]
         rows.append((label, there, guessed, *scores))
     return rows
+
+
+def label_counts(
+    labels: Sequence[str], right: Sequence[str], predicted: Sequence[str]
+) -> Int[ndarray, "labels labels"]:
+    """`confusion_matrix` of names, in the order of `labels`."""
+    number = {label: place for place, label in enumerate(labels)}
+    columns = [np.array([number[label] for label in column]) for column in (right, predicted)]
+    return confusion_matrix(*columns, num_labels=len(labels))
 
 
 def f1(right: Labels | Flags, predicted: Labels | Flags) -> float:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,25 +16,45 @@ import tyro
 from tqdm import tqdm
 from tyro.conf import Positional, arg
 
+from bert_corpus.documents import kind_of
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.named import GLUE
-from bert_finetuning.data.new_rows import from_source
-from bert_finetuning.data.rows import USUAL, Row, Tally, parse_columns, shortened
-from bert_finetuning.features import excerpt
-from bert_finetuning.heads import logits_of
-from bert_finetuning.tasks.base import (
-    Arguments,
-    Example,
-    Query,
-    Style,
-    Task,
-    has_colours,
-    one_line,
+from bert_finetuning.data.rows import (
+    ASKED_COLUMNS,
+    USUAL,
+    Columns,
+    Row,
+    Table,
+    Tally,
+    parse_columns,
+    quoted,
+    say,
+    shortened,
+    usual_name,
 )
+from bert_finetuning.data.sources import (
+    OTHERS,
+    SEPARATOR_LINE,
+    SEPARATORS,
+    SHEETS,
+    TABLES,
+    Lines,
+    at_least_one,
+    bare_suffix,
+    is_file,
+    json_rows,
+    lines_of,
+    open_rows,
+    split_table,
+    table_rows,
+    whole,
+    without_index,
+)
+from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours, one_line
 from bert_run.config import Positions
 from bert_run.device import choose_device
 from bert_run.errors import Count, UserError, check_numbers, command
-from bert_run.files import folder_in_one_piece, write_whole
+from bert_run.files import STANDARD_INPUT, folder_in_one_piece, text_lines, write_whole
 from bert_run.training_loop import progress_bar
 
 QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
@@ -171,7 +192,8 @@ class Predictor:
     def query_of(self, item: Any, number: int) -> Query:
         place = f"item {number}"
         if isinstance(item, Mapping):
-            return replace(self.task.parse_query(Row(place, dict(item)), USUAL), row=item)
+            row = Row(place, {name: whole(value) for name, value in item.items()})
+            return replace(self.task.parse_query(row, USUAL), row=item)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
@@ -194,11 +216,8 @@ class Predictor:
 
     def predict_alike(self, examples: Sequence[Example]) -> list[Any]:
         """Predictions for examples that have text, and the same shape."""
-        tokenizer = self.finetuned.tokenizer
-        features = self.task.encode(examples, tokenizer, max_length=self.max_length)
-        return self.task.predict(
-            examples, features, logits_of(self.finetuned.model, self.task, features)
-        )
+        model, tokenizer = self.finetuned.model, self.finetuned.tokenizer
+        return self.task.answers(examples, model, tokenizer, max_length=self.max_length)
 
     def stream(self, queries: Iterable[Query]) -> Iterator[Answered]:
         """Predictions for any number of queries, in their order, in bounded memory."""
@@ -213,12 +232,11 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     """A model of pairs needs pairs, and one of single texts does not know what to do with them."""
     for example in examples:
         if None not in (saved.pairs, example.is_pair) and saved.pairs != example.is_pair:
-            problem = (
-                "this model has learnt from pairs: give the second with --pair, or after a tab"
-                if saved.pairs
-                else "this model has learnt from single texts: leave the second out"
-            )
-            raise UserError(f"{excerpt(example.texts[0])}: {problem}")
+            problem = "single texts: leave the second out"
+            if saved.pairs:
+                problem = "pairs: give the second with --pair, or after a tab"
+            text = quoted(example.texts[0])
+            raise UserError(f"{text}: this model has learnt from {problem}")
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -227,11 +245,10 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Iterator[Query]:
     """What the command line, a file or standard input asks."""
     if settings.source is None:
-        return iter(task.queries(Arguments(
-            settings.text, settings.pair, settings.question, settings.context, pairs
-        )))  # fmt: skip
+        given = (settings.text, settings.pair, settings.question, settings.context)
+        return iter(task.queries(Arguments(*given, pairs)))
     if settings.source == "-" and sys.stdin.isatty():
-        print("one text a line, Ctrl-D ends:", file=sys.stderr)
+        say("one text a line, Ctrl-D ends:")
     columns = parse_columns(settings.columns, labelled=False)
     return from_source(settings.source, type(task), columns)
 
@@ -258,8 +275,8 @@ def run(settings: PredictSettings) -> None:
     if settings.out is not None:
         print(f"{settings.out}: {counter.all:,} rows answered")
     if counter.empty:
-        print(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
-              f"the first is {counter.first_empty}", file=sys.stderr)  # fmt: skip
+        say(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
+            f"the first is {counter.first_empty}")  # fmt: skip
 
 
 def score(predictor: Predictor, settings: PredictSettings) -> None:
@@ -307,6 +324,130 @@ class Counter:
                 number = f"number {self.all}" if query.line is None else f"line {query.line}"
                 self.first_empty = self.first_empty or number
                 self.empty += 1
+
+
+# --- What a file or standard input asks ----------------------------------------------------------
+
+# A file has a format of training, or one text a line; a tab separates what belongs together: both
+# texts of a pair, a question and its context, a beginning and its endings. A line is what `wc -l`
+# counts, in files and on standard input.
+#
+# Every row becomes one query in its place, so that answers can be joined to their rows. A line
+# without text is a query without text. Only tables and JSON lines may hold empty lines between
+# their rows, as for every other program that reads them.
+
+
+def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
+    """The queries of a file or of a dataset of the Hub one by one; `-` is standard input."""
+    if source == "-":
+        lines = text_lines(None)
+        return at_least_one(from_lines(STANDARD_INPUT, lines, task_type, columns), STANDARD_INPUT)
+    path = Path(source).expanduser()
+    return at_least_one(_from_file(source, path, task_type, columns), source)
+
+
+def _from_file(source: str, path: Path, task_type: type[Task], columns: Columns) -> Iterator[Query]:
+    suffix = bare_suffix(path)
+    if not is_file(source) or path.is_dir() or suffix in (*TABLES, *SHEETS, *OTHERS, ".parquet"):
+        return from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
+    if (queries := task_type.file_queries(path)) is not None:
+        return queries
+    if kind_of(path) == "json":
+        return from_rows(open_rows(source), task_type, columns)
+    is_text = kind_of(path) == "text"
+    return from_lines(str(path), lines_of(path), task_type, columns, is_text=is_text)
+
+
+def from_lines(
+    source: str, lines: Lines, task_type: type[Task], columns: Columns, *, is_text: bool = False
+) -> Iterator[Query]:
+    """The examples of lines whose format no name of a file tells.
+
+    JSON begins with a brace; a table begins with the usual names of columns, or has columns that
+    the user names; anything else is one text a line. `is_text`: the name of the file says so.
+    """
+    empty = []
+    for line in lines:
+        if line[1].strip():
+            first = [line, *islice(lines, 1)]
+            break
+        empty.append(line)
+    else:
+        return from_text_lines(source, iter(empty), task_type)
+    lines = chain(first, lines)
+    start = first[0][1].lstrip()
+    if start.startswith(('{"', '[{"')) or start in ("[", "{"):
+        return from_rows(json_rows(source, lines), task_type, columns)
+    if columns == USUAL and not begins_table(first):
+        check_no_header(source, first)
+        if not is_text:
+            check_no_table(source, first)
+            task_type.check_line(source, first)
+        return from_text_lines(source, chain(empty, lines), task_type)
+    header = () if columns.numbered else None
+    cells = split_table(source, lines, suffix=".tsv" if "\t" in start else ".csv")
+    rows = without_index(table_rows(source, cells, header=header))
+    return from_rows(rows, task_type, columns)
+
+
+def begins_table(first: Sequence[tuple[int, str]]) -> bool:
+    """Whether the first line holds the usual names of columns, or tells Excel the separator."""
+    if SEPARATOR_LINE.fullmatch(first[0][1]):
+        return True
+    for separator in SEPARATORS:
+        names = [name.strip().strip('"') for name in first[0][1].split(separator)]
+        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
+            return all(is_name(name) or not name for name in names)
+    return False
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell may be the name of a column: one word without marks."""
+    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
+
+
+def check_no_header(source: str, first: Sequence[tuple[int, str]]) -> None:
+    """Raise `UserError` if a first line, with more below it, is the name of a column."""
+    if len(first) > 1 and first[0][1].strip().strip('"').lower() in ASKED_COLUMNS:
+        raise UserError(
+            f"{source}: line 1 is {quoted(first[0][1].strip())}, which names a column: remove the "
+            "line, or name the table with --input FILE.csv"
+        )
+
+
+def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterator[Query]:
+    """One example a line, its parts between tabs."""
+    for number, line in lines:
+        if not line.strip():
+            yield Query(task_type.empty, line=number)
+            continue
+        place = f"{source}: line {number}"
+        yield from_row(Row(place, task_type.parse_line(line, place)), task_type, USUAL)
+
+
+def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:
+    """Raise `UserError` if the first lines look like a table whose columns have unusual names."""
+    for separator in SEPARATORS:
+        names, *below = (line.split(separator) for _, line in first)
+        if separator == "\t" or len(names) < 2 or [len(names)] != [len(cells) for cells in below]:
+            continue
+        if all(map(is_name, names)):
+            start = shortened(one_line(first[0][1:]))
+            raise UserError(
+                f"{source}: line 1 ({start}) looks like the names of columns: "
+                "say which of them holds the text, --columns TEXT; lines of plain text can be "
+                "given as --input FILE.txt"
+            )
+
+
+def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
+    """One query for each row, in their order."""
+    for row in rows:
+        yield from_row(row, task_type, columns)
+
+
+def from_row(row: Row, task_type: type[Task], columns: Columns) -> Query:
+    return replace(task_type.parse_query(row, columns), line=row.line, row=row.fields)
 
 
 # --- Answers on the terminal and in JSON ---------------------------------------------------------
@@ -359,16 +500,13 @@ def write_rows(
 ) -> None:
     """Write all answers, one row for each query, or nothing if one of the rows cannot be read.
     `all_of`: with the probability of each label, which JSON has anyway."""
-    as_json = out.suffix == ".jsonl"
-    lines = json_lines(task, answered) if as_json else csv_lines(task, answered, all_of)
+    if out.suffix == ".csv":
+        lines = csv_lines(task, answered, all_of)
+    else:
+        rows = (to_json(task, *each) for each in answered)
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     with write_whole(out) as file:
-        for line in lines:
-            file.write(line.encode("utf-8"))
-
-
-def json_lines(task: Task, answered: Iterable[Answered]) -> Iterator[str]:
-    for query, prediction in answered:
-        yield json.dumps(to_json(task, query, prediction), ensure_ascii=False) + "\n"
+        file.writelines(line.encode("utf-8") for line in lines)
 
 
 def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) -> Iterator[str]:

@@ -14,7 +14,7 @@ import json
 import shlex
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from bert_finetuning.data.fingerprints import Inputs
-from bert_finetuning.metrics import DRAWS, bootstrap, confusion_matrix
+from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
 from bert_finetuning.run import METRICS_FILE, SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
@@ -89,11 +88,10 @@ def confusion(
 ) -> tuple[list[str], np.ndarray]:
     """The labels, and how often each was taken for which; none where answers are no labels."""
     right, predicted = task.right_and_predicted(examples, predictions)
-    number = {label: place for place, label in enumerate(task.head.labels)}
-    if not predicted or len(number) < 2:
+    labels = list(task.head.labels)
+    if not predicted or len(labels) < 2:
         return [], np.zeros((0, 0), int)
-    columns = [np.array([number[label] for label in column]) for column in (right, predicted)]
-    return list(number), confusion_matrix(*columns, num_labels=len(number))
+    return labels, label_counts(labels, right, predicted)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Outcome:
     folder: Path  # that of the best seed's run
     grid: Grid
     chosen: str  # the combination of the grid that won, or ""
-    inputs: Inputs = field(default_factory=dict)  # as far as they are known
+    inputs: dict[str, Any] = field(default_factory=dict)  # their fingerprints, if they are known
     test: Measured | None = None  # of the best model, where there is a test set
     seen: tuple[int, int] = (0, 0)  # examples of dev that are in train; of test in train or dev
 
@@ -133,7 +131,6 @@ class Outcome:
             name: {"median": median_of(results, self.metric), "seeds": [vars(r) for r in results]}
             for name, results in self.grid.items()
         }
-        inputs = {name: asdict(each) for name, each in self.inputs.items()}
         return {
             "task": self.task,
             "metric": self.metric,
@@ -150,7 +147,7 @@ class Outcome:
             "best_seed": self.best.seed,
             "chosen_on": "dev: the step of each seed, the seed, of a grid the combination, and of "
             "questions that may have no answer the threshold",
-            **({"inputs": inputs} if inputs else {}),
+            **({"inputs": self.inputs} if self.inputs else {}),
             **({"grid": grid, "chosen": self.chosen} if grid else {}),
             "settings": settings,
         }
@@ -162,20 +159,16 @@ class Outcome:
             score = percent(median_of(results, self.metric))
             rows.append((name, score, "the best of the grid" if name == self.chosen else ""))
         for result in self.results:
-            rows.append(
-                (f"seed {result.seed}", percent(result.best[self.metric]), self.note(result))
-            )
+            score = percent(result.best[self.metric])
+            rows.append((f"seed {result.seed}", score, self.note(result)))
         if len(self.results) > 1:
             spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"
             rows.append((f"median of {len(self.results)}", percent(self.median), spread))
-        rows.append(
-            ("majority", percent(self.majority[self.metric]), "the most common, said unread")
-        )
+        unread = percent(self.majority[self.metric])
+        rows.append(("majority", unread, "the most common, said unread"))
         widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-        return "\n".join(
-            f"{name:<{widths[0]}}  {score:>{widths[1]}}  {note}".rstrip()
-            for name, score, note in rows
-        )
+        return "\n".join(f"{name:<{widths[0]}}  {score:>{widths[1]}}  {note}".rstrip()
+                         for name, score, note in rows)  # fmt: skip
 
     def note(self, result: SeedResult) -> str:
         """At which step a seed was best, and where it ended."""
@@ -216,7 +209,7 @@ def write_report(
     if (test := outcome.test) is not None:
         write_answers(out, task, test.examples, test.predictions, title=f"{outcome.task}, test",
                       prefix="test_")  # fmt: skip
-    draw(outcome, out / "curve.png")
+    draw_curves(outcome, out / "curve.png")
     write_atomically(out / "README.md", card(outcome, task, settings, example))
 
 
@@ -231,7 +224,7 @@ def write_answers(
 ) -> None:
     """All answers to a labelled set, the wrong ones among them, and a picture of labels or
     numbers."""
-    rows = (task.to_json(e, p) for e, p in zip(examples, predictions, strict=True))
+    rows = map(task.to_json, examples, predictions)
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
     write_atomically(out / f"{prefix}predictions.jsonl", "".join(lines))
     page = errors_page(task, examples, predictions, title=title)
@@ -375,22 +368,6 @@ def cell(content: Any) -> str:
 MOST_LABELS = 30  # in a picture of labels; more could not be read
 
 
-def draw(outcome: Outcome, path: Path) -> None:
-    """The curves of all seeds."""
-    records = {
-        result.seed: read_metrics(outcome.folder.with_name(f"seed-{result.seed}") / METRICS_FILE)
-        for result in outcome.results
-    }
-    draw_curves(
-        records,
-        path,
-        title=f"{outcome.task}: {outcome.examples[0]:,} examples",
-        metric=outcome.metric,
-        best=outcome.best.seed,
-        majority=outcome.majority[outcome.metric],
-    )
-
-
 def save_picture(figure: Figure, path: Path) -> None:
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
@@ -404,37 +381,29 @@ def blank_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def draw_curves(
-    seeds: dict[int, list[Record]],
-    path: Path,
-    *,
-    title: str,
-    metric: str,
-    best: int,
-    majority: float,
-) -> None:
+def draw_curves(outcome: Outcome, path: Path) -> None:
     """Training loss and the deciding metric on dev against steps; the best seed stands out."""
+    metric, best, seeds = outcome.metric, outcome.best.seed, outcome.results
+    majority = outcome.majority[metric]
     figure = blank_figure(10, 4)
     losses, scores = figure.subplots(1, 2)
-    for seed, records in sorted(seeds.items(), key=lambda each: each[0] == best):
-        label = f"seed {seed}" if seed == best else None
-        if label and len(seeds) > 1:
-            label += ", the best"
-        look = {"alpha": 1.0 if seed == best else 0.3, "label": label}
+    for seed in sorted((result.seed for result in seeds), key=lambda each: each == best):
+        records = read_metrics(outcome.folder.with_name(f"seed-{seed}") / METRICS_FILE)
+        label = f"seed {seed}" + (", the best" if len(seeds) > 1 else "")
+        look = {"label": label} if seed == best else {"alpha": 0.3}
         draw_line(losses, records, "train_loss", "-", color=TRAINING, **look)
         draw_line(scores, records, f"dev_{metric}", ".-", color=HELD_OUT, **look)
     if len(seeds) > 1:
         scores.plot([], [], ".-", color=HELD_OUT, alpha=0.3, label="the other seeds")
-    scores.axhline(
-        majority, color=REFERENCE, linestyle=":", linewidth=1.2, label=f"majority: {majority:.3f}"
-    )
+    unread = f"majority: {majority:.3f}"
+    scores.axhline(majority, color=REFERENCE, linestyle=":", linewidth=1.2, label=unread)
     losses.set(xlabel="step", ylabel="training: loss")
     losses.set_ylim(bottom=0)
     scores.set(xlabel="step", ylabel=f"dev: {metric}")
     scores.legend(frameon=False)
     for axes in (losses, scores):
         axes.set_xlim(left=0)
-    figure.suptitle(title)
+    figure.suptitle(f"{outcome.task}: {outcome.examples[0]:,} examples")
     save_picture(figure, path)
 
 

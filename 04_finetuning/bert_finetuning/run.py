@@ -15,7 +15,6 @@ learnt.predict([TextExample("The food was delicious.")])
 
 import json
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,14 +23,15 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, save_finetuned
 from bert_finetuning.data.load import TaskData, few_of
+from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
 from bert_finetuning.heads import BertWithHead, Logits, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import (
+    TrainingData,
     checkpoint_layers,
     freeze,
     label_weights,
@@ -40,12 +40,7 @@ from bert_finetuning.train import (
 )
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
-from bert_paper.optimizer import (
-    optimizer_state,
-    refuse_broken,
-    state_from_arrays,
-    state_to_arrays,
-)
+from bert_paper.optimizer import optimizer_state, refuse_broken, state_from_arrays, state_to_arrays
 from bert_paper.parallel import spread
 from bert_run.errors import Stopped, UserError, read_record
 from bert_run.files import write_atomically
@@ -311,10 +306,6 @@ def in_result(entry: Record) -> Record:
     return {"step": entry["step"], **scores}
 
 
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 # --- In memory -----------------------------------------------------------------------------------
 
 
@@ -338,9 +329,7 @@ class Learnt:
 
     def predict(self, examples: Sequence[Example]) -> list:
         """Predictions for other examples; they need no labels."""
-        features = self.task.encode(examples, self.tokenizer, max_length=self.max_length)
-        logits = logits_of(self.model, self.task, features)
-        return self.task.predict(examples, features, logits)
+        return self.task.answers(examples, self.model, self.tokenizer, max_length=self.max_length)
 
 
 def learn(

@@ -180,26 +180,22 @@ def wider(hidden_size: int) -> float:
 
 def check_task(settings: FinetuneSettings) -> None:
     """A task, or both files, and not both."""
-    files = (settings.train, settings.dev)
-    if settings.task is None and None in files:
-        missing = "--dev" if settings.train is not None else "--train"
-        other = "--train" if settings.train is not None else "--dev"
-        if files == (None, None):
-            raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
+    given = [name for name in ("train", "dev", "columns") if getattr(settings, name) is not None]
+    if settings.task is not None and given:
+        exclude = f"--task {settings.task} and {option(given[0])} exclude each other"
+        raise UserError(f"{exclude}: a task has its own examples")
+    files = {"train", "dev"} & {*given}
+    if settings.task is None and not files:
+        raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
+    if settings.task is None and len(files) == 1:
+        there, missing = ("--train", "--dev") if "train" in files else ("--dev", "--train")
         share = "; --dev 0.1 sets a tenth of it aside" if missing == "--dev" else ""
-        raise UserError(f"{other} is given and {missing} is not: a run learns from one file and is "
+        raise UserError(f"{there} is given and {missing} is not: a run learns from one file and is "
                         f"measured on another{share}")  # fmt: skip
     if settings.task is None and settings.data is not None:
         raise UserError(
             f"--data {settings.data} is the folder of a --task: name the task, or leave --data out"
         )
-    if settings.task is not None:
-        for name in ("train", "dev", "columns"):
-            if getattr(settings, name) is not None:
-                raise UserError(
-                    f"--task {settings.task} and {option(name)} exclude each other: a task has its "
-                    "own examples"
-                )
 
 
 def check_start(settings: FinetuneSettings) -> None:

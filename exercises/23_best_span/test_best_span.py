@@ -10,7 +10,7 @@ import pytest
 from autograder import checks
 from autograder.student import StudentError
 from bert_finetuning import metrics
-from bert_finetuning.tasks import spans
+from bert_finetuning.tasks.question_answering import best_spans
 
 
 def judged(cases, *, of):
@@ -49,7 +49,7 @@ def explained(out, case, name):
 
 def right_span(start, end, longest, may_start=None):
     may_start = np.ones(len(start), bool) if may_start is None else may_start
-    for score, span in spans.best_spans(start, end, may_start, longest=longest, n_best=1):
+    for score, span in best_spans(start, end, may_start, longest=longest, n_best=1):
         return span.first, span.last, score
     return None
 

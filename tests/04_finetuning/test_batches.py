@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bert_finetuning.batches import Batches
+from bert_finetuning.train import Batches
 
 LENGTHS = np.random.default_rng(0).integers(5, 120, 1_003).tolist()
 

@@ -5,9 +5,14 @@ from bert_finetuning.report import errors_page
 from bert_finetuning.tasks.classification import Classification, LabelPrediction, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, Extract, Extraction, ExtractPrediction
 from bert_finetuning.tasks.multiple_choice import Choice, ChoicePrediction, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import (
+    Answer,
+    Candidate,
+    Question,
+    QuestionAnswering,
+    SpanPrediction,
+)
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.spans import Answer, Candidate, SpanPrediction
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
 
 

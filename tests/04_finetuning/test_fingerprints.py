@@ -9,15 +9,13 @@ import pytest
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.feature_based.__main__ import FeatureSettings, fine_tuned_row
 from bert_experiments.paper_tables import columns, trials
-from bert_finetuning.data.fingerprints import INPUTS_FILE, fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import load_files
-from bert_finetuning.finetune import finetune
+from bert_finetuning.finetune import INPUTS_FILE, finetune, fingerprint, fingerprint_of_start
 from bert_finetuning.predict import Predictor
 from bert_finetuning.run import RESULT
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
-from bert_finetuning.tasks.question_answering import Question
-from bert_finetuning.tasks.spans import Answer
+from bert_finetuning.tasks.question_answering import Answer, Question
 from bert_finetuning.tasks.tagging import TaggedSentence
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError

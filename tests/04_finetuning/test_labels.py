@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bert_finetuning.data.labels import are_numbers, label_set
 from bert_finetuning.data.load import infer_task, load_files
-from bert_finetuning.data.rows import Columns, parse_columns
+from bert_finetuning.data.rows import Columns, are_numbers, label_set, parse_columns
 from bert_finetuning.tasks.classification import Classification
 from bert_finetuning.tasks.tagging import Tagging
 from bert_run.errors import UserError

@@ -68,7 +68,7 @@ def test_what_a_task_says_of_itself_fits_together(name):
     assert len(set(task.labels)) == len(task.labels)
     is_number = task.task_type is Regression
     assert is_number == (name == "sts-b") == ("pearson" in task.metrics)
-    assert task.question and task.name == name
+    assert task.name == name
 
 
 def test_the_labels_stand_in_the_order_of_the_hub():

@@ -24,9 +24,13 @@ from bert_finetuning.tasks.extraction import (
     ExtractPrediction,
 )
 from bert_finetuning.tasks.multiple_choice import ChoicePrediction, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import (
+    Candidate,
+    Question,
+    QuestionAnswering,
+    SpanPrediction,
+)
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.spans import Candidate, SpanPrediction
 from bert_finetuning.tasks.tagging import Tagging, TagsPrediction
 
 KINDS = {

@@ -13,7 +13,7 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
-from bert_finetuning.data.rows import Columns, Expected, Row, Table, text_field
+from bert_finetuning.data.rows import Columns, Expected, Row, Table
 from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.finetune import finetune
 from bert_finetuning.heads import BertForSequenceClassification
@@ -53,7 +53,7 @@ class Counting(Task[Line, int]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Line]:
         for row in rows:
             count = row.fields["count"] if expected.labelled else None
-            yield Line(text_field(row, "letters"), count)
+            yield Line(row.text("letters"), count)
 
     @classmethod
     def labels_of(cls, examples: Sequence[Line]) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Counting(Task[Line, int]):
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
-        return Query(Line(row.fields.get("letters") or text_field(row, "text")))
+        return Query(Line(row.fields.get("letters") or row.text("text")))
 
     @classmethod
     def prediction_arguments(cls, example: Line) -> list[str]:

@@ -8,10 +8,9 @@ import pytest
 
 from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.new_rows import from_lines, from_source
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.heads import HeadConfig
-from bert_finetuning.predict import csv_lines
+from bert_finetuning.predict import csv_lines, from_lines, from_source
 from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
@@ -82,8 +81,8 @@ def test_numbers_in_dev_do_not_stand_for_names_that_train_has(tmp_path):
     train = table(tmp_path / "a.csv", "joy", "anger")
     dev = table(tmp_path / "b.csv", "0", "1")
     assert "line 2: the label is '0', not one of" in error_of(load_files, train, dev)
-    known = load_files(train, dev, labels=("joy", "anger"))  # these have an order
-    assert [example.label for example in known.dev] == ["joy", "anger"]
+    known = Classification.read(dev, labels=("joy", "anger"))  # these have an order
+    assert [example.label for example in known] == ["joy", "anger"]
 
 
 def test_tables_joined_with_cat_are_refused_at_the_second_line_of_names(tmp_path):
@@ -194,7 +193,7 @@ def test_quotes_of_a_spreadsheet_are_read_from_standard_input_as_from_a_file(tmp
 def test_half_a_character_in_any_field_is_replaced(tmp_path):
     path = write(tmp_path / "a.jsonl", r'{"text": "a", "x\udfff": ["\ud800", {"y": "\ud800"}]}')
     (asked,) = from_source(str(path), TASKS["texts"])
-    assert asked.row == {"text": "a", "x?": ["?", {"y": "?"}]}
+    assert asked.row == {"text": "a", "x\ufffd": ["\ufffd", {"y": "\ufffd"}]}
 
 
 def test_answers_in_a_file_of_questions_to_be_answered_are_not_read(tmp_path):

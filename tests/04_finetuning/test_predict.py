@@ -15,9 +15,8 @@ from safetensors.numpy import load_file, save_file
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
-from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.heads import HeadConfig
-from bert_finetuning.predict import Predictor
+from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Arguments, Query, Style, has_colours
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -25,8 +24,13 @@ from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Ex
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, sentence_around
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction, words_query
-from bert_finetuning.tasks.words import split_words
+from bert_finetuning.tasks.tagging import (
+    TaggedSentence,
+    Tagging,
+    TagsPrediction,
+    split_words,
+    words_query,
+)
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 

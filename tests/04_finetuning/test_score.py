@@ -12,8 +12,7 @@ import pytest
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import init_from_nothing
-from bert_finetuning.data.load import describe, load_storyworld, load_task
-from bert_finetuning.data.split import Split, share_of
+from bert_finetuning.data.load import Split, describe, load_storyworld, load_task, share_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.heads import logits_of

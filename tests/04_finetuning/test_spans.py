@@ -11,16 +11,14 @@ from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import storyworld
 from bert_finetuning.metrics import answer_exact, answer_f1
 from bert_finetuning.tasks.question_answering import (
-    Question,
-    QuestionAnswering,
-    choose_null_threshold,
-)
-from bert_finetuning.tasks.spans import (
     Answer,
     Candidate,
+    Question,
+    QuestionAnswering,
     SpanPrediction,
     answer_of,
     best_spans,
+    choose_null_threshold,
     decided,
     texts_in_tokens,
     windows_of,

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import init_from_nothing, with_dropout
 from bert_finetuning.heads import HeadConfig, SpanLogits, logits_of
 from bert_finetuning.settings import FinetuneSettings
@@ -17,7 +16,15 @@ from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
-from bert_finetuning.train import depth, freeze, make_optimizer, set_rate, train, training_step
+from bert_finetuning.train import (
+    TrainingData,
+    depth,
+    freeze,
+    make_optimizer,
+    set_rate,
+    train,
+    training_step,
+)
 from bert_run.config import BertConfig
 from bert_run.device import to_device
 from bert_run.errors import UserError

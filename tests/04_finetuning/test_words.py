@@ -9,8 +9,8 @@ from transformers import BertTokenizerFast
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import storyworld
-from bert_finetuning.features import encodable
-from bert_finetuning.tasks.words import pieces_of_words, stretches
+from bert_finetuning.features import whole_characters
+from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = [*string.ascii_letters, *string.digits, *"'-.,!?$()東京"]
@@ -60,8 +60,8 @@ def test_a_word_of_which_nothing_is_left_is_read_as_unknown(word, tokenizer):
 
 
 def test_half_a_character_is_replaced_and_no_place_moves():
-    assert encodable("a\ud83d b\udc00") == "a\ufffd b\ufffd"
-    assert encodable("a 👩\u200d🚀 東") == "a 👩\u200d🚀 東"
+    assert whole_characters("a\ud83d b\udc00") == "a\ufffd b\ufffd"
+    assert whole_characters("a 👩\u200d🚀 東") == "a 👩\u200d🚀 東"
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -70,7 +70,7 @@ def test_first_pieces_are_those_of_transformers(lowercase):
     theirs = BertTokenizerFast(
         vocab={token: i for i, token in enumerate(VOCABULARY)}, do_lower_case=lowercase
     )
-    there = [word for word in HARD if theirs.tokenize(encodable(word)) and word != "\ud800"]
+    there = [word for word in HARD if theirs.tokenize(whole_characters(word)) and word != "\ud800"]
     sentences = [there, *(sentence.words for sentence in storyworld("names", "train", 30))]
     pieces = pieces_of_words(sentences, BOTH[not lowercase])
     for words, own in zip(sentences, pieces, strict=True):

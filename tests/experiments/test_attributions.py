@@ -27,9 +27,8 @@ from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig, forward, logits_of
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.spans import Answer
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig
 from bert_run.errors import UserError

@@ -21,7 +21,7 @@ from bert_corpus.documents import SourceFile
 from bert_corpus.pretraining_run import read_sources, save_sources
 from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
-from bert_finetuning.data.fingerprints import INPUTS_FILE, Input, check_inputs
+from bert_finetuning.finetune import INPUTS_FILE, Input, check_inputs
 from bert_finetuning.run import RESULT, SeedResult
 from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.data.files import lines_of
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.new_rows import begins_table, from_source
+from bert_finetuning.data.sources import lines_of
 from bert_finetuning.heads import HeadConfig
+from bert_finetuning.predict import begins_table, from_source
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS

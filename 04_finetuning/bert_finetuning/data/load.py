@@ -5,6 +5,7 @@ load_named("rte", data)  StoryWorld's sets, GLUE, and the other tasks of `named`
 load_files(train, dev)   anything else, in the format of one of the task types
 """
 
+import json
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -17,17 +18,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_finetuning.data.named import GLUE, KNOWN, find_glue, no_test_set, read_glue
-from bert_finetuning.data.rows import (
-    TEXTS,
-    USUAL,
-    Columns,
-    Tally,
-    parse_columns,
-    unknown_column,
-)
+from bert_finetuning.data.named import GLUE, KNOWN, find_glue, holds_no, no_test_set, read_glue
+from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
 from bert_finetuning.data.sources import is_file, open_rows
-from bert_finetuning.data.split import Split, share_of
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
@@ -35,6 +28,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
 from bert_run.errors import UserError
+from bert_run.files import write_atomically
 
 AnyExample = TypeVar("AnyExample", bound=Example)
 
@@ -49,7 +43,7 @@ class TaskData:
     dev: list[Any]
     test: list[Any] = field(default_factory=list)  # read once, at the end
     test_name: str = ""
-    split: Split | None = None  # of one file, where dev is a share of it
+    split: "Split | None" = None  # of one file, where dev is a share of it
     # How the rows of train, dev and test were understood.
     tallies: tuple[Tally, ...] = field(default=(Tally(), Tally()), compare=False)
 
@@ -213,7 +207,6 @@ def load_files(
     dev: str | Path | float,
     *,
     format: str | None = None,
-    labels: Sequence[str] | None = None,
     columns: Columns = USUAL,
     options: TaskOptions = DEFAULTS,
     seed: int = 0,
@@ -221,41 +214,32 @@ def load_files(
     """Two files, or two datasets of the Hub, in the format of a task type. `dev` may be a share of
     train that is set aside, drawn by the seed.
 
-    Without `format` the names and the first rows decide. Labels that nobody names are those of
-    train; they have no order that a number in dev could mean, and one that only dev has is an error
-    with its row.
+    Without `format` the names and the first rows decide. Labels are those of train; they have no
+    order that a number in dev could mean, and one that only dev has is an error with its row.
     """
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
     train = split_in(train, "train")
-    dev = dev if isinstance(dev, float) else split_in(dev, "dev")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
+    what = task_type.format
     if columns != USUAL and not task_type.takes_columns:
-        raise UserError(
-            f"--columns are for texts and numbers; {task_type.format} have names of their own"
-        )
-    tallies = Tally(str(train)), Tally("" if isinstance(dev, float) else str(dev))
-    learnt = list(
-        task_type.read(train, labels=labels, tally=tallies[0], columns=columns, stream=False)
-    )
-    found = labels or task_type.labels_of(learnt)
-    task = options.build(task_type, found)
-    if labels is None:
-        task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
+        raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
+    tallies = Tally(str(train)), Tally()
+    learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
+    task = options.build(task_type, task_type.labels_of(learnt))
+    task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
     task_type.check_examples(train, learnt)
     split = None
     if isinstance(dev, float):
-        split = Split.of(learnt, dev, seed=seed)
+        split, count = Split.of(learnt, dev, seed=seed), len(learnt)
         if not split.dev:
-            raise UserError(
-                f"--dev {dev:g} of {len(learnt):,} examples is none: give a larger share"
-            )
+            raise UserError(f"--dev {dev:g} of {count:,} examples is none: give a larger share")
         measured = [learnt[place] for place in split.dev]
         learnt = [learnt[place] for place in split.train]
     else:
-        measured = read_labelled(
-            dev, task, columns=columns, by_place=labels is not None, tally=tallies[1]
-        )
+        dev = split_in(dev, "dev")
+        tallies[1].source = str(dev)
+        measured = read_labelled(dev, task, columns=columns, by_place=False, tally=tallies[1])
         check_shapes(train, learnt, dev, measured)
     name, task = Path(train).name.split(".")[0], task.adapted(learnt, options.options)
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
@@ -281,11 +265,8 @@ def split_in(source: str | Path, split: str) -> str | Path:
             raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
         if found:
             return found[0]
-    there = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
-    raise UserError(
-        f"{folder} holds no file named for {split} ({', '.join(SPLIT_NAMES[split])}): it holds "
-        f"{there or 'nothing'}: name a file"
-    )
+    what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
+    raise UserError(f"{holds_no(folder, what)}: name a file")
 
 
 SAMPLE = 100  # rows whose labels are looked at
@@ -307,6 +288,85 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
         raise unknown_column(sample[0], TEXTS[0])
     # Texts match most rows, and whatever has several labels could be texts with one.
     return min(matching, key=lambda each: (each.takes_columns, not each.any_number))
+
+
+# --- One file in two parts -----------------------------------------------------------------------
+
+SPLIT_FILE = "split.json"
+
+
+@dataclass(frozen=True)
+class Split:
+    """One labelled file in two parts: what to learn from, and a share of it to measure on. Both
+    hold the places of examples in the file, from 0 and in their order.
+
+    They depend on the examples, the share and the seed alone, so the same command splits a file in
+    the same way again. `split.json` in the run's folder tells which rows went where.
+    """
+
+    share: float
+    seed: int
+    train: list[int]
+    dev: list[int]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], share: float, *, seed: int) -> "Split":
+        """About `share` of the examples of each label are for dev, drawn by the seed.
+
+        Examples with the same text stay together, so that no text of dev is in train. Every label
+        keeps an example in train.
+        """
+        groups: dict[str, list[int]] = defaultdict(list)  # places of the same text
+        for place, example in enumerate(examples):
+            groups[" ".join(example.kept_together.split()).casefold()].append(place)
+        strata: dict[str, list[list[int]]] = defaultdict(list)
+        for group in groups.values():
+            strata[examples[group[0]].stratum].append(group)
+        generator = np.random.default_rng(seed)
+        dev: list[int] = []
+        seen = 0
+        for label in sorted(strata):
+            order = generator.permutation(len(strata[label])).tolist()
+            seen += sum(map(len, strata[label]))
+            room = round(share * seen) - len(dev)  # what one label leaves the next one takes
+            for group in (strata[label][number] for number in order[1:]):
+                if len(group) <= room:
+                    dev += group
+                    room -= len(group)
+        measured = set(dev)
+        train = [place for place in range(len(examples)) if place not in measured]
+        return cls(share, seed, train, sorted(dev))
+
+    def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
+        """Put `split.json` into a folder. `lines`: of each example, if it has a line of its own."""
+        numbers = lines or range(1, 1 + len(self.train) + len(self.dev))
+        content = {
+            "file": Path(source).name,
+            "share": self.share,
+            "seed": self.seed,
+            "numbers_are": "lines of the file (of a dataset of the Hub, rows)"
+            if lines
+            else "examples of the file, from 1",
+            "dev": [numbers[place] for place in self.dev],
+            "train": [numbers[place] for place in self.train],
+        }
+        write_atomically(folder / SPLIT_FILE, json.dumps(content) + "\n")
+
+
+def share_of(dev: str | None) -> float | None:
+    """The share of train that --dev asks for; None if it names a file."""
+    percent = (dev or "").endswith("%")
+    try:
+        share = float(dev[:-1]) / 100 if percent else float(dev or "")
+    except ValueError:
+        return None
+    if Path(dev).exists():
+        return None
+    if not 0 < share < 1:
+        raise UserError(
+            f"--dev {dev}: give a FILE, or a share of the training file between 0 and 1 (0.1)"
+        )
+    return share
 
 
 # --- Few -----------------------------------------------------------------------------------------
@@ -390,11 +450,7 @@ def titled(name: str, content: str) -> str:
 
 
 def count_in_words(
-    task: Task,
-    examples: Sequence[Example],
-    tally: Tally,
-    *,
-    few: int | None = None,
+    task: Task, examples: Sequence[Example], tally: Tally, *, few: int | None = None
 ) -> str:
     """How many examples there are, and what is special about some."""
     count = f"{len(examples):,} examples"

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bert_corpus.documents import PACKED
-from bert_finetuning.data.files import lines_of, split_tsv
-from bert_finetuning.data.rows import Columns, Expected, Row
-from bert_finetuning.data.sources import at_least_one, table_rows
+from bert_finetuning.data.rows import Columns, Expected
+from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
@@ -32,7 +31,6 @@ class GlueTask:
     """
 
     name: str
-    question: str  # what it asks, for people
     columns: Columns
     labels: tuple[str, ...]
     metrics: tuple[str, ...]  # names in `metrics.METRICS`; the first chooses between runs
@@ -57,36 +55,32 @@ ENTAILS_OR_NOT = ("entailment", "neutral", "contradiction")
 GLUE = {
     task.name: task
     for task in (
-        GlueTask("cola", "Is it a sentence of English?",
-                 Columns("sentence", None, "label"),
-                 ("unacceptable", "acceptable"), ("matthews", "accuracy"), "cola"),
-        GlueTask("sst-2", "Is it praise?",
-                 Columns("sentence", None, "label"),
-                 ("negative", "positive"), ("accuracy",), "sst2"),
-        GlueTask("mrpc", "Do both sentences mean the same?",
-                 Columns("#1 String", "#2 String", "Quality"),
+        # Is it a sentence of English?
+        GlueTask("cola", Columns("sentence", None, "label"), ("unacceptable", "acceptable"),
+                 ("matthews", "accuracy"), "cola"),
+        # Is it praise?
+        GlueTask("sst-2", Columns("sentence", None, "label"), ("negative", "positive"),
+                 ("accuracy",), "sst2"),
+        # Do both sentences mean the same?
+        GlueTask("mrpc", Columns("#1 String", "#2 String", "Quality"),
                  ("not_equivalent", "equivalent"), ("f1", "accuracy"), "mrpc"),
-        GlueTask("qqp", "Do both ask the same?",
-                 Columns("question1", "question2", "is_duplicate"),
+        # Do both ask the same?
+        GlueTask("qqp", Columns("question1", "question2", "is_duplicate"),
                  ("not_duplicate", "duplicate"), ("f1", "accuracy"), "qqp"),
-        GlueTask("sts-b", "How alike are they, from 0 to 5?",
-                 Columns("sentence1", "sentence2", "score"),
-                 ("score",), ("spearman", "pearson"), "stsb"),
-        GlueTask("mnli", "Does the second follow from the first?",
-                 Columns("sentence1", "sentence2", "gold_label"),
-                 ENTAILS_OR_NOT, ("accuracy",), "mnli", "dev_matched"),
-        GlueTask("mnli-mm", "The same, on kinds of text that train has not",
-                 Columns("sentence1", "sentence2", "gold_label"),
-                 ENTAILS_OR_NOT, ("accuracy",), "mnli", "dev_mismatched"),
-        GlueTask("qnli", "Does the sentence answer the question?",
-                 Columns("question", "sentence", "label"),
-                 ENTAILS, ("accuracy",), "qnli"),
-        GlueTask("rte", "Does the second follow from the first?",
-                 Columns("sentence1", "sentence2", "label"),
-                 ENTAILS, ("accuracy",), "rte"),
-        GlueTask("wnli", "Does the second follow, with its pronoun filled in?",
-                 Columns("sentence1", "sentence2", "label"),
-                 YES_NO, ("accuracy",), "wnli"),
+        # How alike are they, from 0 to 5?
+        GlueTask("sts-b", Columns("sentence1", "sentence2", "score"), ("score",),
+                 ("spearman", "pearson"), "stsb"),
+        # Does the second follow from the first? Then the same, on kinds of text that train has not
+        GlueTask("mnli", Columns("sentence1", "sentence2", "gold_label"), ENTAILS_OR_NOT,
+                 ("accuracy",), "mnli", "dev_matched"),
+        GlueTask("mnli-mm", Columns("sentence1", "sentence2", "gold_label"), ENTAILS_OR_NOT,
+                 ("accuracy",), "mnli", "dev_mismatched"),
+        # Does the sentence answer the question?
+        GlueTask("qnli", Columns("question", "sentence", "label"), ENTAILS, ("accuracy",), "qnli"),
+        # Does the second follow from the first?
+        GlueTask("rte", Columns("sentence1", "sentence2", "label"), ENTAILS, ("accuracy",), "rte"),
+        # Does the second follow, with its pronoun filled in?
+        GlueTask("wnli", Columns("sentence1", "sentence2", "label"), YES_NO, ("accuracy",), "wnli"),
     )
 }  # fmt: skip
 
@@ -112,18 +106,23 @@ def glue_files(task: GlueTask, folder: str | Path, split: str) -> list[Path]:
     if split not in ("train", "dev", "test"):
         raise UserError(f"split {split!r}: choose train, dev or test")
     name = f"{split}{task.dev.removeprefix('dev') if split != 'train' else ''}.tsv"
-    folder = Path(folder).expanduser()
-    for names in ((name,), AUTHORS_FILES.get((task.name, split), ())):
-        found = [path for name in names for path in _packed_or_not(folder / name)]
-        if names and len(found) == len(names):
-            return found
+    choices = [(name,), *filter(None, [AUTHORS_FILES.get((task.name, split))])]
+    return first_files(Path(folder).expanduser(), choices, f"{name} of {task.name}")
+
+
+def first_files(folder: Path, choices: Sequence[Sequence[str]], what: str) -> list[Path]:
+    """The first choice of files that the folder holds all of, plain or packed."""
+    for names in choices:
+        ends = [[end for end in ("", *PACKED) if (folder / f"{name}{end}").is_file()]
+                for name in names]  # fmt: skip
+        if all(ends):
+            return [folder / f"{name}{own[0]}" for name, own in zip(names, ends, strict=True)]
+    raise UserError(holds_no(folder, what))
+
+
+def holds_no(folder: Path, what: str) -> str:
     there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
-    raise UserError(f"{folder} holds no {name} of {task.name}: it holds {there or 'nothing'}")
-
-
-def _packed_or_not(path: Path) -> list[Path]:
-    """The path with the first ending that exists."""
-    return [full for end in ("", *PACKED) if (full := Path(f"{path}{end}")).is_file()][:1]
+    return f"{folder} holds no {what}: it holds {there or 'nothing'}"
 
 
 def read_glue(task: GlueTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
@@ -131,14 +130,11 @@ def read_glue(task: GlueTask | str, folder: str | Path, split: str) -> Iterator[
     task = find_glue(task) if isinstance(task, str) else task
     for path in glue_files(task, folder, split):
         expected = Expected(task.columns, task.labels, labelled=split != "test")
-        yield from at_least_one(task.task_type.parse(glue_rows(task, path, split), expected), path)
-
-
-def glue_rows(task: GlueTask, path: Path, split: str) -> Iterator[Row]:
-    """Rows as they stand. QQP is known to hold a few broken lines, which everyone passes over."""
-    header = COLA_COLUMNS if task.name == "cola" and split != "test" else None
-    cells = split_tsv(lines_of(path))
-    return table_rows(str(path), cells, header=header, skip_short=task.name == "qqp")
+        header = COLA_COLUMNS if task.name == "cola" and split != "test" else None
+        # QQP is known to hold a few broken lines, which everyone passes over.
+        rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
+                          skip_short=task.name == "qqp")  # fmt: skip
+        yield from at_least_one(task.task_type.parse(rows, expected), path)
 
 
 # --- Others --------------------------------------------------------------------------------------
@@ -167,7 +163,9 @@ class KnownTask:
         files = {"train": self.train, "dev": self.dev, "test": self.test}[split]
         if not files:
             raise no_test_set()
-        return self.hub[SPLITS.index(split)] if folder is None else str(first_file(folder, files))
+        if folder is None:
+            return self.hub[SPLITS.index(split)]
+        return str(first_files(folder, [(name,) for name in files], " or ".join(files))[0])
 
 
 KNOWN = {
@@ -202,13 +200,3 @@ KNOWN = {
         ("allenai/swag:regular@train", "allenai/swag:regular@validation"),
     ),
 }  # fmt: skip
-
-
-def first_file(folder: Path, names: Sequence[str]) -> Path:
-    """The first of the names that the folder holds, plain or packed."""
-    for name in names:
-        for end in ("", *PACKED):
-            if (path := folder / f"{name}{end}").is_file():
-                return path
-    there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
-    raise UserError(f"{folder} holds no {' or '.join(names)}: it holds {there or 'nothing'}")

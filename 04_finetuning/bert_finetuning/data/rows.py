@@ -1,13 +1,16 @@
-"""Rows, their fields and their columns: what one example is read from.
+"""Rows, their fields, columns and labels: what one example is read from.
 
 A row is a dict with its place, wherever it comes from. A field is looked up under the usual names
 of columns, in any case, or under those that the user gives with --columns.
 """
 
 import json
+import math
 import re
+import sys
+import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,7 +19,12 @@ from typing import Any, NamedTuple, TypeVar
 from bert_run.errors import UserError
 
 Item = TypeVar("Item")
+Note = Callable[[str], object]  # takes a few words about what was found
 LONGEST = 60  # characters of a value in an error
+
+
+def silent(found: str) -> None:
+    """A `note` for readers whose user is not told."""
 
 
 class Row(NamedTuple):
@@ -33,63 +41,51 @@ class Row(NamedTuple):
         """Whether it holds nothing, as the rows that Excel writes below a table."""
         return not any(str(value).strip() for value in self.fields.values() if value is not None)
 
+    def find(self, names: Collection[str]) -> str | None:
+        """The first of the names that it has a field of, as it writes it."""
+        return usual_name(self.fields, names)
+
+    def spelled(self, name: str) -> str:
+        """A name as the row writes it; the same name if the row has no such field."""
+        return name if name in self.fields else self.find([name]) or name
+
+    def text(self, name: str) -> str:
+        """A field that must be there and be text."""
+        return self._of_type(name, str, "text")
+
+    def values(self, name: str) -> list[Any]:
+        """A field that must be there and be a list."""
+        return self._of_type(name, list, "a list")
+
+    def texts(self, name: str) -> list[str]:
+        """A field that must be there and be a list of texts."""
+        for value in self.values(name):
+            if not isinstance(value, str):
+                problem = f"{quoted(name)} holds {quoted(value)}: all of it must be text"
+                raise UserError(f"{self.place}: {problem}")
+        return self.values(name)
+
+    def _of_type(self, name: str, type_: type, in_words: str) -> Any:
+        name = self.spelled(name)
+        if name not in self.fields:
+            raise self.missing(name)
+        if not isinstance(self.fields[name], type_):
+            raise self.wrong(name, f": it must be {in_words}")
+        return self.fields[name]
+
+    def missing(self, *names: str) -> UserError:
+        wanted, there = " or ".join(map(quoted, names)), listed(list(self.fields)) or "none"
+        return UserError(f"{self.place} has no {wanted}: its columns are {there}")
+
+    def wrong(self, name: str, problem: str) -> UserError:
+        return UserError(f"{self.place}: {quoted(name)} is {quoted(self.fields[name])}{problem}")
+
 
 Table = Iterator[Row]
 
 
-# --- Fields --------------------------------------------------------------------------------------
-
-
-def text_field(row: Row, name: str) -> str:
-    """A field that must be there and be text."""
-    name = named_in(row, name)
-    value = row.fields.get(name)
-    if isinstance(value, str):
-        return whole_characters(value)
-    if name in row.fields:
-        raise UserError(f"{row.place}: {quoted(name)} is {quoted(value)}: it must be text")
-    raise no_field(row, name)
-
-
-def list_field(row: Row, name: str) -> list[Any]:
-    """A field that must be there and be a list."""
-    name = named_in(row, name)
-    value = row.fields.get(name)
-    if isinstance(value, list):
-        return value
-    if name in row.fields:
-        raise UserError(f"{row.place}: {quoted(name)} is {quoted(value)}: it must be a list")
-    raise no_field(row, name)
-
-
-def text_list(row: Row, name: str) -> list[str]:
-    """A field that must be there and be a list of texts."""
-    values = list_field(row, name)
-    for value in values:
-        if not isinstance(value, str):
-            raise UserError(
-                f"{row.place}: {quoted(name)} holds {quoted(value)}: all of it must be text"
-            )
-    return [whole_characters(value) for value in values]
-
-
-def whole_characters(text: str) -> str:
-    """The text without halves of characters, which JSON can hold and no file and no screen."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def whole(value: Any) -> Any:
-    """A JSON value whose texts hold whole characters; the objects in it do already."""
-    if isinstance(value, list):
-        return [whole(each) for each in value]
-    return whole_characters(value) if isinstance(value, str) else value
-
-
-def no_field(row: Row, *names: str) -> UserError:
-    wanted = " or ".join(map(quoted, names))
-    return UserError(
-        f"{row.place} has no {wanted}: its columns are {listed(list(row.fields)) or 'none'}"
-    )
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def one_of(names: Sequence[str]) -> str:
@@ -124,29 +120,12 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
     return next((there[name] for name in map(plain_name, names) if name in there), None)
 
 
-def first_named(row: Row, names: Sequence[str]) -> str | None:
-    """The first of the names that the row has a field of, as the row writes it."""
-    return usual_name(row.fields, names)
-
-
-def named_in(row: Row, name: str) -> str:
-    """A name as the row writes it; the same name if the row has no such field."""
-    return name if name in row.fields else first_named(row, [name]) or name
-
-
 # --- Columns -------------------------------------------------------------------------------------
 
 # The usual names: the first that are there count, pairs before single texts.
-PAIRS = (
-    ("sentence1", "sentence2"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question", "sentence"),
-    ("text_a", "text_b"),
-    ("text1", "text2"),
-    ("sentence_a", "sentence_b"),
-    ("query", "passage"),
-)
+PAIRS = (("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
+         ("question", "sentence"), ("text_a", "text_b"), ("text1", "text2"),
+         ("sentence_a", "sentence_b"), ("query", "passage"))  # fmt: skip
 TEXTS = ("text", "sentence", "review", "content", "comment", "tweet", "review_text", "comment_text",
          "review_body", "message", "document", "body", "utterance", "headline", "title",
          "description")  # fmt: skip
@@ -176,23 +155,31 @@ class Columns:
     def numbered(self) -> bool:
         return self.text is not None and self.text.isdecimal()
 
+    def label_in(self, row: Row) -> str | None:
+        """The column of labels as the row writes it; None if none has a usual name."""
+        return row.spelled(self.label) if self.label else row.find(LABELS)
+
     def found_in(self, row: Row, *, labelled: bool) -> "Columns":
         """The same columns as the row writes them, those that were open by their usual names."""
         if self.text is None and self.pair is None:
-            usual = (tuple(first_named(row, [name]) for name in pair) for pair in PAIRS)
+            usual = (tuple(row.find([name]) for name in pair) for pair in PAIRS)
             text, pair = next((pair for pair in usual if all(pair)), (None, None))
-            text = text or first_named(row, TEXTS)
+            text = text or row.find(TEXTS)
         else:
-            text = named_in(row, self.text) if self.text else first_named(row, TEXTS)
-            pair = named_in(row, self.pair) if self.pair else None
+            text = row.spelled(self.text) if self.text else row.find(TEXTS)
+            pair = row.spelled(self.pair) if self.pair else None
         label = None
         if labelled:
-            label = named_in(row, self.label) if self.label else first_named(row, LABELS)
-            label = label or LABELS[0]
+            label = self.label_in(row) or LABELS[0]
         found = Columns(text or TEXTS[0], pair, label)
-        for name in (found.text, found.pair, found.label):
-            if name is not None and name not in row.fields:
+        used = [name for name in (found.text, found.pair, found.label) if name is not None]
+        for name in used:
+            if name not in row.fields:
                 raise unknown_column(row, name, labelled=labelled)
+        if self.numbered and row.line == 1:  # it must not hold names
+            cells = [str(row.fields[name]).strip() for name in used]
+            if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
+                raise header_error(row.place.partition(": line")[0], cells)
         return found
 
 
@@ -238,11 +225,11 @@ class Expected:
 
 def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     """A column that is not there, with the way out."""
-    if labelled and first_named(row, TEXTS):
-        return UserError(f"{no_field(row, name)}: name yours, --columns label=NAME")
+    if labelled and row.find(TEXTS):
+        return UserError(f"{row.missing(name)}: name yours, --columns label=NAME")
     names, numbers = ("TEXT,LABEL", "1,2") if labelled else ("TEXT", "1")
     return UserError(
-        f"{no_field(row, name)}: name yours, --columns {names}, or number them, --columns "
+        f"{row.missing(name)}: name yours, --columns {names}, or number them, --columns "
         f"{numbers}, if line 1 is no line of names"
     )
 
@@ -253,16 +240,6 @@ def header_error(source: str | Path, names: Sequence[str]) -> UserError:
         f"{source}: line 1 looks like the names of columns ({given}): name them, --columns "
         f"{given}; if line 1 is an example, move it to another line"
     )
-
-
-def check_first_line(row: Row, columns: Columns) -> None:
-    """Where columns go by their numbers, the first line must not hold names."""
-    if row.line != 1:
-        return
-    used = [name for name in (columns.text, columns.pair, columns.label) if name]
-    cells = [str(row.fields[name]).strip() for name in used]
-    if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
-        raise header_error(row.place.partition(": line")[0], cells)
 
 
 PARTS = ("text", "pair", "label")
@@ -287,3 +264,243 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     if len({*given}) < len(given):
         raise UserError(f"--columns {text}: a column is named twice: give another for each part")
     return Columns(names[0], names[1] if len(names) == 2 else None, label)
+
+
+# --- Labels --------------------------------------------------------------------------------------
+
+# What is doubtful is an error with its line. A label that was understood in the wrong way costs a
+# whole training run, and nothing in the result shows it. A user can repair a line within a minute,
+# so no guess is made here.
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
+# What spreadsheets and pandas write where there is no value; no label is called that.
+MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!")
+LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
+
+MANY = 10  # classes, from which on they are compared with the number of examples
+COUNTED = 20  # whole numbers, from which on they may well be a scale
+
+
+# --- Names ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Names:
+    """Reads labels that are names. `allowed` are those that may occur; None lets all pass."""
+
+    column: str
+    allowed: Sequence[str] | None = None
+    by_place: bool = True  # a number may stand for the name at its place in `allowed`
+    spellings: "Spellings" = field(default_factory=lambda: Spellings())
+
+    def of(self, row: Row) -> str | None:
+        """The label without blanks around it; None if the row is known to have none."""
+        name = self.written(row)
+        if name is not None and self.allowed is None:
+            self.spellings.check(name, row.place)
+        if name is None or self.allowed is None or name in self.allowed:
+            return name
+        numbers = {str(place): label for place, label in enumerate(self.allowed)}
+        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
+            return numbers[name]  # a file of numbers means the places of the names in the list
+        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
+
+    def written(self, row: Row) -> str | None:
+        value = value_of(row, self.column)
+        if isinstance(value, list):
+            several = ": several labels for one text are learnt with --format multilabel"
+            raise row.wrong(self.column, several)
+        if isinstance(value, dict):
+            raise row.wrong(self.column, ": it must be text or a number")
+        if value is None:
+            return None
+        name = value.strip() if isinstance(value, str) else json.dumps(value)
+        if name.lower() in MISSING or name in ("Infinity", "-Infinity"):
+            missing = ", which stands for a missing value: write a label, or remove the line"
+            raise row.wrong(self.column, missing)
+        check_written(name, row.place)
+        return name
+
+
+def value_of(row: Row, column: str) -> Any:
+    """What the row has in the column of labels; None where it is known that there is no label.
+
+    Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
+    """
+    if column not in row.fields:
+        raise row.missing(column)
+    value = row.fields[column]
+    if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
+        return None
+    if isinstance(value, str) and not value.strip():
+        empty = f"{quoted(column)} is empty: write a label, or remove the line"
+        raise UserError(f"{row.place}: {empty}")
+    return value
+
+
+def check_written(name: str, place: str) -> None:
+    """Raise `UserError` for a label with marks around or in it that only a mistake puts there."""
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise UserError(
+            f"{place}: the label {quoted(name)} holds a line end, a tab or another control "
+            "character: remove it"
+        )
+    if len(name) > 1 and name[0] == name[-1] == '"':
+        raise UserError(
+            f"{place}: the label {quoted(name)} has quotes around it: remove them (in a .csv "
+            "quotes must follow the comma at once; a .tsv has none)"
+        )
+
+
+def plain_form(name: str) -> str:
+    """What two spellings of one label have in common.
+
+    They may differ in case, in blanks, in characters that nobody sees (a zero-width space), in how
+    Unicode writes a letter (é as one character or as two), and in how a whole number is written.
+
+    >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
+    ('1', 'very good')
+    """
+    letters = unicodedata.normalize("NFKC", name)
+    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    plain = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
+    if not WHOLE.fullmatch(plain):
+        return plain
+    digits = plain.partition(".")[0].lstrip("+")
+    sign = "-" * digits.startswith("-")
+    return sign + (digits.lstrip("-").lstrip("0") or "0")
+
+
+class Spellings:
+    """Refuses two labels that are one and the same in their plain form.
+
+    `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
+    would both be learned badly, and the score would not say why. Who tells them apart on purpose
+    renames one; so this is an error and not a note that scrolls by.
+    """
+
+    def __init__(self) -> None:
+        self.first: dict[str, tuple[str, str]] = {}  # plain form: as first written, and where
+
+    def check(self, name: str, place: str) -> None:
+        earlier, where = self.first.setdefault(plain_form(name), (name, place))
+        if earlier == name:
+            return
+        how, show = "its case or blanks", quoted
+        if WHOLE.fullmatch(name):
+            how = "how the number is written"
+        elif name.casefold().split() != earlier.casefold().split():
+            how, show = "how its characters are encoded", ascii  # both look alike on a screen
+        raise UserError(
+            f"{place}: the label {show(name)} differs only in {how} from {show(earlier)} "
+            f"({where}): write both alike, or rename one"
+        )
+
+
+# --- Numbers -------------------------------------------------------------------------------------
+
+
+@dataclass
+class NumberLabels:
+    """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
+
+    column: str
+    note: Note = silent
+    marks: dict[str, str] = field(default_factory=dict)  # "," or ".": where one was written first
+
+    def of(self, row: Row) -> float | None:
+        """The number; None if the row is known to have none."""
+        value = value_of(row, self.column)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            value = self.with_point(row, value.strip())
+        is_number = type(value) in (int, float) or NUMBER.fullmatch(str(value))
+        try:
+            number = float(value) if is_number else math.nan
+        except OverflowError:
+            number = math.inf
+        names = "(for labels that are names give --format texts)"
+        if not math.isfinite(number):
+            raise row.wrong(self.column, f": it must be a number {names}")
+        if abs(number) > LARGEST:
+            large = "too large to learn from: divide all numbers, so that they lie between -10 and"
+            raise row.wrong(self.column, f", {large} 10, say")
+        return number
+
+    def with_point(self, row: Row, written: str) -> str:
+        """The same number with a decimal point. All must be written alike."""
+        has_comma = WITH_COMMA.fullmatch(written) is not None
+        if not has_comma and not ("." in written and NUMBER.fullmatch(written)):
+            return written
+        self.marks.setdefault("," if has_comma else ".", row.place)
+        if len(self.marks) == 2:
+            other, name = (".", "point") if has_comma else (",", "comma")
+            problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
+            names = "(for labels that are names give --format texts)"
+            raise row.wrong(self.column, f", and {problem} {names}")
+        if has_comma:
+            self.note("decimal commas")
+        return written.replace(",", ".")
+
+
+# --- Which of both -------------------------------------------------------------------------------
+
+
+def are_numbers(labels: Iterable[Any]) -> bool:
+    """Whether labels are measured, not counted: most are numbers, and one is not whole.
+
+    A few that are no numbers, an empty cell or a typing error, do not turn the others into names;
+    they are errors when the numbers are read.
+    """
+    written = [str(label).strip() for label in labels if label is not None]
+    written = [each for each in written if each and each.lower() != "nan"]
+    numbers = [each for each in written
+               if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
+               or each.lower() in INFINITE]  # fmt: skip
+    return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
+
+
+def check_classes(source: str | Path, labels: Sequence[str]) -> None:
+    """Raise `UserError` if labels that were taken for classes may be something else; where --format
+    was given, the user has decided. So many whole numbers are noted on standard error."""
+    examples, classes = len(labels), set(labels)
+    if are_numbers(labels):
+        fraction = next(each for each in labels if not WHOLE.fullmatch(each))
+        raise UserError(
+            f"{source}: its labels are numbers, some with a fraction ({quoted(fraction)}): give "
+            "--format numbers to predict a number, or --format texts for classes"
+        )
+    if len(classes) > MANY and 2 * len(classes) > examples:
+        raise UserError(
+            f"{source}: its {examples:,} examples have {len(classes):,} different labels, such as "
+            f"{quoted(labels[0])}: give --format numbers to predict a number, --columns to name "
+            "another column, or --format texts to learn all these classes"
+        )
+    if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
+        hint = f"the {len(classes)} labels are whole numbers, and each is learned as a class"
+        say(f"note: {source}: {hint} of its own; --format numbers predicts a number instead")
+
+
+ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
+
+
+def check_header_label(source: str | Path, text: str, labels: Sequence[str]) -> None:
+    """Raise `UserError` if the label of the first line may be a column's name: it never recurs."""
+    if len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1:
+        raise header_error(source, [text, labels[0]])
+
+
+# --- The labels of a set -------------------------------------------------------------------------
+
+
+def label_set(labels: Iterable[str]) -> tuple[str, ...]:
+    """The different labels in one lasting order: numbers by their size, other names by letter."""
+    different = set(labels)
+    if all(label.isdecimal() for label in different):
+        size = lambda digits: (len(digits), digits)  # noqa: E731 - int() refuses very long ones
+        return tuple(sorted(different, key=lambda label: (*size(label.lstrip("0")), label)))
+    return tuple(sorted(different))

@@ -10,26 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bert_corpus import storyworld as town
-from bert_corpus.storyworld import Sentence, Story, story
+from bert_corpus.storyworld import Sentence, Story, story, world
 from bert_corpus.storyworld.generator import Dice, draw
-from bert_corpus.storyworld.world import (
-    BAD_FOOD,
-    BAD_SERVICE,
-    COLOURS,
-    DAYS,
-    DISHES,
-    GOOD_FOOD,
-    GOOD_SERVICE,
-    PEOPLE,
-)
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multi_label import MULTI_LABEL_METRICS, MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.spans import Answer
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 
@@ -69,8 +58,8 @@ def question(index: int, seed: int, split: str) -> Question:
 _GOOD = ("good", "great", "splendid", "superb", "wonderful", "excellent")
 _BAD = ("bad", "poor", "dreadful", "awful", "terrible", "horrible")
 _JUDGED = (
-    ("food", tuple(GOOD_FOOD), tuple(BAD_FOOD)),
-    ("service", tuple(GOOD_SERVICE), tuple(BAD_SERVICE)),
+    ("food", tuple(world.GOOD_FOOD), tuple(world.BAD_FOOD)),
+    ("service", tuple(world.GOOD_SERVICE), tuple(world.BAD_SERVICE)),
     ("bed", _GOOD, _BAD),
     ("music", _GOOD, _BAD),
     ("garden", _GOOD, _BAD),
@@ -92,7 +81,7 @@ def praise(index: int, seed: int, split: str) -> TextExample:
 def review_of_inn(index: int, seed: int, split: str) -> tuple[str, list[str]]:
     """A review, and the things that it praises. "Not bad" is praise, and "not good" is none."""
     say = Dice("stars", seed, split, index)
-    (guest, dish, day), _ = draw(say, (PEOPLE, DISHES, DAYS), "stars", split)
+    (guest, dish, day), _ = draw(say, (world.PEOPLE, world.DISHES, world.DAYS), "stars", split)
     opening = say(
         f"On {day} {guest} {guest.family} came to the inn and ordered {dish}.",
         f"A page of the guest book, written by {guest} on {day} over a plate of {dish}.",
@@ -203,14 +192,14 @@ def summary(index: int, seed: int, split: str) -> Extract:
     last of all, what happened there, and how it ended."""
     say = Dice("summary", seed, split, index)
     (person, other, third, colour), _ = draw(
-        say, (PEOPLE, PEOPLE, PEOPLE, COLOURS), "summary", split
+        say, (world.PEOPLE, world.PEOPLE, world.PEOPLE, world.COLOURS), "summary", split
     )
     things = say.several(THINGS, 3)
     stories = [_story_of(say, who, thing) for who, thing in zip((person, other, third), things,
                                                                  strict=True)]  # fmt: skip
     topic = say.pick(_TOPICS).format(person=person, colour=colour, thing=things[0])
     remark = say.pick(_REMARKS).format(
-        day=say.pick(DAYS), place=say.pick(PLACES), dish=say.pick(DISHES)
+        day=say.pick(world.DAYS), place=say.pick(PLACES), dish=say.pick(world.DISHES)
     )
     sentences = _woven(say, [*stories, [remark]])
     sentences.insert(say(0, len(sentences)), topic)
@@ -222,7 +211,9 @@ def summary(index: int, seed: int, split: str) -> Extract:
 def _story_of(say: Dice, person: object, thing: str) -> list[str]:
     """What happened to somebody's thing, and how it ended."""
     first, last = say.several(PLACES, 2)
-    event = say.pick(_EVENTS).format(person=person, thing=thing, place=first, day=say.pick(DAYS))
+    event = say.pick(_EVENTS).format(
+        person=person, thing=thing, place=first, day=say.pick(world.DAYS)
+    )
     return [_capital(event), say.pick(_OUTCOMES).format(thing=thing, place=last)]
 
 

@@ -11,13 +11,6 @@ from bert_finetuning.tasks.tagging import Tagging
 
 TASKS: dict[str, type[Task]] = {
     task.format: task
-    for task in (
-        Classification,
-        Regression,
-        MultiLabel,
-        Tagging,
-        QuestionAnswering,
-        MultipleChoice,
-        Extraction,
-    )
-}  # by the names that saved folders and --format have for them
+    for task in (Classification, Regression, MultiLabel, Tagging, QuestionAnswering, MultipleChoice,
+                 Extraction)
+}  # fmt: skip # by the names that saved folders and --format have for them

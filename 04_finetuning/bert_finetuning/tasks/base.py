@@ -19,24 +19,22 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.files import bare_suffix
 from bert_finetuning.data.rows import (
-    LABELS,
     USUAL,
     Columns,
     Expected,
     Row,
     Table,
-    first_named,
-    named_in,
+    label_set,
     one_of,
+    quoted,
 )
-from bert_finetuning.data.sources import at_least_one, open_rows
-from bert_finetuning.features import Batch, Features, collate_inputs, encodable, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig, Logits
-from bert_finetuning.metrics import Scorer
+from bert_finetuning.data.sources import at_least_one, bare_suffix, beginning, open_rows
+from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
+from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
+from bert_finetuning.metrics import METRICS, Scorer, label_scores
 from bert_run.config import BertConfig
-from bert_run.errors import UserError
+from bert_run.errors import UserError, check_fields
 
 
 class Example:
@@ -123,11 +121,12 @@ class Arguments:
     def checked(self) -> "Arguments":
         """The same in characters that can be encoded. Raises `UserError` for an empty text."""
         named = {"--pair": self.pair, "--question": self.question, "--context": self.context}
-        for name, values in {"a text": self.texts, **{n: (v,) for n, v in named.items()}}.items():
-            if any(value is not None and not value.strip() for value in values):
+        given = {name: value for name, value in named.items() if value is not None}
+        for name, value in (*(("a text", text) for text in self.texts), *given.items()):
+            if not value.strip():
                 raise UserError(f"{name} is empty: write what is to be answered")
-        whole = {name.strip("-"): value and encodable(value) for name, value in named.items()}
-        return replace(self, texts=tuple(map(encodable, self.texts)), **whole)
+        whole = {name.strip("-"): whole_characters(value) for name, value in given.items()}
+        return replace(self, texts=tuple(map(whole_characters, self.texts)), **whole)
 
 
 class Mistake(NamedTuple):
@@ -152,14 +151,26 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     format: ClassVar[str]  # its name in a saved folder and for --format
     model: ClassVar[type[BertWithHead]]
     any_number: ClassVar[bool] = False  # of the labels may be right, and not exactly one
+    problem_type: ClassVar[str] = ""  # of a head that reads whole texts, as `transformers` calls it
+    label_type: ClassVar[type] = np.int64  # of the labels in a batch
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
+    default_metrics: ClassVar[tuple[str, ...]] = ("accuracy",)  # where the task names none
+    known_metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
 
     head: HeadConfig
     metrics: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for metric in self.metrics:
+            if metric not in self.known_metrics:
+                choice = one_of(self.known_metrics)
+                raise UserError(f"{self.format} cannot be measured by {metric!r}: choose {choice}")
+
     # --- From rows to examples -------------------------------------------------------------------
 
-    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples
+    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples,
+    suffix_mark: ClassVar[str] = ""  # if they begin with this somewhere
     row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
     takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
@@ -168,12 +179,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def matches_file(cls, path: Path) -> bool:
         """Whether the name of a file tells that it holds such examples."""
-        return bare_suffix(path) in cls.suffixes and cls.begins_as_usual(path)
-
-    @classmethod
-    def begins_as_usual(cls, path: Path) -> bool:
-        """Whether a file with one of the `suffixes` really is one."""
-        return True
+        return bare_suffix(path) in cls.suffixes and cls.suffix_mark in beginning(path)
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -181,16 +187,17 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         first = rows[0]
         named = cls.takes_columns and columns.text is not None
         if not named and not any(
-            all(first_named(first, [name]) for name in group) for group in cls.row_columns
+            all(first.find([name]) for name in group) for group in cls.row_columns
         ):
             return False
-        label = named_in(first, columns.label) if columns.label else first_named(first, LABELS)
+        label = columns.label_in(first)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
 
     @classmethod
     def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
         """Whether a model from elsewhere, which names no task, does this one."""
-        return cls.model is model
+        is_alike = not model.has_pooling or head.problem_type == cls.problem_type
+        return cls.model is model and is_alike
 
     @classmethod
     def read(
@@ -210,10 +217,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         cls, source: str | Path, expected: Expected, *, stream: bool
     ) -> Iterator[ExampleType]:
         rows = open_rows(
-            source,
-            numbered=expected.columns.numbered,
-            stream=stream,
-            note=expected.tally.note,
+            source, numbered=expected.columns.numbered, stream=stream, note=expected.tally.note
         )
         return cls.parse(expected.tally.watched(rows), expected)
 
@@ -223,9 +227,14 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """The examples that rows hold."""
 
     @classmethod
+    def all_labels(cls, examples: Examples) -> list[str] | None:
+        """The labels that examples have, one after another; None where no answer is a label."""
+        return None
+
+    @classmethod
     def labels_of(cls, examples: Examples) -> tuple[str, ...]:
         """The labels of the head, where nobody names them: those that occur in train."""
-        return ()
+        return label_set(cls.all_labels(examples) or ())
 
     @classmethod
     def check_labels(
@@ -235,6 +244,10 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
         `inferred`: nobody named the format. `numbered`: the columns go by their numbers.
         """
+        labels = cls.all_labels(examples)
+        if labels is not None and len(set(labels)) < 2:
+            only = quoted(labels[0] if labels else "")
+            raise UserError(f"{source}: every label is {only}: there is nothing to tell apart")
 
     @classmethod
     def check_examples(cls, source: str | Path, examples: Examples) -> None:
@@ -243,7 +256,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @classmethod
     def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
         """How it is measured where the task does not say."""
-        return ("accuracy",)
+        return cls.default_metrics
 
     def adapted(self, train: Examples, options: Mapping[str, Any]) -> "Task":
         """The same task with what it takes from the examples; `options` are already decided."""
@@ -251,9 +264,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     # --- What a run says of its data -------------------------------------------------------------
 
-    @abstractmethod
+    learns: ClassVar[str]  # to say what? `{labels}` is their number, `{what}` a text or a pair
+    label_name: ClassVar[str] = "label"
+
     def describe(self, what: str) -> str:
         """What the model learns to say; `what` is "text" or "pair of texts"."""
+        return self.learns.format(labels=len(self.head.labels), what=what)
 
     def count_notes(self, examples: Examples) -> list[str]:
         """What else is worth counting in a set of examples."""
@@ -261,7 +277,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
         """A title, and of both sets the labels that occur in them, or one line of text."""
-        return "labels", ([], [])
+        return f"{self.label_name}s", [self.all_labels(each) or [] for each in (train, dev)]
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -286,7 +302,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """The arrays that the model and its loss take, padded to the longest of the features."""
-        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.int64)
+        return with_labels(collate_inputs(features, pad_id=pad_id), features, self.label_type)
 
     def loss_count(self, batch: Batch) -> int:
         """How many answers the loss of this batch is the mean of."""
@@ -295,6 +311,13 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     @abstractmethod
     def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
         """One prediction an example, from the logits of its features."""
+
+    def answers(
+        self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[Prediction]:
+        """What a model answers to examples, which need no labels: from text to predictions."""
+        features = self.encode(examples, tokenizer, max_length=max_length)
+        return self.predict(examples, features, logits_of(model, self, features))
 
     def tuned(
         self, dev: Examples, predictions: list[Prediction]
@@ -350,14 +373,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     def queries(cls, arguments: Arguments) -> list[Query]:
         """What a command line asks. Raises `UserError` for options that are for other tasks."""
         arguments = arguments.checked()
-        if (arguments.question is not None or arguments.context is not None) and (
-            "question" not in cls.takes
-        ):
-            raise UserError(
-                f"--question and --context are for questions; this model does {cls.format}"
-            )
-        if arguments.pair is not None and "pair" not in cls.takes and "question" not in cls.takes:
-            raise UserError(f"--pair is for texts and numbers; this model does {cls.format}")
+        asked = (arguments.question, arguments.context) != (None, None)
+        does = f"this model does {cls.format}"
+        if asked and "question" not in cls.takes:
+            raise UserError(f"--question and --context are for questions; {does}")
+        if arguments.pair is not None and not {"pair", "question"} & cls.takes:
+            raise UserError(f"--pair is for texts and numbers; {does}")
         return cls.parse_arguments(arguments)
 
     @classmethod
@@ -385,9 +406,9 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """Raise `UserError` if the first two lines of plain text are in another format."""
 
     @classmethod
-    @abstractmethod
     def prediction_arguments(cls, example: ExampleType) -> list[str]:
         """The words of a `bert-predict` command line that asks for an example."""
+        return list(example.texts)
 
     # --- A prediction shown ----------------------------------------------------------------------
 
@@ -432,8 +453,12 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         return f"{count}{self.error_parts}."
 
     def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
-        """Where it is wrong: by label, by type of name, by length of the answer."""
-        return None
+        """Where it is wrong: by label, unless a type of task counts otherwise."""
+        right, predicted = self.right_and_predicted(examples, predictions)
+        if not predicted or not isinstance(predicted[0], str):
+            return None
+        names = (self.label_name, "right", "said", "precision", "recall", "F1")
+        return ErrorCounts(names, label_scores(right, predicted))
 
     def right_and_predicted(
         self, examples: Examples, predictions: Predictions
@@ -457,8 +482,18 @@ class Style:
     colour: bool = False
     brief: bool = False
 
-    def paint(self, text: str, code: str) -> str:
-        return f"{code}{text}{END}" if self.colour else text
+    def bold(self, text: str) -> str:
+        return f"{BOLD}{text}{END}" if self.colour else text
+
+    def dim(self, text: str) -> str:
+        return f"{DIM}{text}{END}" if self.colour else text
+
+    def bars(self, probabilities: Mapping[str, float]) -> list[str]:
+        """The first names with their probabilities."""
+        shown = list(probabilities.items())[: self.top]
+        width = min(max((len(name) for name, _ in shown), default=0), 40)
+        return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
+                for name, p in shown]  # fmt: skip
 
     def mark(self, text: str, spans: Sequence[tuple[int, int, str]]) -> str:
         """Spans of a text in colour, or between brackets."""
@@ -478,13 +513,6 @@ class Style:
 def has_colours() -> bool:
     """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def bars(ranked: Sequence[tuple[str, float]]) -> list[str]:
-    """Names with their probabilities."""
-    width = min(max((len(name) for name, _ in ranked), default=0), 40)
-    return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
-            for name, p in ranked]  # fmt: skip
 
 
 def one_line(cells: Sequence[str]) -> str:

@@ -1,6 +1,5 @@
 """A label for a text or a pair of texts: sentiment, entailment, most of GLUE (section 4.1)."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,42 +9,32 @@ from typing import Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.labels import (
-    Names,
-    are_numbers,
-    check_several,
-    doubt_about,
-    hint_about,
-    is_header_label,
-    label_set,
-)
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     USUAL,
     Columns,
     Expected,
+    Names,
     Row,
     Table,
-    check_first_line,
-    header_error,
+    are_numbers,
+    check_classes,
+    check_header_label,
     one_of,
-    text_field,
 )
 from bert_finetuning.features import Features, encode_pairs
-from bert_finetuning.heads import BertForSequenceClassification, BertWithHead, HeadConfig
-from bert_finetuning.metrics import Scorer, column_scorer, label_scores
+from bert_finetuning.heads import BertForSequenceClassification
+from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
     AllLogits,
     Arguments,
     Encoded,
-    ErrorCounts,
     Example,
     Mistake,
     Prediction,
     Query,
     Style,
     Task,
-    bars,
     one_line,
     softmax,
 )
@@ -103,8 +92,6 @@ class TextTask(Task[TextExample, Prediction]):
                 columns = expected.columns.found_in(row, labelled=expected.labelled)
                 expected.tally.columns = columns
                 label_of = cls.label_parser(columns, expected) if expected.labelled else None
-                if expected.columns.numbered:
-                    check_first_line(row, columns)
             if expected.labelled and row.is_blank:
                 expected.tally.left_out["empty rows"] += 1
                 continue
@@ -112,8 +99,8 @@ class TextTask(Task[TextExample, Prediction]):
             if expected.labelled and label is None:
                 expected.tally.left_out["rows without a label"] += 1
                 continue
-            pair = text_field(row, columns.pair) if columns.pair else None
-            yield TextExample(text_field(row, columns.text), pair, label)
+            pair = row.text(columns.pair) if columns.pair else None
+            yield TextExample(row.text(columns.text), pair, label)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -140,6 +127,11 @@ class TextTask(Task[TextExample, Prediction]):
         self, examples: TextExamples, predictions: Sequence[Prediction]
     ) -> tuple[list, list]:
         return [example.label for example in examples], list(map(self.answer, predictions))
+
+    def ranked(self, prediction: Any) -> dict[str, float]:
+        """All labels with their probabilities, the likeliest first."""
+        each = zip(self.head.labels, prediction.probabilities, strict=True)
+        return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
 
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
@@ -169,10 +161,6 @@ class TextTask(Task[TextExample, Prediction]):
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
         return Query(example, used=tuple(name for name in (columns.text, columns.pair) if name))
 
-    @classmethod
-    def prediction_arguments(cls, example: TextExample) -> list[str]:
-        return list(example.texts)
-
 
 @dataclass(frozen=True)
 class LabelPrediction:
@@ -190,46 +178,31 @@ class Classification(TextTask[LabelPrediction]):
     """One label of several; the head's `labels` are all there are."""
 
     format: ClassVar = "texts"
+    problem_type: ClassVar = "single_label_classification"
+    default_metrics: ClassVar = ("accuracy", "macro_f1")
+    learns: ClassVar = "one of {labels} labels for each {what}"
     accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
     answer_columns: ClassVar = ("predicted_label", "probability")
     error_columns: ClassVar = ("text", "said", "probability", "right")
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and not (head.is_regression or head.any_number)
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
         return Names(columns.label or "", expected.labels, expected.by_place).of
 
     @classmethod
-    def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
-        return label_set(example.label for example in examples)
+    def all_labels(cls, examples: TextExamples) -> list[str]:
+        return [example.label for example in examples]
 
     @classmethod
     def check_labels(
         cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
     ) -> None:
-        labels = [example.label for example in examples]
-        check_several(source, labels)
-        if numbered and is_header_label(labels):
-            raise header_error(source, [examples[0].text, labels[0]])
-        if inferred and (doubt := doubt_about(labels)):
-            raise UserError(f"{source}: {doubt}")
-        if inferred and (hint := hint_about(labels)):
-            print(f"note: {source}: {hint}", file=sys.stderr)
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return ("accuracy", "macro_f1")
-
-    def describe(self, what: str) -> str:
-        return f"one of {len(self.head.labels)} labels for each {what}"
-
-    def summary(
-        self, train: TextExamples, dev: TextExamples
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "labels", ([each.label for each in train], [each.label for each in dev])
+        super().check_labels(source, examples, inferred=inferred, numbered=numbered)
+        labels = cls.all_labels(examples)
+        if numbered:
+            check_header_label(source, examples[0].text, labels)
+        if inferred:
+            check_classes(source, labels)
 
     def target(self, example: TextExample, place: int) -> int | None:
         if example.label is None:
@@ -274,10 +247,6 @@ class Classification(TextTask[LabelPrediction]):
     def chances(self, prediction: LabelPrediction) -> dict[str, float]:
         return dict(zip(self.head.labels, prediction.probabilities, strict=True))
 
-    def ranked(self, prediction: LabelPrediction) -> list[tuple[str, float]]:
-        """All labels with their probabilities, the likeliest first."""
-        return sorted(self.chances(prediction).items(), key=lambda both: -both[1])
-
     def answer_cells(self, query: Query, prediction: LabelPrediction) -> tuple[Any, ...]:
         return prediction.label, round(max(prediction.probabilities), 6)
 
@@ -285,14 +254,14 @@ class Classification(TextTask[LabelPrediction]):
         return {
             **example.given,
             "label": prediction.label,
-            "probabilities": {label: round(p, 6) for label, p in self.ranked(prediction)},
+            "probabilities": self.ranked(prediction),
         } | ({} if example.label is None else {"right": example.label})
 
     def render(self, query: Query, prediction: LabelPrediction, style: Style) -> str:
         texts = query.example.texts
         if style.brief:
             return one_line([prediction.label, f"{max(prediction.probabilities):.3f}", *texts])
-        return "\n".join([*texts, *bars(self.ranked(prediction)[: style.top])])
+        return "\n".join([*texts, *style.bars(self.ranked(prediction))])
 
     def error_row(self, example: TextExample, prediction: LabelPrediction) -> Mistake | None:
         if prediction.label == example.label:
@@ -300,8 +269,3 @@ class Classification(TextTask[LabelPrediction]):
         sure = max(prediction.probabilities)
         cells = (" ‖ ".join(example.texts), prediction.label, f"{sure:.3f}", example.label)
         return Mistake(sure, cells)
-
-    def error_counts(self, examples: TextExamples, predictions: LabelPredictions) -> ErrorCounts:
-        """Precision, recall and F1 of each label."""
-        names = ("label", "right", "said", "precision", "recall", "F1")
-        return ErrorCounts(names, label_scores(*self.right_and_predicted(examples, predictions)))

@@ -13,32 +13,11 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import split_prose
-from bert_finetuning.data.rows import (
-    Columns,
-    Expected,
-    Row,
-    Table,
-    list_field,
-    shortened,
-    text_field,
-    text_list,
-)
-from bert_finetuning.features import (
-    Features,
-    check_max_length,
-    excerpt,
-    framed,
-    report_cut,
-    token_ids,
-)
-from bert_finetuning.heads import (
-    BertForSequenceClassification,
-    BertWithHead,
-    HeadConfig,
-)
+from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, shortened
+from bert_finetuning.features import Features, check_max_length, framed, report_cut, token_ids
+from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import EntityScore, Scorer
 from bert_finetuning.tasks.base import (
-    BOLD,
     AllLogits,
     Arguments,
     Encoded,
@@ -50,7 +29,7 @@ from bert_finetuning.tasks.base import (
     one_line,
     softmax,
 )
-from bert_run.errors import UserError
+from bert_run.errors import Count, UserError
 
 EXTRACT_LABELS = ("left_out", "selected")
 EXTRACT_METRICS = ("f1", "precision", "recall", "first_is_right")
@@ -86,24 +65,23 @@ class Extraction(Task[Extract, ExtractPrediction]):
 
     format: ClassVar = "extracts"
     model: ClassVar = BertForSequenceClassification
+    default_metrics: ClassVar = EXTRACT_METRICS
+    known_metrics: ClassVar = EXTRACT_METRICS
+    learns: ClassVar = "the sentences that sum a document up"
     row_columns: ClassVar = (("sentences",),)
     empty: ClassVar = Extract(())
     answer_columns: ClassVar = ("predicted_places", "predicted_sentences")
     error_columns: ClassVar = ("wrongly chosen", "probability", "left out")
     error_parts: ClassVar = " in some part"
 
-    usual: int = 1
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return False  # by its class alone it is not told from a text
+    usual: Count = 1
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Extract]:
         """Documents as lists of `sentences`, and of the places `selected` from them, from 0."""
         for row in rows:
-            sentences = text_list(row, "sentences")
-            selected = list_field(row, "selected") if expected.labelled else []
+            sentences = row.texts("sentences")
+            selected = row.values("selected") if expected.labelled else []
             for place in selected:
                 if type(place) is not int or not 0 <= place < len(sentences):
                     raise UserError(
@@ -120,20 +98,13 @@ class Extraction(Task[Extract, ExtractPrediction]):
     def check_examples(cls, source: str | Path, examples: Extracts) -> None:
         for number, example in enumerate(examples, start=1):
             if not example.selected:
-                text = excerpt(example.texts[0])
+                text = quoted(example.texts[0])
                 raise UserError(f"{source}: document {number:,} ({text}) selects no sentence")
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return EXTRACT_METRICS
 
     def adapted(self, train: Extracts, options: Mapping[str, Any]) -> "Extraction":
         """It chooses as many sentences as are selected in the median document."""
         median = np.median([len(example.selected) for example in train])
         return replace(self, usual=max(1, round(float(median))))
-
-    def describe(self, what: str) -> str:
-        return "the sentences that sum a document up"
 
     def encode(
         self, examples: Extracts, tokenizer: Tokenizer, *, max_length: int
@@ -208,7 +179,7 @@ class Extraction(Task[Extract, ExtractPrediction]):
         if "sentences" in row.fields:
             (example,) = cls.parse(iter([row]), Expected(labelled=False))
             return Query(example, used=("sentences",))
-        return Query(Extract(tuple(split_prose(text_field(row, "text")))), used=("text",))
+        return Query(Extract(tuple(split_prose(row.text("text")))), used=("text",))
 
     @classmethod
     def prediction_arguments(cls, example: Extract) -> list[str]:
@@ -237,7 +208,7 @@ class Extraction(Task[Extract, ExtractPrediction]):
         ):
             chosen = place in prediction.chosen
             line = f"{'▶' if chosen else ' '} {p:6.1%}  {sentence}"
-            lines.append(style.paint(line, BOLD) if chosen else line)
+            lines.append(style.bold(line) if chosen else line)
         return "\n".join(lines)
 
     def error_row(self, example: Extract, prediction: ExtractPrediction) -> Mistake | None:

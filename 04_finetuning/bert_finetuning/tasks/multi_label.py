@@ -12,30 +12,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bert_finetuning.data.files import SEPARATORS
-from bert_finetuning.data.labels import Names, are_numbers, check_several, label_set
 from bert_finetuning.data.rows import (
-    LABELS,
     USUAL,
     Columns,
     Expected,
+    Names,
     Row,
     Table,
-    first_named,
-    named_in,
-    no_field,
+    are_numbers,
     one_of,
-    quoted,
     shortened,
 )
-from bert_finetuning.features import Batch, collate_inputs, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig
+from bert_finetuning.data.sources import SEPARATORS
+from bert_finetuning.heads import MULTI_LABEL
 from bert_finetuning.metrics import EntityScore, f1
 from bert_finetuning.tasks.base import (
     AllLogits,
@@ -44,11 +38,10 @@ from bert_finetuning.tasks.base import (
     Mistake,
     Query,
     Style,
-    bars,
     one_line,
 )
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
-from bert_run.errors import Share, UserError, check_fields
+from bert_run.errors import Share, UserError
 
 MULTI_LABEL_METRICS = ("micro_f1", "macro_f1", "exact")
 FLAG_ROWS = 100  # rows by which columns of 0 and 1 are found
@@ -75,6 +68,11 @@ class MultiLabel(TextTask[LabelsPrediction]):
     """All labels of the head whose probability is at least `threshold`, which may be none."""
 
     format: ClassVar = "multilabel"
+    problem_type: ClassVar = MULTI_LABEL
+    label_type: ClassVar = np.float32
+    default_metrics: ClassVar = MULTI_LABEL_METRICS
+    known_metrics: ClassVar = MULTI_LABEL_METRICS
+    learns: ClassVar = "any of {labels} labels for each {what}"
     any_number: ClassVar = True
     answer_columns: ClassVar = ("predicted_labels", "probabilities")
     error_columns: ClassVar = ("text", "said", "right")
@@ -82,28 +80,17 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     threshold: Share = 0.5
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for metric in self.metrics:
-            if metric not in MULTI_LABEL_METRICS:
-                choice = one_of(MULTI_LABEL_METRICS)
-                raise UserError(f"several labels cannot be measured by {metric!r}: choose {choice}")
-
     # --- From rows to examples -------------------------------------------------------------------
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and head.any_number
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
         """Lists, cells that combine the same labels in several ways, or columns of 0 and 1."""
-        label = label_column(rows[0], columns)
+        label = columns.label_in(rows[0])
         if label is None:
-            return len(yes_no_columns(rows)) > 1 and super().matches(rows, columns)
-        return are_several([row.fields.get(label) for row in rows]) and super().matches(
-            rows, columns
-        )
+            several = len(yes_no_columns(rows)) > 1
+        else:
+            several = are_several([row.fields.get(label) for row in rows])
+        return several and super().matches(rows, columns)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
@@ -121,7 +108,7 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
         def labels_in(row: Row) -> tuple[str, ...] | None:
             if columns.label not in row.fields:
-                raise no_field(row, columns.label)
+                raise row.missing(columns.label)
             if (each := row.fields[columns.label]) is None:
                 return None
             cells = (Row(row.place, {names.column: label}) for label in each)
@@ -130,31 +117,13 @@ class MultiLabel(TextTask[LabelsPrediction]):
         return labels_in
 
     @classmethod
-    def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
-        return label_set(all_labels(examples))
-
-    @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
-    ) -> None:
-        check_several(source, all_labels(examples) or [""])
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return MULTI_LABEL_METRICS
-
-    def describe(self, what: str) -> str:
-        return f"any of {len(self.head.labels)} labels for each {what}"
+    def all_labels(cls, examples: TextExamples) -> list[str]:
+        return list(chain.from_iterable(example.label for example in examples))
 
     def count_notes(self, examples: TextExamples) -> list[str]:
         none = sum(not example.label for example in examples)
-        mean = len(all_labels(examples)) / len(examples)
+        mean = len(self.all_labels(examples)) / len(examples)
         return [f"{mean:.1f} labels each" + (f", {none:,} have none" if none else "")]
-
-    def summary(
-        self, train: TextExamples, dev: TextExamples
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "labels", (all_labels(train), all_labels(dev))
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -165,9 +134,6 @@ class MultiLabel(TextTask[LabelsPrediction]):
             choice = one_of(self.head.labels)
             raise UserError(f"example {place + 1:,}: the label is {unknown[0]!r}, not {choice}")
         return [float(label in example.label) for label in self.head.labels]
-
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
-        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.float32)
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
@@ -225,11 +191,6 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     # --- Predictions shown, and the report -------------------------------------------------------
 
-    def ranked(self, prediction: LabelsPrediction) -> dict[str, float]:
-        """All labels with their probabilities, the likeliest first."""
-        each = zip(self.head.labels, prediction.probabilities, strict=True)
-        return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
-
     def answer_cells(self, query: Query, prediction: LabelsPrediction) -> tuple[Any, ...]:
         return ";".join(prediction.labels), self.ranked(prediction)
 
@@ -242,8 +203,8 @@ class MultiLabel(TextTask[LabelsPrediction]):
         texts, said = query.example.texts, in_words(prediction.labels)
         if style.brief:
             return one_line([said, *texts])
-        ranked = list(self.ranked(prediction).items())[: style.top]
-        return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *bars(ranked)])
+        ranked = style.bars(self.ranked(prediction))
+        return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *ranked])
 
     def error_row(self, example: TextExample, prediction: LabelsPrediction) -> Mistake | None:
         each = zip(self.head.labels, prediction.probabilities, strict=True)
@@ -283,10 +244,6 @@ def best_threshold(right: Decisions, probabilities: Float[np.ndarray, "examples 
     return float((sorted_[best] + following[best]) / 2)
 
 
-def all_labels(examples: TextExamples) -> list[str]:
-    return list(chain.from_iterable(example.label for example in examples))
-
-
 def in_words(labels: Sequence[str]) -> str:
     return ", ".join(labels) or NO_LABEL
 
@@ -294,14 +251,10 @@ def in_words(labels: Sequence[str]) -> str:
 # --- Lists of labels in the cells of a table -----------------------------------------------------
 
 
-def label_column(row: Row, columns: Columns) -> str | None:
-    return named_in(row, columns.label) if columns.label else first_named(row, LABELS)
-
-
 def with_lists(rows: Sequence[Row], expected: Expected) -> tuple[str | None, list[Row]]:
     """The column of labels and the same rows with lists in it: from lists as JSON or Python write
     them, from cells such as `a;b`, or from a column of 0 and 1 for each label."""
-    label, known = label_column(rows[0], expected.columns), expected.labels or ()
+    label, known = expected.columns.label_in(rows[0]), expected.labels or ()
     if label is None:
         names = [name for name in known if name in rows[0].fields]
         names = names or yes_no_columns(rows[:FLAG_ROWS])
@@ -331,7 +284,7 @@ def cell_in(row: Row, name: str) -> str:
 
 def is_yes(row: Row, name: str) -> bool:
     if (cell := cell_in(row, name)) not in YES + NO:
-        raise UserError(f"{row.place}: {quoted(name)} is {quoted(cell)}: it must be 0 or 1")
+        raise row.wrong(name, ": it must be 0 or 1")
     return cell in YES
 
 

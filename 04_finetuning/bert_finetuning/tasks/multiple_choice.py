@@ -11,23 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_finetuning.data.rows import (
-    CONTEXTS,
-    Columns,
-    Expected,
-    Row,
-    Table,
-    first_named,
-    no_field,
-    shortened,
-    text_field,
-    text_list,
-)
-from bert_finetuning.features import Batch, Features, encode_pairs, excerpt, padded, with_labels
+from bert_finetuning.data.rows import CONTEXTS, Columns, Expected, Row, Table, quoted, shortened
+from bert_finetuning.features import Batch, Features, encode_pairs, padded, with_labels
 from bert_finetuning.heads import BertForMultipleChoice
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
-    BOLD,
     AllLogits,
     Arguments,
     Encoded,
@@ -92,6 +80,7 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
 
     format: ClassVar = "choices"
     model: ClassVar = BertForMultipleChoice
+    learns: ClassVar = "the right one of several endings"
     row_columns: ClassVar = (("endings",), ("choices",), ("ending0",), ("choice0",))
     empty: ClassVar = Choice("", ())
     answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
@@ -104,20 +93,17 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         for row in rows:
             names = next((names for names in CONTEXTS if names[0] in row.fields), None)
             if names is None:
-                raise no_field(row, *(context for context, _ in CONTEXTS))
-            begin = text_field(row, names[1]) if names[1] in row.fields else ""
+                raise row.missing(*(context for context, _ in CONTEXTS))
+            begin = row.text(names[1]) if names[1] in row.fields else ""
             endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
             if len(endings) < 2:
                 raise UserError(f"{row.place}: {len(endings)} endings: a choice needs two or more")
             label = right_place(row, len(endings)) if expected.labelled else None
-            yield Choice(text_field(row, names[0]), endings, label)
+            yield Choice(row.text(names[0]), endings, label)
 
     @classmethod
     def check_examples(cls, source: str | Path, examples: Choices) -> None:
         check_endings(examples, f"{source}: ")
-
-    def describe(self, what: str) -> str:
-        return "the right one of several endings"
 
     def encode(self, examples: Choices, tokenizer: Tokenizer, *, max_length: int) -> list[Features]:
         check_endings(examples)
@@ -188,10 +174,6 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
         return Query(example, used=tuple(used))
 
-    @classmethod
-    def prediction_arguments(cls, example: Choice) -> list[str]:
-        return list(example.texts)
-
     def chances(self, prediction: ChoicePrediction) -> dict[str, float]:
         return {str(place): chance for place, chance in enumerate(prediction.probabilities)}
 
@@ -215,7 +197,7 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
             return one_line([str(best), f"{probabilities[best]:.3f}", context, endings[best]])
         ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
         lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
-        return "\n".join([context, style.paint(lines[0], BOLD), *lines[1:]])
+        return "\n".join([context, style.bold(lines[0]), *lines[1:]])
 
     def error_row(self, example: Choice, prediction: ChoicePrediction) -> Mistake | None:
         place = prediction.place
@@ -227,10 +209,10 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
 
 def endings_of(row: Row) -> list[str]:
     """One list, or one column for each."""
-    if name := first_named(row, ENDINGS):
-        return text_list(row, name)
+    if name := row.find(ENDINGS):
+        return row.texts(name)
     columns = [name for name in row.fields if ENDING.fullmatch(name)]
-    return [text_field(row, name) for name in sorted(columns, key=lambda name: (len(name), name))]
+    return [row.text(name) for name in sorted(columns, key=lambda name: (len(name), name))]
 
 
 def right_place(row: Row, endings: int) -> int:
@@ -249,6 +231,6 @@ def check_endings(examples: Choices, source: str = "") -> None:
         wanted, there = len(examples[0].endings), len(example.endings)
         if there != wanted:
             raise UserError(
-                f"{source}example {number:,} ({excerpt(example.context)}) has {there} endings, the "
+                f"{source}example {number:,} ({quoted(example.context)}) has {there} endings, the "
                 f"first has {wanted}: all need the same number"
             )

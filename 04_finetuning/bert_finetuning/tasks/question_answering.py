@@ -1,40 +1,56 @@
-"""Which part of a text answers a question? (SQuAD 1.1 and 2.0, sections 4.2 and 4.3)"""
+"""Which part of a text answers a question? (SQuAD 1.1 and 2.0, sections 4.2 and 4.3)
 
-import sys
+A long text is read in windows: [CLS] question [SEP] a part of the text [SEP].
+
+    text      ├──────────────────────────────────────────────┤
+    windows   ├───────────────────┤
+                      ├───────────────────┤                     a new one every `stride` tokens
+                              ├──────────────────────┤
+    best      ├───────────┤───────┤──────────────────┤          who sees most around a token
+
+Each token knows its characters in the text as it was given: an answer is cut out from there,
+accents, capitals and all, never put together from pieces.
+
+A span scores S·T_i + E·T_j, the start of its first token plus the end of its last. It counts if it
+is short enough and no other window sees its first token better. "No answer" is the span of [CLS]
+alone, and is given if it beats the best other span by more than a threshold (section 4.3).
+"""
+
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from jaxtyping import Bool, Float, Int, Int32
+from numpy import ndarray
+from numpy.lib.stride_tricks import sliding_window_view
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import split_prose
-from bert_finetuning.data.files import bare_suffix, first_lines, whole_text
-from bert_finetuning.data.rows import (
-    Columns,
-    Expected,
-    Row,
-    Table,
-    first_named,
-    one_of,
-    quoted,
-    text_field,
+from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
+from bert_finetuning.data.sources import (
+    FILES,
+    bare_suffix,
+    beginning,
+    is_file,
+    parsed_json,
+    whole_text,
 )
-from bert_finetuning.data.sources import FILES, is_file, parsed_json
 from bert_finetuning.features import (
     Batch,
     Features,
     check_max_length,
     collate_inputs,
+    encodings,
     framed,
     token_ids,
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.tasks.base import (
-    BOLD,
     AllLogits,
     Arguments,
     Encoded,
@@ -44,32 +60,239 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
-    bars,
     one_line,
-)
-from bert_finetuning.tasks.spans import (
-    Answer,
-    Candidate,
-    SpanPrediction,
-    TokenSpan,
-    Window,
-    WindowLogits,
-    answer_of,
-    decided,
-    in_window,
-    texts_in_tokens,
-    tokens_of,
-    windows_of,
+    softmax,
 )
 from bert_run.config import Positions
-from bert_run.errors import Count, Real, UserError, check_fields
+from bert_run.errors import Count, Real, UserError
 
 SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
-BEGINNING = 10_000  # characters of a file that tell what it holds
 MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
 NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
+Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
+TokenLogits = Float[ndarray, "tokens"]
+WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    text: str
+    start: int  # context[start:][:len(text)] == text
+
+
+# --- Windows -------------------------------------------------------------------------------------
+
+
+class Text(NamedTuple):
+    """A text in tokens, no special ones among them."""
+
+    ids: list[int]
+    offsets: Offsets
+
+
+class Window(NamedTuple):
+    """The part of a text that is read at once, and where it stands."""
+
+    first: int  # the number of its first token in the text
+    offsets: Offsets
+    best: Bool[ndarray, "tokens"]  # no other window sees more around this token
+
+
+class TokenSpan(NamedTuple):
+    """From the first token of an answer to its last."""
+
+    first: int
+    last: int
+
+
+def texts_in_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Text]:
+    """Each different text encoded once: a text has many questions."""
+    different = list(dict.fromkeys(texts))
+    return {
+        text: Text(each.ids, np.array(each.offsets, np.int32).reshape(-1, 2))
+        for text, each in zip(different, encodings(tokenizer, different), strict=True)
+    }
+
+
+def windows_of(text: Text, room: int, *, stride: int) -> list[Window]:
+    """The windows of a text, each of at most `room` tokens; one if the text is empty."""
+    firsts = first_tokens(len(text.ids), room=room, stride=stride)
+    best = best_windows(len(text.ids), firsts, room=room)
+    return [
+        Window(first, text.offsets[first : first + room], best[first : first + room] == own)
+        for own, first in enumerate(firsts)
+    ]
+
+
+def first_tokens(tokens: int, *, room: int, stride: int) -> list[int]:
+    """Where windows begin: every `stride` tokens, until one reaches the end.
+
+    At least every half window, so that an answer across a border lies whole in the next window;
+    at the paper's lengths (384 tokens, stride 128) this changes nothing.
+    """
+    stride = min(stride, max(1, room // 2))
+    return list(range(0, max(tokens - room, 0) + stride, stride))
+
+
+def best_windows(tokens: int, firsts: Sequence[int], *, room: int) -> Int[ndarray, "tokens"]:
+    """For each token, the number of the window in which it has most context on its poorer side.
+
+    A hundred tokens more in a window count for one of context, and of equals the first wins, as in
+    the released code (`_check_is_max_context`).
+    """
+    first = np.array(firsts)[:, None]  # (windows, 1)
+    size = np.minimum(tokens - first, room)
+    left = np.arange(tokens) - first  # (windows, tokens)
+    right = size - 1 - left
+    context = np.minimum(left, right) + 0.01 * size
+    return np.where((left >= 0) & (right >= 0), context, -np.inf).argmax(axis=0)
+
+
+def tokens_of(answer: Answer, offsets: Offsets) -> TokenSpan | None:
+    """The tokens that hold its characters; None if WordPiece leaves nothing of them.
+
+    They hold more where the answer begins or ends inside a token, as "US" does in "USSR".
+    """
+    end = answer.start + len(answer.text)
+    first = int(np.searchsorted(offsets[:, 1], answer.start, side="right"))
+    last = int(np.searchsorted(offsets[:, 0], end, side="left")) - 1
+    return TokenSpan(first, last) if first <= last else None
+
+
+def in_window(span: TokenSpan, window: Window) -> TokenSpan | None:
+    """The same span counted from the window's first token, if all of it is there."""
+    first, last = span.first - window.first, span.last - window.first
+    return TokenSpan(first, last) if first >= 0 and last < len(window.offsets) else None
+
+
+def characters_of(span: TokenSpan, offsets: Offsets, text: str) -> tuple[int, int]:
+    """Its first character, and one past its last.
+
+    Accents written as characters of their own belong to the letter before them, though WordPiece
+    drops them.
+    """
+    start, end = int(offsets[span.first, 0]), int(offsets[span.last, 1])
+    while end < len(text) and unicodedata.category(text[end]) == "Mn":
+        end += 1
+    return start, end
+
+
+# --- Spans ---------------------------------------------------------------------------------------
+
+
+class Candidate(NamedTuple):
+    """A span of the text that may be the answer, and how probable it is among all of them."""
+
+    text: str
+    start: int  # its first character
+    probability: float
+
+
+@dataclass(frozen=True)
+class SpanPrediction:
+    """The answer, "" if there is none, and the best spans of the text, the best first.
+
+    `null_difference` is the score of "no answer" less that of the best span.
+    """
+
+    text: str
+    null_difference: float
+    null_probability: float
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def probability(self) -> float:
+        return self.candidates[0].probability if self.text else self.null_probability
+
+    @property
+    def start(self) -> int | None:
+        """The first character of the answer."""
+        return self.candidates[0].start if self.text else None
+
+
+def answer_of(
+    context: str,
+    windows: Sequence[tuple[Window, WindowLogits]],
+    *,
+    longest: int,
+    n_best: int,
+    null_threshold: float | None,
+) -> SpanPrediction:
+    """The answer to one question from all windows of its text.
+
+    Where `null_threshold` is None there always is one, if the text has any token.
+    """
+    spans = best_of_all(context, windows, longest=longest, n_best=n_best)
+    null_score = min(float(logits[:, 0].sum()) for _, logits in windows)  # [CLS] of every window
+    scores = [score for score, *_ in spans]
+    if null_threshold is not None or not spans:
+        scores.append(null_score)
+    chances = softmax(np.array(scores)).tolist()
+    candidates = [
+        Candidate(text, start, chance)
+        for (_, text, start), chance in zip(spans, chances, strict=False)
+    ]
+    prediction = SpanPrediction(
+        text="",
+        null_difference=null_score - scores[0] if spans else 0.0,
+        null_probability=chances[-1] if len(chances) > len(spans) else 0.0,
+        candidates=tuple(candidates),
+    )
+    return decided(prediction, null_threshold)
+
+
+def decided(prediction: SpanPrediction, null_threshold: float | None) -> SpanPrediction:
+    """The same with the answer that another threshold leads to."""
+    is_null = null_threshold is not None and prediction.null_difference > null_threshold
+    text = "" if is_null or not prediction.candidates else prediction.candidates[0].text
+    return replace(prediction, text=text)
+
+
+def best_of_all(
+    context: str, windows: Iterable[tuple[Window, WindowLogits]], *, longest: int, n_best: int
+) -> list[tuple[float, str, int]]:
+    """Score, text and first character of the best spans, each text once, the best first."""
+    found = []
+    for window, logits in windows:
+        start, end = logits[:, -1 - len(window.offsets) : -1]  # the text is before the last [SEP]
+        spans = best_spans(start, end, window.best, longest=longest, n_best=n_best)
+        found += [(score, window, span) for score, span in spans]
+    found.sort(key=lambda each: -each[0])
+    kept: dict[str, tuple[float, str, int]] = {}
+    for score, window, span in found:
+        first, end = characters_of(span, window.offsets, context)
+        kept.setdefault(context[first:end], (score, context[first:end], first))
+        if len(kept) == n_best:
+            break
+    return list(kept.values())
+
+
+def best_spans(
+    start: TokenLogits, end: TokenLogits, may_start: Bool[ndarray, "tokens"], *,
+    longest: int, n_best: int,
+) -> Iterator[tuple[float, TokenSpan]]:  # fmt: skip
+    """The spans of up to `longest` tokens with the highest scores, the best first.
+
+    All spans are compared. The released code pairs only the `n_best` best starts with the `n_best`
+    best ends, and may find none that fit together.
+    """
+    if not may_start.any():
+        return
+    longest = min(longest, len(end))
+    ends = np.concatenate([end, np.full(longest - 1, -np.inf)])
+    # Row i: the score of the spans from token i of length 1, 2, … (tokens, longest)
+    scores = np.where(may_start, start, -np.inf)[:, None] + sliding_window_view(ends, longest)
+    flat = scores.ravel()
+    best = np.sort(np.argpartition(-flat, min(n_best, flat.size) - 1)[:n_best])
+    for place in best[np.argsort(-flat[best], kind="stable")]:  # of equals the first and shortest
+        first, more = divmod(int(place), longest)
+        if flat[place] > -np.inf:
+            yield float(flat[place]), TokenSpan(first, first + more)
+
+
+# --- The task ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +332,12 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
 
     format: ClassVar = "questions"
     model: ClassVar = BertForQuestionAnswering
+    default_metrics: ClassVar = SPAN_METRICS
+    known_metrics: ClassVar = SPAN_METRICS
+    learns: ClassVar = "the part of a text that answers a question"
     usual_length: ClassVar = 384  # the released code's for SQuAD
     suffixes: ClassVar = (".json",)
+    suffix_mark: ClassVar = '"paragraphs"'  # of SQuAD; else it holds rows
     row_columns: ClassVar = (("question", "context"),)
     options: ClassVar = ("stride", "max_question", "max_answer", "has_null")
     empty: ClassVar = Question("", "", "")
@@ -127,20 +354,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     has_null: bool = False
     null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-        for metric in self.metrics:
-            if metric not in SPAN_METRICS:
-                raise UserError(
-                    f"answers cannot be measured by {metric!r}: choose {one_of(SPAN_METRICS)}"
-                )
-
     # --- From rows to examples -------------------------------------------------------------------
-
-    @classmethod
-    def begins_as_usual(cls, path: Path) -> bool:
-        """Whether a `.json` has the paragraphs of SQuAD, and no rows."""
-        return '"paragraphs"' in beginning(path)
 
     @classmethod
     def parse_source(
@@ -159,7 +373,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
         `text` and `answer_start`; or one `answer` as text, with its `answer_start` or without.
         Without an answer nothing is known of them."""
         for row in rows:
-            context, question = text_field(row, "context"), text_field(row, "question")
+            context, question = row.text("context"), row.text("question")
             answers = (answers_in(row, context) if expected.labelled else None) or NO_ANSWERS
             try:
                 spans = list(zip(answers["text"], answers["answer_start"], strict=True))
@@ -172,18 +386,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
             name = row.place if name is None else str(name)
             yield Question(name, question, context, in_context(row.place, spans, context))
 
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return SPAN_METRICS
-
     def adapted(self, train: Questions, options: Mapping[str, Any]) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given, unless it is said whether."""
         if "has_null" in options:
             return self
         return replace(self, has_null=any(not question.answers for question in train))
-
-    def describe(self, what: str) -> str:
-        return "the part of a text that answers a question"
 
     def count_notes(self, examples: Questions) -> list[str]:
         return [f"{sum(not example.answers for example in examples):,} without an answer"]
@@ -352,11 +559,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
             place = "" if start is None else str(start)
             probability = f"{prediction.probability:.3f}"
             return one_line([prediction.text, probability, place, example.question])
-        lines = [style.paint(example.question, BOLD)]
+        lines = [style.bold(example.question)]
         if start is None:
             lines += [f"  no answer  {prediction.probability:6.1%}"]
-        ranked = [(each.text, each.probability) for each in prediction.candidates[: style.top]]
-        lines += bars(ranked)
+        ranked = {each.text: each.probability for each in prediction.candidates}
+        lines += style.bars(ranked)
         if start is not None:
             end = start + len(prediction.text)
             begin, sentence = sentence_around(example.context, start, end)
@@ -407,7 +614,7 @@ def report_lost(questions: int, cut: int, lost: int, *, longest: int, max_length
             "count as not there"
         )
     if parts:
-        print(f"note: {'; '.join(parts)}", file=sys.stderr)
+        say(f"note: {'; '.join(parts)}")
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:
@@ -456,19 +663,14 @@ def choose_null_threshold(
 
 def answers_in(row: Row, context: str) -> Any:
     """What the row says of its answers, in the form of the Hub; None if it has none."""
-    if (name := first_named(row, ("answers",))) is not None:
+    if (name := row.find(("answers",))) is not None:
         return row.fields[name]
-    name, start = first_named(row, ("answer", "answer_text")), first_named(row, ("answer_start",))
+    name, start = row.find(("answer", "answer_text")), row.find(("answer_start",))
     if name is None or not str(row.fields[name] or "").strip():
         return None
-    text = text_field(row, name)
+    text = row.text(name)
     place = str(context.find(text) if start is None else row.fields[start]).strip()
     return {"text": [text], "answer_start": [int(place) if place.isdecimal() else 0]}
-
-
-def beginning(path: Path) -> str:
-    """So much of a file as tells what it holds."""
-    return "\n".join(line[:BEGINNING] for line in first_lines(path, 100))[:BEGINNING]
 
 
 def holds_rows(path: Path) -> bool:
@@ -485,7 +687,7 @@ def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
     try:
         for article in content["data"]:
             for paragraph in article["paragraphs"]:
-                context = text_field(Row(f"{path}: a paragraph", paragraph), "context")
+                context = Row(f"{path}: a paragraph", paragraph).text("context")
                 for asked in paragraph["qas"]:
                     yield squad_question(asked, context, path, labelled=labelled)
     except (KeyError, TypeError, AttributeError) as error:
@@ -498,7 +700,7 @@ def squad_question(
 ) -> Question:
     """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
     place = f"{path}: question {quoted(asked['id'])}"
-    question = text_field(Row(place, asked), "question")
+    question = Row(place, asked).text("question")
     if not labelled:
         return Question(str(asked["id"]), question, context)
     answers = asked.get("answers", [])

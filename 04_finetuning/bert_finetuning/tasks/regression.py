@@ -6,10 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bert_finetuning.data.labels import NumberLabels, are_numbers
-from bert_finetuning.data.rows import Columns, Expected
-from bert_finetuning.features import Batch, collate_inputs, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig
+from bert_finetuning.data.rows import Columns, Expected, NumberLabels, are_numbers
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import AllLogits, Encoded, Mistake, Query, Style, one_line
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
@@ -22,14 +19,14 @@ class Regression(TextTask[float]):
     """One number; the head has a single label, the number's name."""
 
     format: ClassVar = "numbers"
+    problem_type: ClassVar = "regression"
+    label_type: ClassVar = np.float32
+    default_metrics: ClassVar = ("spearman", "pearson")
+    learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
     answer_columns: ClassVar = ("predicted_number",)
     error_columns: ClassVar = ("text", "said", "off by", "right")
     error_order: ClassVar = "furthest off"
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        return cls.model is model and head.is_regression
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -38,13 +35,6 @@ class Regression(TextTask[float]):
     @classmethod
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
         return ("score",)
-
-    @classmethod
-    def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
-        return ("spearman", "pearson")
-
-    def describe(self, what: str) -> str:
-        return f"a number for each {what}"
 
     def summary(self, train: TextExamples, dev: TextExamples) -> tuple[str, str]:
         """Lowest, mean and highest number of both sets."""
@@ -57,9 +47,6 @@ class Regression(TextTask[float]):
 
     def target(self, example: TextExample, place: int) -> float | None:
         return None if example.label is None else float(example.label)
-
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
-        return with_labels(collate_inputs(features, pad_id=pad_id), features, np.float32)
 
     def predict(self, examples: TextExamples, features: Encoded, logits: AllLogits) -> list[float]:
         return [float(each[0]) for each in logits]
@@ -75,10 +62,8 @@ class Regression(TextTask[float]):
         """
         right = np.array([example.label for example in examples], np.float64)
         predicted = np.array(predictions, np.float64)
-        correlations, squares = (
-            column_scorer(self.metrics, right, predicted),
-            (right - predicted) ** 2,
-        )
+        correlations = column_scorer(self.metrics, right, predicted)
+        squares = (right - predicted) ** 2
         return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
     def answer(self, prediction: float) -> float:

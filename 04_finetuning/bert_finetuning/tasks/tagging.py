@@ -1,11 +1,16 @@
-"""A tag for every word of a sentence: names (section 5.3), parts of speech."""
+"""A tag for every word of a sentence: names (section 5.3), parts of speech.
+
+Sentences are rows with lists of words and tags, rows of one word, or columns as at CoNLL and in
+CoNLL-U: a word a line, an empty line between sentences. Names (B-PER, I-PER, O) and parts of speech
+(NOUN, VERB) are the same to a reader. Tags of names are written in several schemes; all of them
+come out as BIO2, see `in_bio`.
+"""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, groupby, islice, product
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,47 +19,44 @@ from jaxtyping import Int64
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import JSON_LINES
-from bert_finetuning.data.conll import (
-    NAME_TAG,
-    Sentence,
-    TaggedWord,
-    conll_sentences,
-    conllu_sentences,
-    in_bio,
-    is_tagged_text,
-    word_rows,
-)
-from bert_finetuning.data.files import bare_suffix, first_lines
-from bert_finetuning.data.labels import Spellings, check_several, check_written, label_set
 from bert_finetuning.data.rows import (
     Columns,
     Expected,
+    Note,
     Row,
+    Spellings,
     Table,
-    first_named,
-    list_field,
-    no_field,
+    check_written,
+    label_set,
     one_of,
     quoted,
+    say,
     shortened,
-    text_field,
-    text_list,
+    silent,
     usual_name,
 )
-from bert_finetuning.data.sources import OTHERS, SHEETS, TABLES, WORDS_IN_COLUMNS, is_file
+from bert_finetuning.data.sources import (
+    OTHERS,
+    SHEETS,
+    TABLES,
+    WORDS_IN_COLUMNS,
+    bare_suffix,
+    first_lines,
+    is_file,
+    lines_of,
+)
 from bert_finetuning.features import (
     Batch,
     Features,
     check_max_length,
     collate_inputs,
-    excerpt,
     framed,
     padded,
+    token_ids,
 )
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
-from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores, label_scores
+from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores
 from bert_finetuning.tasks.base import (
-    DIM,
     AllLogits,
     Arguments,
     Encoded,
@@ -67,9 +69,10 @@ from bert_finetuning.tasks.base import (
     one_line,
     softmax,
 )
-from bert_finetuning.tasks.words import Stretch, pieces_of_words, split_words, stretches
 from bert_run.errors import UserError
 
+SAMPLED_LINES = 1_000  # lines by which the columns of words and tags are found
+NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
 TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 WORDS = ("words", "tokens")
 TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
@@ -112,6 +115,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     """One tag of several a word; `entity_f1` reads the tags as names (B-PER, I-PER, O)."""
 
     format: ClassVar = "tags"
+    known_metrics: ClassVar = TAG_METRICS
+    learns: ClassVar = "one of {labels} tags for each word"
+    label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
     suffixes: ClassVar = WORDS_IN_COLUMNS
     row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
@@ -121,10 +127,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     error_parts: ClassVar = " in some part"
 
     def __post_init__(self) -> None:
-        for metric in self.metrics:
-            if metric not in TAG_METRICS:
-                choice = one_of(TAG_METRICS)
-                raise UserError(f"tags cannot be measured by {metric!r}: choose {choice}")
+        super().__post_init__()
         if self.has_entities:
             entities(self.head.labels)  # here, and not after an hour, a tag that is no name shows
 
@@ -162,17 +165,15 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             yield example
 
     @classmethod
-    def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
-        """Those that occur; of a type of name always both, B and I."""
-        tags = set(all_tags(examples))
-        inside = {f"I-{tag[2:]}" for tag in tags if tag.startswith("B-")}
-        return label_set(tags | (inside if "O" in tags else set()))
+    def all_labels(cls, examples: Iterable[TaggedSentence | TagsPrediction]) -> list[str]:
+        return [tag for example in examples for tag in example.tags]
 
     @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: TaggedSentences, *, inferred: bool, numbered: bool
-    ) -> None:
-        check_several(source, all_tags(examples))
+    def labels_of(cls, examples: TaggedSentences) -> tuple[str, ...]:
+        """Those that occur; of a type of name always both, B and I."""
+        tags = set(cls.all_labels(examples))
+        inside = {f"I-{tag[2:]}" for tag in tags if tag.startswith("B-")}
+        return label_set(tags | (inside if "O" in tags else set()))
 
     @classmethod
     def usual_metrics(cls, labels: Sequence[str]) -> tuple[str, ...]:
@@ -183,16 +184,8 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             are_names = False
         return ("entity_f1",) if are_names else ("accuracy",)
 
-    def describe(self, what: str) -> str:
-        return f"one of {len(self.head.labels)} tags for each word"
-
     def count_notes(self, examples: TaggedSentences) -> list[str]:
         return [f"{sum(len(example.words) for example in examples):,} words"]
-
-    def summary(
-        self, train: TaggedSentences, dev: TaggedSentences
-    ) -> tuple[str, tuple[list[str], list[str]]]:
-        return "tags", (all_tags(train), all_tags(dev))
 
     # --- From examples to predictions and scores --------------------------------------------------
 
@@ -224,7 +217,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             word, tag = words[unknown[0]], tags[unknown[0]]
             wrong = f"gives {word!r} the tag {tag!r}, not {one_of(self.head.labels)}"
         if wrong:
-            raise UserError(f"sentence {place + 1:,}, {excerpt(' '.join(words))}, {wrong}")
+            raise UserError(f"sentence {place + 1:,}, {quoted(' '.join(words))}, {wrong}")
         return [number[tag] for tag in tags]
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
@@ -257,7 +250,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[TagsPrediction]:
         """The commonest tag for every word. Where tags are names this is O, and finds none."""
-        counts = Counter(all_tags(train))
+        counts = Counter(self.all_labels(train))
         ((tag, count),) = counts.most_common(1)
         sizes = [len(example.words) for example in examples]
         share = count / counts.total()
@@ -269,9 +262,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         A model that tags every word O finds no name and has an F1 of 0, however high the accuracy.
         """
         scores = super().score(examples, predictions)
-        for name, each in (
-            self.by_type(examples, predictions)[1].items() if self.has_entities else ()
-        ):
+        if not self.has_entities:
+            return scores
+        for name, each in self.by_type(examples, predictions)[1].items():
             scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
                        f"{name}_recall": each.recall, f"{name}_support": each.support}  # fmt: skip
         return scores
@@ -281,10 +274,8 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         both = list(zip((e.tags for e in examples), (p.tags for p in predictions), strict=True))
         hits = [(sum(map(str.__eq__, *each)), len(each[0])) for each in both]
         words = np.array(hits)  # (sentences, 2)
-        found = [
-            [set(entities(tags)) for tags in each] if self.has_entities else () for each in both
-        ]
-        names = np.array([(len(a & b), len(b), len(a)) for a, b in filter(None, found)])
+        found = [map(set, map(entities, each)) for each in both if self.has_entities]
+        names = np.array([(len(a & b), len(b), len(a)) for a, b in found])
 
         def score(at: Any) -> dict[str, float]:
             right, count = words[at].sum(axis=0).tolist()
@@ -312,7 +303,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     def is_collapsed(self, predictions: TagsPredictions) -> bool:
         """Whether every word of every sentence got the same tag."""
-        return len(predictions) > 1 and len(set(all_tags(predictions))) == 1
+        return len(predictions) > 1 and len(set(self.all_labels(predictions))) == 1
 
     # --- New text, and predictions shown ---------------------------------------------------------
 
@@ -322,9 +313,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
-        if name := first_named(row, WORDS):
-            return Query(TaggedSentence(tuple(text_list(row, name))), used=(name,))
-        return replace(words_query(text_field(row, "text")), used=("text",))
+        if name := row.find(WORDS):
+            return Query(TaggedSentence(tuple(row.texts(name))), used=(name,))
+        return replace(words_query(row.text("text")), used=("text",))
 
     @classmethod
     def file_queries(cls, path: Path) -> Iterator[Query] | None:
@@ -339,10 +330,6 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
                 f"{source}: line 1 ({start}) looks like a word with its tag: give words in columns "
                 "as --input FILE.conll, or else one text a line"
             )
-
-    @classmethod
-    def prediction_arguments(cls, example: TaggedSentence) -> list[str]:
-        return list(example.texts)
 
     def answer_cells(self, query: Query, prediction: TagsPrediction) -> tuple[Any, ...]:
         words = query.example.words
@@ -384,7 +371,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         words = query.example.words
         if not self.has_entities:
             both = zip(words, prediction.tags, strict=True)
-            return " ".join(word + style.paint(f"/{tag}", DIM) for word, tag in both)
+            return " ".join(word + style.dim(f"/{tag}") for word, tag in both)
         places = query.places or places_of(words)
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.tags)]  # fmt: skip
@@ -405,10 +392,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     def error_counts(self, examples: TaggedSentences, predictions: TagsPredictions) -> ErrorCounts:
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
-            names = ("tag", "right", "said", "precision", "recall", "F1")
-            return ErrorCounts(
-                names, label_scores(*self.right_and_predicted(examples, predictions))
-            )
+            return super().error_counts(examples, predictions)
         total, types = self.by_type(examples, predictions)
         rows = [(name, each.support, each.precision, each.recall, each.f1)
                 for name, each in [*types.items(), ("all", total)]]  # fmt: skip
@@ -417,11 +401,120 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     def right_and_predicted(
         self, examples: TaggedSentences, predictions: TagsPredictions
     ) -> tuple[list[str], list[str]]:
-        return all_tags(examples), all_tags(predictions)
+        return self.all_labels(examples), self.all_labels(predictions)
 
 
-def all_tags(sentences: Iterable[TaggedSentence | TagsPrediction]) -> list[str]:
-    return [tag for sentence in sentences for tag in sentence.tags]
+# --- Words and their pieces ----------------------------------------------------------------------
+
+# Words on one side, WordPiece on the other: which piece answers for which word?
+#
+#     words     Sørensen        's      left
+#     pieces    so  ##ren  ##sen  '  s  left
+#     answers   ▲                 ▲     ▲
+#
+# The first piece of each word answers for all of it (section 5.3: "the representation of the
+# first sub-token"). Every word has one: a word of which WordPiece leaves nothing, a control
+# character or a lone accent, is read as [UNK].
+
+# Words as the tagged corpora have them: punctuation and 's stand apart, U.S. and 3,000 do not.
+MARKS = "\u0300-\u036f"  # accents that stand alone after their letter
+CLITIC = "(?:s|re|ve|ll|d|m)\\b"
+A_WORD = re.compile(
+    rf"https?://\S+"
+    rf"|(?:[^\W\d_]\.){{2,}}"
+    rf"|[@#]?[\w{MARKS}]+(?:-[\w{MARKS}]+|['’](?!{CLITIC})[\w{MARKS}]+|(?<=\d)[.,:]\d+)*"
+    rf"|['’]{CLITIC}"
+    rf"|\S"
+)
+
+
+class Stretch(NamedTuple):
+    """Words of one sentence, next to each other, that the model reads at once."""
+
+    first: int  # the number of its first word in the sentence
+    pieces: list[int]  # the tokens of its words
+    starts: list[int]  # of each word, the place of its first piece among them
+
+
+def pieces_of_words(
+    sentences: Sequence[Sequence[str]], tokenizer: Tokenizer
+) -> list[list[list[int]]]:
+    """The tokens of every word, at least one each. Different words are encoded once, alone."""
+    words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
+    nothing = [tokenizer.token_to_id("[UNK]")]
+    each = zip(words, token_ids(tokenizer, words), strict=True)
+    pieces = {word: ids or nothing for word, ids in each}
+    return [[pieces[word] for word in sentence] for sentence in sentences]
+
+
+def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[Stretch]:
+    """A sentence in stretches of at most `room` tokens, cut between words, each as long as can be.
+
+    A word with more pieces than that is cut to its first ones: they hold the piece that answers.
+    """
+    first, pieces, starts = 0, [], []
+    for number, word in enumerate(words):
+        word = word[:room]
+        if len(pieces) + len(word) > room:
+            yield Stretch(first, pieces, starts)
+            first, pieces, starts = number, [], []
+        starts.append(len(pieces))
+        pieces.extend(word)
+    if starts:
+        yield Stretch(first, pieces, starts)
+
+
+def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    """A text as words, and the characters of each.
+
+    >>> split_words("Anna's cat, 3.5 kg")[0]
+    ('Anna', "'s", 'cat', ',', '3.5', 'kg')
+    """
+    found = list(A_WORD.finditer(text))
+    return tuple(match.group() for match in found), tuple(match.span() for match in found)
+
+
+def stretch_features(
+    number: int, stretch: Stretch, tags: Sequence[int], tokenizer: Tokenizer
+) -> Features:
+    """One stretch of a sentence, the number of each word's tag at its first piece."""
+    tokens = np.array(stretch.starts) + 1  # after [CLS]
+    targets = {}
+    if tags:
+        labels = np.full(len(stretch.pieces) + 2, IGNORED)
+        labels[tokens] = tags[stretch.first : stretch.first + len(tokens)]
+        targets = {"labels": labels.tolist()}
+    row = framed(tokenizer, stretch.pieces)
+    return Features(number, *row, targets, WordPlaces(stretch.first, tokens))
+
+
+def report_long(
+    examples: TaggedSentences, words: Sequence[Sequence[list[int]]], *, max_length: int, count: int
+) -> None:
+    """One line on standard error, if a sentence or a word was longer than the model reads."""
+    room = max_length - 2
+    long = [number for number, each in enumerate(words) if sum(map(len, each)) > room]
+    if not long:
+        return
+    pieces = count - sum(bool(each) for each in words) + len(long)
+    cut = sum(len(word) > room for number in long for word in words[number])
+    lost = f", of {cut:,} words only the beginning is read" if cut else ""
+    say(f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} tokens "
+        f"and are read in {pieces:,} parts, cut between words; no word is lost{lost}; the first is "
+        f"number {long[0] + 1:,}: {quoted(examples[long[0]].texts[0])}")  # fmt: skip
+
+
+# --- Rows of words -------------------------------------------------------------------------------
+
+
+class TaggedWord(NamedTuple):
+    place: str  # "train.conll: line 3", for errors
+    word: str
+    tag: str
+
+
+Sentence = list[TaggedWord]
+CellRow = tuple[str, list[str]]  # the columns of a line, with its place
 
 
 def holds_rows_of_words(path: Path) -> bool:
@@ -437,35 +530,35 @@ def row_sentences(rows: Table) -> Iterator[tuple[int, Sentence]]:
     """A list of words and one of tags in each row, under their usual names; or one word a row, and
     the number of its sentence. Each sentence comes with the line that it begins on."""
     rows = list(rows)
-    if rows and all(first_named(rows[0], names) for names in (WORD, SENTENCE)):
+    if rows and all(rows[0].find(names) for names in (WORD, SENTENCE)):
         yield from word_by_word(rows)
         return
     for row in rows:
-        words, tags = first_named(row, WORDS), first_named(row, TAGS)
+        words, tags = row.find(WORDS), row.find(TAGS)
         if not words or not tags:
-            raise no_field(row, *(TAGS if words else WORDS))
-        if len(list_field(row, words)) != len(list_field(row, tags)):
+            raise row.missing(*(TAGS if words else WORDS))
+        if len(row.values(words)) != len(row.values(tags)):
             raise UserError(
                 f"{row.place} has {len(row.fields[words])} words and {len(row.fields[tags])} tags: "
                 "each word needs one"
             )
-        pairs = zip(text_list(row, words), text_list(row, tags), strict=True)
+        pairs = zip(row.texts(words), row.texts(tags), strict=True)
         yield row.line, [TaggedWord(row.place, word, tag) for word, tag in pairs]
 
 
 def word_by_word(rows: Sequence[Row]) -> Iterator[tuple[int, Sentence]]:
     """One word a row. Its sentence's number may stand in every row, or in the first one alone."""
     first = rows[0]
-    word, sentence, tag = (first_named(first, names) for names in (WORD, SENTENCE, TAGS))
+    word, sentence, tag = (first.find(names) for names in (WORD, SENTENCE, TAGS))
     if tag is None:
-        raise no_field(first, *TAGS)
+        raise first.missing(*TAGS)
     words: Sentence = []
     line, last = first.line, first.fields[sentence]
     for row in rows:
         if (number := row.fields[sentence]) not in ("", None, last):
             yield line, words
             words, line, last = [], row.line, number
-        words.append(TaggedWord(row.place, text_field(row, word), text_field(row, tag)))
+        words.append(TaggedWord(row.place, row.text(word), row.text(tag)))
     yield line, words
 
 
@@ -481,10 +574,8 @@ def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[Tagge
     for sentence in in_bio(sentences, expected.tally.note):
         for place, word, tag in sentence:
             if expected.labels is not None and tag not in expected.labels:
-                raise UserError(
-                    f"{place}: the tag of {quoted(word)} is {quoted(tag)}, not "
-                    f"{one_of(expected.labels)}"
-                )
+                problem = f"the tag of {quoted(word)} is {quoted(tag)}"
+                raise UserError(f"{place}: {problem}, not {one_of(expected.labels)}")
         _, words, tags = zip(*sentence, strict=True) if sentence else ((), (), ())
         yield TaggedSentence(tuple(words), tuple(tags))
 
@@ -516,33 +607,177 @@ def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-def stretch_features(
-    number: int, stretch: Stretch, tags: Sequence[int], tokenizer: Tokenizer
-) -> Features:
-    """One stretch of a sentence, the number of each word's tag at its first piece."""
-    tokens = np.array(stretch.starts) + 1  # after [CLS]
-    targets = {}
-    if tags:
-        labels = np.full(len(stretch.pieces) + 2, IGNORED)
-        labels[tokens] = tags[stretch.first : stretch.first + len(tokens)]
-        targets = {"labels": labels.tolist()}
-    row = framed(tokenizer, stretch.pieces)
-    return Features(number, *row, targets, WordPlaces(stretch.first, tokens))
+# --- CoNLL ---------------------------------------------------------------------------------------
 
 
-def report_long(
-    examples: TaggedSentences, words: Sequence[Sequence[list[int]]], *, max_length: int, count: int
-) -> None:
-    """One line on standard error, if a sentence or a word was longer than the model reads."""
-    room = max_length - 2
-    long = [number for number, each in enumerate(words) if sum(map(len, each)) > room]
-    cut = sum(len(word) > room for number in long for word in words[number])
-    if long:
-        pieces = count - sum(bool(each) for each in words) + len(long)
-        print(
-            f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} "
-            f"tokens and are read in {pieces:,} parts, cut between words; no word is lost"
-            + (f", of {cut:,} words only the beginning is read" if cut else "")
-            + f"; the first is number {long[0] + 1:,}: {excerpt(examples[long[0]].texts[0])}",
-            file=sys.stderr,
+def blocks(path: Path, note: Note = silent) -> Iterator[list[tuple[str, str]]]:
+    """The lines between empty lines, each with its place."""
+    placed = ((f"{path}: line {number}", line) for number, line in lines_of(path, note))
+    for has_text, block in groupby(placed, key=lambda each: bool(each[1].strip())):
+        if has_text:
+            yield list(block)
+
+
+class Layout(NamedTuple):
+    """How many columns there are, and which of them hold the words and the tags, from 0."""
+
+    width: int
+    word: int = 0
+    tag: int = -1
+    has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
+
+
+def cells_of(line: str) -> list[str]:
+    """Columns between tabs or spaces."""
+    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+
+def layout_of(sample: Sequence[str]) -> Layout:
+    """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
+
+    GermEval has a number before each word and a second tag after the first; some files have the tag
+    before the word.
+    """
+    rows = [cells_of(line) for line in sample if line.strip() and not line.startswith("#")]
+    rows = [row for row in rows if row[0] != "-DOCSTART-"]
+    width = len(rows[0]) if rows else 0
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    if width < 2:
+        return Layout(width)
+    names = [all(map(NAME_TAG.fullmatch, column)) for column in columns]
+    if width > 2 and columns[0][0] == "1" and all(map(str.isdecimal, columns[0])):
+        tag = 2 if names[2] else width - 1
+        return Layout(width, 1, tag, names[tag])
+    if names[0] and not names[-1]:
+        return Layout(width, width - 1, 0, True)
+    return Layout(width, 0, width - 1, names[-1])
+
+
+def is_tagged_text(sample: Sequence[str]) -> bool:
+    """Whether lines are words in columns, with tags of names: no other format looks like that."""
+    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    layout = layout_of(sample)
+    alike = all(len(cells_of(line)) == layout.width for line in words)
+    return len(words) > 1 and layout.width > 1 and alike and layout.has_names
+
+
+def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[CellRow]]]:
+    """The sentences of a file: the cells of every word, and where its word and its tag stand.
+
+    Lines with -DOCSTART- part documents; they and comments are passed over.
+    """
+    layout = layout_of([line for _, line in islice(lines_of(path, note), SAMPLED_LINES)])
+    if layout.width > 2 or layout.word:
+        note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
+    for block in blocks(path):
+        rows: list[CellRow] = []
+        for place, line in block:
+            cells = cells_of(line)
+            begins_comment = line.startswith("#") and not rows
+            if begins_comment and (
+                len(cells) != layout.width
+                or (layout.has_names and not NAME_TAG.fullmatch(cells[layout.tag]))
+            ):
+                continue
+            if cells[0] != "-DOCSTART-":
+                rows.append((place, cells))
+        if rows:
+            yield layout, rows
+
+
+def conll_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
+    """Words and tags in columns between tabs or spaces (CoNLL-2003, WNUT-17, GermEval)."""
+    for layout, rows in word_rows(path, note):
+        sentence = []
+        for place, cells in rows:
+            if len(cells) != layout.width or layout.width < 2:
+                raise UserError(
+                    f"{place} has {len(cells)} columns, not {max(layout.width, 2)}: write the word "
+                    "first and its tag last, with a tab or a space between"
+                )
+            sentence.append(TaggedWord(place, cells[layout.word], cells[layout.tag]))
+        yield sentence
+
+
+# --- CoNLL-U -------------------------------------------------------------------------------------
+
+
+def conllu_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
+    """Words with their universal part of speech, as https://universaldependencies.org/format.html.
+
+    Passed over: comments, words that were fused (`1-2  don't` before `1  do`, `2  n't`), and words
+    that were left out of the sentence (`1.1`).
+    """
+    for block in blocks(path, note):
+        sentence = []
+        for place, line in block:
+            if line.startswith("#"):
+                continue
+            cells = line.split("\t")
+            if len(cells) != 10:
+                raise UserError(f"{place} has {len(cells)} columns between tabs: CoNLL-U has 10")
+            if re.fullmatch(r"\d+[-.]\d+", cells[0]):
+                continue
+            if cells[3] == "_":
+                raise UserError(f"{place}: {quoted(cells[1])} has no part of speech (column 4)")
+            sentence.append(TaggedWord(place, cells[1], cells[3]))
+        if sentence:
+            yield sentence
+
+
+# --- Schemes of tags -----------------------------------------------------------------------------
+
+# What BILOU and BMES call the end, the middle and a name of one word.
+SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech have no O
+AS_BIOES = {"L": "E", "U": "S", "M": "I"}
+
+
+def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> Sequence[Sentence]:
+    """The same sentences with the tags of names in BIO2, where every name begins with B.
+
+    BIO1 (B only between two names of one type), BIOES, BILOU, BMES and tags without a prefix (PER,
+    O) are told apart by the tags that occur, and noted. Tags that are no names, parts of speech
+    say, stay as they are. Raises `UserError` with its place for a tag that fits none of these.
+    """
+    tags = Counter(word.tag for sentence in sentences for word in sentence)
+    named = [tag for tag in tags if tag != "O"]
+    prefixed = [tag for tag in named if NAME_TAG.fullmatch(tag)]
+    are_others = tags["O"] < SOME * tags.total() if not prefixed else not tags["O"]
+    if not named or (are_others and len(prefixed) < len(named)):
+        return sentences
+    if not prefixed:
+        note("tags without a prefix, read as names in BIO")
+        # Equal tags side by side are one name.
+        inside = [[w.tag if w.tag == "O" else f"I-{w.tag}" for w in s] for s in sentences]
+        return [with_tags(s, bio_of(tags)) for s, tags in zip(sentences, inside, strict=True)]
+    if len(prefixed) < len(named):
+        odd = next(w for s in sentences for w in s if w.tag != "O" and w.tag not in prefixed)
+        raise UserError(
+            f"{odd.place}: the tag of {quoted(odd.word)} is {quoted(odd.tag)}, and others have a "
+            f"prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
         )
+    letters = {tag[0] for tag in prefixed}
+    changed = [with_tags(sentence, bio_of([w.tag for w in sentence])) for sentence in sentences]
+    if letters & set("ELMSU"):
+        scheme = "BILOU" if letters & set("LU") else "BMES" if "M" in letters else "BIOES"
+        note(f"tags in {scheme}, read as BIO")
+    elif changed != list(sentences):
+        note("tags in BIO1, read as BIO" if "B" in letters else "tags in IO, read as BIO")
+    return changed
+
+
+def with_tags(sentence: Sentence, tags: Sequence[str]) -> Sentence:
+    return [word._replace(tag=tag) for word, tag in zip(sentence, tags, strict=True)]
+
+
+def bio_of(tags: Sequence[str]) -> list[str]:
+    """Tags with prefixes in BIO2.
+
+    >>> bio_of(["I-PER", "I-PER", "O", "U-LOC"])
+    ['B-PER', 'I-PER', 'O', 'B-LOC']
+    """
+    alike = [AS_BIOES.get(tag[0], tag[0]) + tag[1:].replace("_", "-", 1) for tag in tags]
+    found = ["O"] * len(tags)
+    for name, first, end in entities(alike):
+        found[first:end] = [f"B-{name}"] + [f"I-{name}"] * (end - first - 1)
+    return found

@@ -17,11 +17,10 @@ from bert_experiments.attributions.cases import Case, cases_of
 from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
 from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
-from bert_finetuning.data.new_rows import from_source
 from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.heads import logits_of
-from bert_finetuning.predict import Predictor, check_pairs
+from bert_finetuning.predict import Predictor, check_pairs, from_source
 from bert_finetuning.tasks.base import Arguments, Task, has_colours
 from bert_finetuning.tasks.regression import Regression
 from bert_run.errors import Count, UserError, check_numbers, command

@@ -23,8 +23,7 @@ from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.extraction import Extract
 from bert_finetuning.tasks.multiple_choice import Choice
-from bert_finetuning.tasks.question_answering import Question
-from bert_finetuning.tasks.spans import Answer, tokens_of
+from bert_finetuning.tasks.question_answering import Answer, Question, tokens_of
 from bert_finetuning.tasks.tagging import TaggedSentence
 
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]")

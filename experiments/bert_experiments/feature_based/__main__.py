@@ -23,8 +23,8 @@ from bert_experiments.feature_based.table_7 import (
 from bert_experiments.feature_based.taggers import Bench, measure
 from bert_experiments.report.figures import UNTRAINED, Figures
 from bert_experiments.report.page import Page, check_report, command_of
-from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_start
 from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
+from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_finetuning.frozen_features import Feature, chosen_features
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import Batch, BertConfig, Dropout, LearningRate, Width

@@ -19,7 +19,6 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bert_experiments.feature_based.bilstm import BiLstm
-from bert_finetuning.batches import TrainingData
 from bert_finetuning.checkpoint import InitialModel, init_from
 from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.heads import (
@@ -32,6 +31,7 @@ from bert_finetuning.heads import (
 from bert_finetuning.run import Evaluator, SeedRun
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
+from bert_finetuning.train import TrainingData
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError

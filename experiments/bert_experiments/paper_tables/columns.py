@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
-from bert_finetuning.data.fingerprints import fingerprint, fingerprint_of_files
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.named import GLUE, KNOWN, find_glue, glue_files
 from bert_finetuning.data.storyworld import STORYWORLD
+from bert_finetuning.finetune import fingerprint, fingerprint_of_files
 from bert_finetuning.tasks.classification import TextTask
 from bert_run.errors import UserError
 

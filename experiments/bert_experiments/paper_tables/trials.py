@@ -28,10 +28,15 @@ from bert_experiments.report.figures import Results, one_by_one, say, title_of
 from bert_experiments.report.models import untrained
 from bert_experiments.report.page import write_json
 from bert_finetuning.checkpoint import load_finetuned
-from bert_finetuning.data.fingerprints import fingerprint_of_files, reading_files
 from bert_finetuning.data.load import load_named, load_task
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import drop_models, finetune, identity
+from bert_finetuning.finetune import (
+    drop_models,
+    finetune,
+    fingerprint_of_files,
+    identity,
+    reading_files,
+)
 from bert_finetuning.frozen_features import chosen_features, features_of
 from bert_finetuning.heads import logits_of
 from bert_finetuning.settings import FinetuneSettings

@@ -505,10 +505,10 @@ def unmeasured_page() -> str:
 {COMMAND}
 ```
 
-It replaces this page by tables: tokens a second, share of the device's peak and memory of BERT base
-(`--large`: and large) at lengths 128 and 512, in bf16 and TF32, compiled and not, with the
-vocabulary padded to a multiple of 64, beside `transformers` in the same run; what making the pairs
-costs; which kernel attention gets; where a step's time goes.
+It replaces this page with tables for BERT base (with `--large`, for large too): tokens a second,
+share of the device's peak, and memory, at lengths 128 and 512, in bf16 and TF32, compiled and not,
+beside `transformers` in the same run. The vocabulary is padded to a multiple of 64. Further tables
+give the cost of making the pairs, the attention kernel in use, and where a step's time goes.
 
 The aim is half of the peak or more: on one H100 or H200 (989 TFLOP/s, dense bf16) that is 907,000
 tokens a second at length 128 and 841,000 at 512, by arithmetic (`bert_experiments/cost.py`).

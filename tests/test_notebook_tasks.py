@@ -126,13 +126,18 @@ def stops(x):
     return y + np.ones(7)
 
 
+def loses_an_axis(x):
+    y = np.stack([x, x, x])
+    return y + y.sum(axis=1)
+
+
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
         (lambda x: None, "returned None: is a `return` missing?"),
         (changes_its_argument, "changed its argument 1 in place"),
         (stops, "in the line  return y + np.ones(7)"),
-        (stops, "likely mistake: a sum, mean or maximum without keepdims=True?"),
+        (loses_an_axis, "likely mistake: a sum, mean or maximum without keepdims=True?"),
         (lambda: 1, "stopped with TypeError"),
         (lambda x: 2 * x[0], "expected a NumPy array"),
         (3, "double is no function"),
@@ -140,6 +145,10 @@ def stops(x):
 )
 def test_fill_in__says_of_a_function_that(answer, says, capsys):
     assert says in said(DOUBLE, answer, capsys)
+
+
+def test_fill_in__shapes_that_no_reduction_explains_get_no_guess(capsys):
+    assert "likely" not in said(DOUBLE, stops, capsys)
 
 
 def test_fill_in__a_right_function_and_a_right_number_are_right(capsys):

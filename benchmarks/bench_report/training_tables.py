@@ -78,9 +78,10 @@ Everybody gets the same weights and the same masked batch, dropout as in the pap
 in a process of its own, in turns; tokens a second are medians of the rounds, in brackets the
 quartiles; “times the reference” is the reference's time by theirs, round by round. The reference is
 `transformers` with SDPA, as it comes, with the word logits of every token; at d2l's setting d2l's
-code, restated. `nn.TransformerEncoder` has our heads around it, which see the masked positions
-alone. “Of products” is the operations that the model needs (`bert_experiments/cost.py`) by the rate
-below. Memory is the most that the process held during the steps, less what its libraries took.
+code, restated. `nn.TransformerEncoder` is measured with our output heads, which are applied at the
+masked positions only. “Of products” is the operations that the model needs (`bert_experiments/cost.py`)
+by the rate below. Memory is the peak of the process during the steps, minus what its libraries take
+up.
 
 A name alone is what one gets who calls it: for this course with its own settings of memory and
 threads (`bert_run/cpu.py`), for the others without. “Settled” has these settings for both
@@ -113,8 +114,8 @@ def training_section(figures: dict[str, Figures]) -> list[str]:
 WHAT_IS_MEASURED = """\
 A training step is both losses, backward, clipping and AdamW on the same weights and the same masked
 batch. Each contestant computes in a process of its own, in turns; medians of the rounds, in
-brackets the quartiles. Memory is the most that the process held during the steps, less what its
-libraries took."""
+brackets the quartiles. Memory is the peak of the process during the steps, minus what its libraries
+take up."""
 
 
 def question_section(explanation: str, cases: dict[str, Figures], *, slower: bool) -> list[str]:

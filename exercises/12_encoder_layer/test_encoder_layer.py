@@ -180,17 +180,44 @@ def layer_mistakes(x, mask, weights, heads, eps=1e-12):
     }  # fmt: skip
 
 
+IN_EVALUATION = "there is dropout in evaluation: F.dropout(x, p) has training=True"
+
+
+def drops(call):
+    """The mistake of an answer that is another one when it is asked for again."""
+    return {IN_EVALUATION: lambda out: not torch.equal(out, call())}
+
+
+def test_dropout_is_off_unless_training(student):
+    x, mask, weights, heads = given = case(2, 5, 12, 3)
+    for settings in (
+        {"hidden_dropout": 0.5, "attention_dropout": 0.5},
+        {"hidden_dropout": 0.5, "attention_dropout": 0.5, "training": False},
+        {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True},
+    ):
+        again = student.encoder_layer(x, mask, weights, heads=heads, **settings)
+        likely = IN_EVALUATION
+        if settings.get("training"):
+            likely = "the probabilities of dropout are not used"
+        checks.same(
+            student.encoder_layer(x, mask, weights, heads=heads, **settings), layer_of(*given),
+            of=f"the states with {settings}",
+            mistakes={likely: lambda out, again=again: not torch.equal(out, again)},
+        )  # fmt: skip
+
+
 @pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_attention_gathers_what_each_head_finds(student):
     for shape in SHAPES:
         given = x, mask, weights, heads = case(*shape)
         for visible in (torch.ones_like(mask), mask):
+            ask = partial(student.self_attention, x, visible, weights, heads=heads)
             checks.same(
-                student.self_attention(x, visible, weights, heads=heads),
+                ask(),
                 attention_of(x, visible, weights, heads),
                 of="the gathered values" + (", with padding" if visible is mask else ""),
-                mistakes=lambda: attention_mistakes(x, visible, *given[2:]),
+                mistakes=lambda: drops(ask) | attention_mistakes(x, visible, *given[2:]),
             )
 
 
@@ -200,11 +227,12 @@ def test_a_layer_adds_and_normalises_twice(student):
     for shape in SHAPES:
         x, mask, weights, heads = given = case(*shape)
         for eps in (1e-12, 0.1):
+            ask = partial(student.encoder_layer, x, mask, weights, heads=heads, eps=eps)
             checks.same(
-                student.encoder_layer(x, mask, weights, heads=heads, eps=eps),
+                ask(),
                 layer_of(*given, eps),
                 of=f"the states after the layer (eps {eps:g})",
-                mistakes=lambda: layer_mistakes(*given, eps),
+                mistakes=lambda: drops(ask) | layer_mistakes(*given, eps),
             )
 
 
@@ -222,11 +250,13 @@ def test_padding_is_never_seen_and_a_row_of_it_gives_no_nan(student):
             "lowest finite number, not a number that is added": lambda out: True})
           for factor in (-50.0, 1e4, 1e11)],
     ]:  # fmt: skip
-        out = student.encoder_layer(states, mask, weights, heads=heads)
+        ask = partial(student.encoder_layer, states, mask, weights, heads=heads)
+        out = ask()
         checks.same(out.isfinite(), torch.ones_like(out).bool(), of="which states are finite",
                     mistakes={"a softmax of nothing but -inf is NaN: use the lowest finite number":
                               lambda found: not found[2].any()})  # fmt: skip
-        checks.same(out[seen], expected[seen], of=of, mistakes=named)
+        again = drops(lambda ask=ask: ask()[seen])
+        checks.same(out[seen], expected[seen], of=of, mistakes=again | named)
     _, gradients = student.encoder_layer.grad(
         x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=torch.ones_like(x)
     )
@@ -249,7 +279,9 @@ def test_the_gradient_reaches_every_parameter(student):
         lost = [name for name, gradient in found.items() if gradient is None]
         checks.that(not lost, f"no gradient reaches {', '.join(lost)}",
                     likely=f"the graph is cut: {cut}")  # fmt: skip
-        checks.same(out, layer_of(*given), of="the states, on the way to the gradients")
+        ask = partial(student.encoder_layer, x, mask, weights, heads=heads)
+        checks.same(out, layer_of(*given), of="the states, on the way to the gradients",
+                    mistakes=drops(ask))  # fmt: skip
         checks.same(found, gradients_of(*given, upstream), of="the gradient",
                     mistakes={f"part of the graph is cut: {cut}": lambda out: True})  # fmt: skip
         _, found = student.encoder_layer.grad(
@@ -268,24 +300,6 @@ def gradients_of(x, mask, weights, heads, upstream):
         out = layer_of(leaves["x"], mask, leaves, heads)
         found = torch.autograd.grad(out, list(leaves.values()), upstream)
     return dict(zip(leaves, found, strict=True))
-
-
-def test_dropout_is_off_unless_training(student):
-    x, mask, weights, heads = given = case(2, 5, 12, 3)
-    for settings in (
-        {"hidden_dropout": 0.5, "attention_dropout": 0.5},
-        {"hidden_dropout": 0.5, "attention_dropout": 0.5, "training": False},
-        {"hidden_dropout": 0.0, "attention_dropout": 0.0, "training": True},
-    ):
-        again = student.encoder_layer(x, mask, weights, heads=heads, **settings)
-        likely = "there is dropout in evaluation: F.dropout(x, p) has training=True"
-        if settings.get("training"):
-            likely = "the probabilities of dropout are not used"
-        checks.same(
-            student.encoder_layer(x, mask, weights, heads=heads, **settings), layer_of(*given),
-            of=f"the states with {settings}",
-            mistakes={likely: lambda out, again=again: not torch.equal(out, again)},
-        )  # fmt: skip
 
 
 def one_half(half, x, mask, weights, heads):
@@ -644,6 +658,11 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
 
 def test_nothing_is_left_behind(student):
     x, mask, weights, heads = case(2, 5, 12, 3)
+    for function in (student.self_attention, student.encoder_layer):
+        changed = function.trace(x, mask, weights, heads=heads, global_seed=1).changed
+        checks.that(not any("torch's global generator" in what for what in changed),
+                    f"{function.name} uses torch's global generator although training is False",
+                    likely=f"{IN_EVALUATION}; or torch.manual_seed is called")  # fmt: skip
     checks.leaves_no_trace(student.self_attention, x, mask, weights, heads=heads)
     checks.leaves_no_trace(student.encoder_layer, x, mask, weights, heads=heads)
     traced = student.encoder_layer.trace(x, mask, weights, heads=heads, training=True,

@@ -174,13 +174,15 @@ NAMES = {
         ("head.beta.LayerNorm.weight", "head.beta.LayerNorm.weight"),
         ("gamma_net.kernel_size.weight", "gamma_net.kernel_size.weight"),
         ("head.layer_norm.weight", "head.layer_norm.weight"),
-        ("head.layer_2.weight", "head.layer_2.weight"),
         ("head.MyLayerNorm.gamma", "head.MyLayerNorm.gamma"),
         ("head.cls.predictions.decoder.bias", "head.cls.predictions.decoder.bias"),
         ("head.cls.predictions.decoder.bias.scale", "head.cls.predictions.decoder.bias.scale"),
         ("my_module.weight", "my_module.weight"),
         ("head._orig_mod.weight", "head._orig_mod.weight"),
         ("head.word_embeddings.scale", "head.word_embeddings.scale"),
+    ],
+    "only a name with slashes is TensorFlow's: without one, layer_2 inside a name stays": [
+        ("head.layer_2.weight", "head.layer_2.weight"),
     ],
     "decoder.bias is another name of the words' bias": [
         ("cls.predictions.decoder.bias", BIAS), ("module.cls.predictions.decoder.bias", BIAS),

@@ -4,6 +4,7 @@
 it returned. Where that code runs is a matter of the transport: see `transports.py`.
 """
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,6 @@ from autograder.transports import LocalError, StudentError, Transport
 
 # What an error of Python's, NumPy's or torch's most often means.
 LIKELY = {
-    "operands could not be broadcast": "a sum, mean or maximum without keepdims=True?",
-    "must match the size of tensor": "a sum, mean or maximum without keepdim=True?",
     "unexpected keyword argument": "was an argument of the starter renamed or left out?",
     "positional arguments but": "was an argument of the starter left out?",
     "read-only": "an input is changed in place: make a new array",
@@ -23,6 +22,17 @@ LIKELY = {
     "matmul: Input operand": "a matrix product whose inner axes differ: is one to be transposed?",
     "mat1 and mat2 shapes": "a matrix product whose inner axes differ: is one to be transposed?",
 }
+NOT_BROADCAST = "operands could not be broadcast"  # torch's message has no shapes to decide by
+
+
+def likely_mistake(error: str) -> str:
+    """What an error with this text most often means; nothing where the text does not decide."""
+    if NOT_BROADCAST in error:
+        found = {tuple(re.findall(r"\d+", shape)) for shape in re.findall(r"\(([\d, ]+)\)", error)}
+        shorter, longer = sorted(found, key=len) if len(found) == 2 else ((), ())
+        without_one = [longer[:axis] + longer[axis + 1 :] for axis in range(len(longer))]
+        return "a sum, mean or maximum without keepdims=True?" if shorter in without_one else ""
+    return next((means for part, means in LIKELY.items() if part in error), "")
 
 
 @dataclass(frozen=True)
@@ -148,8 +158,7 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     place = ""
     if type(where) is dict and where.get("line"):
         place = f" ({student._path.name}, line {where['line']}: {where.get('code')})"
-    likely = next((f"\n  likely mistake: {means}" for part, means in LIKELY.items()
-                   if part in str(text)), "")  # fmt: skip
+    likely = f"\n  likely mistake: {means}" if (means := likely_mistake(text)) else ""
     return StudentError(
         f"{student._log.last} raised {kind}: {text}{place}{likely}", function=function
     )

@@ -9,7 +9,7 @@ import torch
 from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng, TorchRng
-from autograder.student import Student, StudentError
+from autograder.student import Student, StudentError, likely_mistake
 from autograder.transports import ChildTransport, LocalTransport, child_command
 
 FILE = """
@@ -269,6 +269,39 @@ def test_what_goes_wrong_is_told_in_words(student, name, says):
     with pytest.raises(StudentError, match=says) as caught:
         getattr(student, name)()
     assert caught.value.function == name and not caught.value.to_do
+
+
+def error_of(function, *arrays) -> str:
+    with pytest.raises((ValueError, RuntimeError)) as caught:
+        function(*arrays)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "guessed"),
+    [
+        ((2, 3), (2,), True),
+        ((4, 2, 3), (4, 2), True),
+        ((4, 2, 3), (4, 3), True),
+        ((2, 3, 1), (2, 3), True),
+        ((2, 2, 5, 3), (2, 1, 1, 5), False),  # as many axes: no reduction leaves this
+        ((2, 3), (7,), False),
+        ((4, 2, 3), (4,), False),
+        ((2,), (3,), False),
+    ],
+)
+def test_a_lost_axis_is_guessed_from_the_two_shapes_alone(left, right, guessed):
+    says = "a sum, mean or maximum without keepdims=True?" if guessed else ""
+    for first, second in ((left, right), (right, left)):
+        assert likely_mistake(error_of(np.add, np.ones(first), np.ones(second))) == says
+
+
+def test_three_shapes_and_a_message_without_shapes_get_no_guess():
+    where = error_of(np.where, np.ones((2, 3), bool), np.ones(2), np.ones((4, 3)))
+    assert likely_mistake(where) == ""
+    assert likely_mistake(error_of(torch.add, torch.ones(2, 3), torch.ones(2))) == ""
+    product = error_of(torch.mm, torch.ones(2, 3), torch.ones(2, 3))
+    assert likely_mistake(product).startswith("a matrix product")
 
 
 def test_an_argument_too_many_is_told(student):

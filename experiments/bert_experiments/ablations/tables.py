@@ -37,8 +37,8 @@ ABLATIONS = {
                 versus("no NSP", "left to right, no NSP", "all"),
             ),
             Claim(
-                "because the left-to-right model lacks what stands on the right; here: hidden "
-                "words settled by the right",
+                "The left-to-right model falls behind because it lacks what stands on the right; "
+                "here: hidden words settled by the right",
                 versus("no NSP", "left to right, no NSP", "right"),
             ),
             Claim(
@@ -105,7 +105,7 @@ ABLATIONS = {
                 versus("80/10/10", "100/0/0", "in_view"),
             ),
             Claim(
-                "and a wrong word is put right",
+                "With the mix a model also puts a wrong word right",
                 versus("80/10/10", "100/0/0", "wrong_word"),
             ),
         ),
@@ -129,12 +129,12 @@ ABLATIONS = {
                 versus("left to right, no NSP", "no NSP", "left@over the first half"),
             ),
             Claim(
-                "Yet it is ahead of the left-to-right model almost at once; here: of all hidden "
-                "words, by half of the run",
+                "Yet the masked model is ahead of the left-to-right model almost at once; here: of "
+                "all hidden words, by half of the run",
                 versus("no NSP", "left to right, no NSP", "all@50%"),
             ),
             Claim(
-                "and stays ahead; here: of all hidden words, at the end",
+                "The masked model then stays ahead; here: of all hidden words, at the end",
                 versus("no NSP", "left to right, no NSP", "all@100%"),
             ),
         ),

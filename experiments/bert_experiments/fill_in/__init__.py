@@ -24,7 +24,7 @@ import numpy as np
 
 from autograder.checks import difference
 from autograder.codec import is_tensor
-from autograder.student import LIKELY
+from autograder.student import likely_mistake
 
 LONGEST_CALL = 160  # characters of a call that is written out; a longer one is named by its number
 
@@ -157,8 +157,8 @@ def where(error: Exception, answer: Callable) -> str:
             text = linecache.getline(own, frame.tb_lineno).strip()
             line = f"\n  in the line  {text}" if text else ""
         frame = frame.tb_next
-    hints = [hint for part, hint in LIKELY.items() if part in str(error)]
-    return line + (f"\n  likely mistake: {hints[0]}" if hints else "")
+    means = likely_mistake(str(error))
+    return line + (f"\n  likely mistake: {means}" if means else "")
 
 
 def is_to_do(answer: Any) -> bool:

@@ -93,6 +93,9 @@ mib_of_two_squares = FillIn(
         "each query has a weight for each key: seq times seq": (
             lambda rows, heads, seq: 2 * rows * heads * seq * 4 / 2**20
         ),
+        "these are megabytes of 10**6 bytes: a MiB has 2**20": (
+            lambda rows, heads, seq: 2 * rows * heads * seq * seq * 4 / 1e6
+        ),
         "a number has 4 bytes": lambda rows, heads, seq: 2 * rows * heads * seq * seq / 2**20,
     },
 )

@@ -46,6 +46,9 @@ visible = FillIn(
             lambda mask, causal: mask.bool()[:, :, None]
             & (ones(mask).tril() if causal else ones(mask))
         ),
+        "a padded token is hidden as a query too: only its column should be": (
+            lambda mask, causal: as_table(mask, causal) & mask.bool()[:, :, None]
+        ),
         "padding is visible: combine the triangle with attention_mask": (
             lambda mask, causal: (
                 as_table(torch.ones_like(mask), causal)
@@ -90,6 +93,7 @@ gpt_choices = FillIn(
     mistakes={
         "this is BERT's list: nothing to the left of the bird tells which one it is": [1, 1, 5, 1],
         "place and food are not open: the bird to their left determines them": [8, 8, 5, 8],
+        "the place is not open: the bird stands to its left and determines it": [8, 8, 5, 1],
         "the food is not open: the bird in the first sentence is to its left": [8, 1, 5, 8],
         "the look is one of five, whoever catches the food": [8, 1, 1, 1],
     },

@@ -45,7 +45,7 @@ attention_at = FillIn(
         "this is the sum over all tokens: divide by their number": (
             lambda table, offset: np.trace(table, offset)
         ),
-        "divided by the length of the diagonal: divide by the number of tokens that look": (
+        "divided by the length of the diagonal: a token without such a place counts as 0": (
             lambda table, offset: np.diagonal(table, offset).mean()
         ),
     },

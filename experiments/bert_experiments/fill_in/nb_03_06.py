@@ -41,6 +41,12 @@ eager_attention = FillIn(
                 query @ key.transpose(-1, -2) / query.shape[-1] + mask, value
             )
         ),
+        "the mask is added to the weights: it belongs to the scores, before the softmax": (
+            lambda query, key, value, mask: (
+                ((query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5).softmax(dim=-1) + mask)
+                @ value
+            )
+        ),
         "the mask is not added": (
             lambda query, key, value, mask: attended(
                 query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5, value

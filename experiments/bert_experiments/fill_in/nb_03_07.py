@@ -54,15 +54,15 @@ WEIGHTS = torch.tensor(
 
 mean_at = FillIn(
     "mean_at",
-    reference=lambda weights, distance: weights.diagonal(distance).mean().item(),
-    instead="the mean of `weights.diagonal(distance)`",
+    reference=lambda weights, distance: weights.diagonal(distance).sum().item() / len(weights),
+    instead="the sum of `weights.diagonal(distance)`, divided by the number of rows",
     inputs=[(WEIGHTS, distance) for distance in (1, -1, 2, -2, 0)],
     mistakes={
         "left and right are exchanged: `diagonal(1)` is right of the main diagonal": (
-            lambda weights, distance: weights.diagonal(-distance).mean().item()
+            lambda weights, distance: weights.diagonal(-distance).sum().item() / len(weights)
         ),
-        "the sum is divided by all rows: at the edge there is no key at this distance": (
-            lambda weights, distance: weights.diagonal(distance).sum().item() / len(weights)
+        "divided by the length of the diagonal: a token without such a key counts as 0": (
+            lambda weights, distance: weights.diagonal(distance).mean().item()
         ),
         "this is the sum over the rows, not the mean": (
             lambda weights, distance: weights.diagonal(distance).sum().item()

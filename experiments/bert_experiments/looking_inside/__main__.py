@@ -123,7 +123,7 @@ def look_at_heads(pretrained: Pretrained, settings: LookingSettings) -> dict:
     print_heading("Attention heads: where do words look?")
     print(heads_table(report))
     every_head = np.ndindex(report.of_heads["distance"].shape)
-    names = {f"{i + 1}.{j + 1}": report.name_of(i, j) for i, j in every_head}
+    names = {f"{i}.{j}": report.name_of(i, j) for i, j in every_head}
     named = Counter(name for name in names.values() if name)
     explain(
         f"Of {len(names)} heads {sum(named.values())} have a name"

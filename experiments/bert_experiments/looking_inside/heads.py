@@ -205,7 +205,7 @@ def heads_table(report: HeadReport) -> str:
         weights = "".join(f"{report.of_heads[r][layer, head]:8.1%}" for r in asked)
         distance = report.of_heads["distance"][layer, head]
         name = report.name_of(layer, head) or "–"
-        lines.append(f"  {f'{layer + 1}.{head + 1}':<6}{weights}{distance:10.1f}  {name}")
+        lines.append(f"  {f'{layer}.{head}':<6}{weights}{distance:10.1f}  {name}")
     weights = "".join(f"{report.uniform[r]:8.1%}" for r in asked)
     lines.append(f"  alike {weights}{report.uniform['distance']:10.1f}")
     return "\n".join(lines)
@@ -228,7 +228,7 @@ def draw_heads(report: HeadReport, path: Path) -> None:
         note = f"mean distance {distance:.0f}" if heads <= 6 else ""
         if name:
             note = f"{report.of_heads[name][layer, head]:.0%} {name}\n{note}"
-        axes.set_title(f"{layer + 1}.{head + 1}", fontsize=size)
+        axes.set_title(f"{layer}.{head}", fontsize=size)
         axes.text(0.02, 0.97, note, transform=axes.transAxes, va="top", fontsize=size - 1)
     picture.supxlabel(
         "tokens to the left (−) or right (+) of the word that looks; grey: to every token alike",

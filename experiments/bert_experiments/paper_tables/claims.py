@@ -97,11 +97,14 @@ CLAIMS = {
             versus(BERT, LEFT_TO_RIGHT, GAINED),
         ),
         Claim(
-            "Yet it is ahead of the left-to-right model almost at once; here: after 40% of the "
-            "steps",
+            "Yet the masked model is ahead of the left-to-right model almost at once; here: after "
+            "40% of the steps",
             versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@40%"),
         ),
-        Claim("and stays ahead, to the end", versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@100%")),
+        Claim(
+            "The masked model then stays ahead, to the end",
+            versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@100%"),
+        ),
     ),
 }  # fmt: skip
 

@@ -35,7 +35,8 @@ PROMISES = {
         (STEPS, NUMBERS, RESUMED),
     r"w \leftarrow w - \eta \left( \frac{m}{\sqrt{v} + \varepsilon} + \lambda w \right)": (
         STEPS, NUMBERS, RESUMED, TINY, ZERO),
-    "but 0 for biases (names that end in `bias`) and layer norms (names that contain `LayerNorm`).":
+    "except for biases (names that end in `bias`) and layer norms (names that contain "
+    "`LayerNorm`), whose $\\lambda$ is 0.":
         (STEPS, NUMBERS),
     "The name alone decides, not the shape.": (STEPS, NUMBERS, EXAMPLE),
     "The $w$ on the right is the weight before the step.": (STEPS, NUMBERS),

@@ -29,8 +29,8 @@ PROMISES = {
     "`gradients` has the gradient of L of the *whole* batch for each weight, under its name, "
     "whatever `rows` is.": WHOLE,
     "A part may have no mask at all; the batch has at least one.": WHOLE + COUNTS + MACHINES,
-    "Twelve parts of two rows may not need more than three times what one part of two rows "
-    "needs.": FORGOTTEN,
+    "Twelve parts of two rows must not need more than three times as much as one part of two "
+    "rows.": FORGOTTEN,
     "The gradients come from autograd, and nothing that is returned requires a gradient.": (
         FORGOTTEN
     ),

@@ -21,7 +21,8 @@ PROMISES = {
     "with `bert.` before it (a BertModel)": NAMES + SAID,
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` | weight, bias |": NAMES + FILES,
     "| `cls.predictions.decoder.bias` | `cls.predictions.bias` |": NAMES + SHARED,
-    "TensorFlow: a dot for each slash, `layer.7`; then": NAMES + TENSORFLOW,
+    "a name with slashes is TensorFlow's: a dot for each slash, and `layer.7` for `layer_7`. A "
+    "name without a slash keeps its `layer_7`.": NAMES + TENSORFLOW,
     "weight, and the matrix is (in, out): transpose it": TENSORFLOW,
     "weight as it is (out, in), bias": NAMES + TENSORFLOW,
     "| `…_embeddings` at the end | `….weight`, as it is |": NAMES + TENSORFLOW,

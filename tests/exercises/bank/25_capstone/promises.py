@@ -52,7 +52,7 @@ PROMISES = {
         *FORWARD,
         *BACKWARD,
     ),
-    "No token attends to padding, however large the numbers there are.": FORWARD[1:],
+    "No token attends to padding, however large the values at padded positions are.": FORWARD[1:],
     "An example that is all padding gives something finite.": FORWARD[1:],
     "`gradients` has an array for every name of `weights`.": BACKWARD,
     "The backward keeps nothing from the forward: it computes again what it needs.": BACKWARD[1:],

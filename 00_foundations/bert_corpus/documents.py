@@ -23,6 +23,7 @@ from bert_corpus.text_files import (
     documents_from_lines,
     documents_from_rows,
     find_text_files,
+    is_own_folder,
     json_texts,
     judge_layout,
     kind_of,
@@ -291,6 +292,10 @@ def corpus_path(name: str) -> Path:
 
 
 def _readers(path: Path, *, progress: bool) -> list[LineReader]:
+    if path.is_dir() and is_own_folder(path):
+        raise UserError(
+            f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
+        )
     found = find_text_files(path)
     if not found.files:
         said = f": {'; '.join(found.passed_over)}" if found.passed_over else ""

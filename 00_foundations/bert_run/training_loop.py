@@ -223,6 +223,12 @@ def progress_bar(
 TRAINING, HELD_OUT, REFERENCE = "#88b4d8", "#d55e00", "#666666"
 
 
+def drawable(text: str) -> str:
+    """A text that matplotlib draws as it is: dollars begin no formula, and a file name that is not
+    UTF-8 has question marks."""
+    return text.encode("utf-8", "replace").decode().replace("$", r"\$")
+
+
 def draw_curve(
     records: list[Record],
     path: Path,
@@ -262,5 +268,5 @@ def draw_curve(
         panel.set_ylim(bottom=0)
         panel.legend(frameon=False)
         panel.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title)
+    figure.suptitle(drawable(title))
     figure.savefig(path, dpi=120)

@@ -14,7 +14,6 @@ import numpy as np
 import safetensors.torch
 import torch
 import tyro
-from safetensors import SafetensorError
 from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
@@ -32,7 +31,7 @@ from bert_run.errors import UserError, command
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import front_matter, size_of
 from bert_run.validation import Seed, check_numbers, read_record
-from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads
+from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads, save_safetensors
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
 
@@ -90,7 +89,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     count = sum(tensor.numel() for tensor in tensors.values())
     with folder_in_one_piece(out) as beside:
         write_config(config, beside, form=form, dtype=settings.dtype)
-        save_tensors(tensors, beside / WEIGHTS_FILE)
+        save_safetensors(safetensors.torch.save_file, tensors, beside / WEIGHTS_FILE)
         if has_tokenizer(source.folder):
             tokenizer = read_tokenizer(source.folder, config)
             save_tokenizer(tokenizer, beside, model_max_length=config.max_position_embeddings)
@@ -171,15 +170,6 @@ def write_config(config: BertConfig, folder: Path, *, form: Form, dtype: str) ->
     content = json.loads(path.read_text("utf-8"))
     content |= {"architectures": [form.architecture], "dtype": dtype}
     write_atomically(path, json.dumps(content, indent=2) + "\n")
-
-
-def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
-    try:
-        safetensors.torch.save_file(tensors, path, metadata={"format": "pt"})
-    except SafetensorError as error:  # how the library reports a full disk
-        raise UserError(
-            f"{path.name} could not be written ({error}): free some space, then call again"
-        ) from None
 
 
 def has_tokenizer(folder: Path) -> bool:

@@ -382,3 +382,9 @@ def test_json_with_a_number_of_thousands_of_digits_or_hundreds_of_fields_is_told
     assert "line 1 is not JSON" in told and "a number too long" in told
     fields = json.dumps({f"a field of row {n}": n for n in range(500)})
     assert len(error_of(file(fields + "\n", "d.jsonl"))) < 500
+
+
+@pytest.mark.parametrize("record", ["run.json", "tokenizer/tokenizer_config.json"])
+def test_the_folder_of_a_run_is_called_so_and_not_read_as_text(file, record):
+    file("{}", f"run/{record}")
+    assert "is the folder of a run" in error_of(str(Path(file(LINES, "run/notes.txt")).parent))

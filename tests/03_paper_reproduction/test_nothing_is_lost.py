@@ -190,7 +190,14 @@ def test_encode_refuses_a_text_that_is_not_utf_8(call_here, small_run, tmp_path)
 
 
 def test_weights_without_permission_are_not_called_damaged(call_here, small_run, monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+    really_open = open
+
+    def refuse(path, *arguments, **named):  # root may read everything
+        if str(path).endswith("model.safetensors"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return really_open(path, *arguments, **named)
+
+    monkeypatch.setattr("builtins.open", refuse)
     said = refused(call_here("bert-fill-mask", "a [MASK]", "--checkpoint", small_run))
     assert "model.safetensors cannot be read: check its permissions" in said
 

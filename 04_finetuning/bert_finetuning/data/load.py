@@ -248,7 +248,8 @@ def load_files(
         split = Split.of(learnt, dev, seed=seed)
         if not split.dev:
             raise UserError(
-                f"--dev {dev:g} of {len(learnt):,} examples is none: give a larger share"
+                f"--dev {dev:g} of {len(learnt):,} examples is none: give a larger share, or a "
+                "FILE (examples with the same text stay together)"
             )
         measured = [learnt[place] for place in split.dev]
         learnt = [learnt[place] for place in split.train]

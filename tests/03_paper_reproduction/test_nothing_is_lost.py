@@ -54,6 +54,17 @@ def test_held_out_text_of_one_document_is_named_before_any_long_work(
     assert "--heldout sent.txt: the held-out text has a single document" in said
 
 
+def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        shutil.copyfile(corpus, f"{folder}/{folder}.txt")
+    for name, heldout in ((corpus, corpus), (corpus, "one/one.txt"), ("one", corpus),
+                          ("one", "two")):  # fmt: skip
+        said = refused(call_here("bert-pretrain", "--corpus", name, "--heldout", heldout,
+                                 "--out", "run", *SIZES))  # fmt: skip
+        assert f"also in the corpus {name}, so its loss would measure" in said
+
+
 def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected_call(
     call_here, corpus, monkeypatch
 ):

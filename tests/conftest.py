@@ -34,11 +34,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="the slow tests too; check all shapes")
 
 
+def check_all_shapes() -> None:
+    for package in PACKAGES:
+        assert package not in sys.modules, f"{package} was imported before the hook"
+    jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
+
+
+if "--all" in sys.argv:  # before the conftest.py of a folder that is named, which imports packages
+    check_all_shapes()
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--all"):
-        for package in PACKAGES:
-            assert package not in sys.modules, f"{package} was imported before the hook"
-        jaxtyping.install_import_hook(PACKAGES, BEARTYPE)
+    if config.getoption("--all") and "--all" not in sys.argv:  # one of several processes
+        check_all_shapes()
     from bert_run.cpu import configure_cpu
 
     configure_cpu()  # before the first test file loads torch: threads that spin slow one another

@@ -145,23 +145,7 @@ def open_corpus(
         corpus = _split(_open_whole(name, limit=limit, **options))
     if held_out is not None:
         corpus.held_out = _open_whole(held_out, limit=None, **options)
-        _refuse_same_text(name, corpus.files, held_out, corpus.held_out.files)
     return corpus
-
-
-def _refuse_same_text(
-    name: str, files: Sequence[SourceFile], held_out: str, kept: Sequence[SourceFile]
-) -> None:
-    """A loss on text that was trained on says nothing: no file may be on both sides."""
-    trained = {file.sha256: file.path for file in files}
-    for file in kept:
-        if file.sha256 in trained:
-            place = "" if file.path == "." else f"{file.path} "
-            raise UserError(
-                f"--heldout {held_out}: {place}is also in the corpus {name}, so its loss would "
-                "measure what was trained on: name other text, or leave --heldout out and a part "
-                "of the corpus is kept apart"
-            )
 
 
 def _storyworld(count: int, split: str, seed: int) -> Corpus:
@@ -294,6 +278,10 @@ def corpus_path(name: str) -> Path:
 
 
 def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
+    if path.is_dir() and is_own_folder(path):
+        raise UserError(
+            f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
+        )
     found = find_text_files(path)
     if not found.files:
         said = f": {'; '.join(found.passed_over)}" if found.passed_over else ""

@@ -117,6 +117,7 @@ def prepare(
         )
         refuse_a_single_document(settings, len(list(islice(found.held_out, 2))))
         kept = found.held_out.files if settings.heldout else ()
+        refuse_same_text(settings, found.files, kept)
         save_sources(folder, {"corpus": found.files, "heldout": kept})
         return found
 
@@ -145,6 +146,20 @@ def refuse_a_single_document(settings: RunSettings, documents: int) -> None:
         raise UserError(
             f"{named}: the held-out text has a single document, and next-sentence prediction needs "
             "two or more: separate documents by empty lines, or name another --heldout"
+        )
+
+
+def refuse_same_text(
+    settings: RunSettings, trained: Sequence[SourceFile], kept: Sequence[SourceFile]
+) -> None:
+    """A loss on text that was trained on says nothing: no file may be on both sides."""
+    both = {file.sha256 for file in trained} & {file.sha256 for file in kept}
+    if name := next((file.path for file in kept if file.sha256 in both), None):
+        place = "" if name == "." else f"{name} "
+        raise UserError(
+            f"--heldout {settings.heldout}: {place}is also in the corpus {settings.corpus}, so its "
+            "loss would measure what was trained on: name other text, or leave --heldout out and a "
+            "part of the corpus is kept apart"
         )
 
 

@@ -71,6 +71,12 @@ class Picture(Figure):
             file.write(self._repr_png_())
 
 
+def drawable(text: str) -> str:
+    """A text that matplotlib draws as it is: dollars begin no formula, and a file name that is not
+    UTF-8 has question marks."""
+    return text.encode("utf-8", "replace").decode().replace("$", r"\$")
+
+
 def picture_with_axes(
     *, height: float = 3.0, width: float = PAGE, columns: int = 1, rows: int = 1, title: str = "",
     share: bool = False, **labels: str,

@@ -236,9 +236,11 @@ def draw_curve(
     unigram entropy. The right panel carries ln 2, where a coin toss stands. `turns` are steps at
     which the recipe changes, with what changes then.
     """
-    from bert_run.pictures import picture_with_axes  # it brings matplotlib
+    from bert_run.pictures import drawable, picture_with_axes  # it brings matplotlib
 
-    picture, panels = picture_with_axes(height=4, width=10, columns=2, xlabel="step", title=title)
+    picture, panels = picture_with_axes(
+        height=4, width=10, columns=2, xlabel="step", title=drawable(title)
+    )
     lines = [dict(references or {}), {"a coin toss: ln 2": 0.6931}]
     names = {"mlm_loss": "masked words: loss (nats)", "nsp_loss": "next sentence: loss (nats)"}
     for panel, (key, label), marks in zip(panels, names.items(), lines, strict=True):

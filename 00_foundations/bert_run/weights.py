@@ -8,10 +8,11 @@ are downloaded: weights as safetensors, never a pickle, and no code.
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -34,12 +35,21 @@ def save_weights(weights: Weights, path: Path) -> None:
     if (name := first_broken(weights)) is not None:
         raise Diverged(f"{path.name} is not written: {name} holds numbers that are not finite")
     arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
+    save_safetensors(save_file, arrays, path)
+
+
+def save_safetensors(save_file: Callable, tensors: dict[str, Any], path: Path) -> None:
+    """Write tensors with the `save_file` of their library, so that whoever may read the other files
+    of the folder may read this one: safetensors makes it for its owner alone."""
+    path.touch()
+    mode = path.stat().st_mode
     try:
-        save_file(arrays, path, metadata={"format": "pt"})
+        save_file(tensors, path, metadata={"format": "pt"})
     except SafetensorError as error:  # how the library reports a full disk
         raise UserError(
             f"{path.name} could not be written ({error}): free some space, then call again"
         ) from None
+    path.chmod(mode)
 
 
 def load_weights(folder: Path, config: BertConfig) -> Weights:
@@ -119,7 +129,8 @@ def weight_files(folder: Path) -> list[Path]:
         names = set()
         for listed in index["weight_map"].values():
             name = Path(listed).name if isinstance(listed, str) else ""
-            if not (name.isprintable() and 0 < len(name.encode()) < 256):
+            fits = name.isprintable() and len(name.encode()) < 256
+            if not fits or name in ("", ".."):
                 raise UserError(
                     f"{path} is damaged (it names a file {shown(listed)}): copy it again"
                 )
@@ -152,6 +163,10 @@ def read_safetensors(path: Path) -> Weights:
 
 
 def read_any_numbers(path: Path) -> Weights:
+    try:
+        open(path, "rb").close()
+    except PermissionError:  # the library would say that there is no such file
+        raise UserError(f"{path} cannot be read: check its permissions") from None
     try:
         with safe_open(path, framework="np") as file:
             names = list(file.keys())

@@ -14,7 +14,6 @@ import numpy as np
 import safetensors.torch
 import torch
 import tyro
-from safetensors import SafetensorError
 from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
@@ -31,7 +30,7 @@ from bert_run.config import Weights, initial_weights
 from bert_run.errors import Seed, UserError, check_numbers, command, read_record
 from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
 from bert_run.model_card import front_matter, size_of
-from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads
+from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads, save_safetensors
 
 RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
 
@@ -89,7 +88,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     count = sum(tensor.numel() for tensor in tensors.values())
     with folder_in_one_piece(out) as beside:
         config.save(beside, architectures=[form.architecture], dtype=settings.dtype)
-        save_tensors(tensors, beside / WEIGHTS_FILE)
+        save_safetensors(safetensors.torch.save_file, tensors, beside / WEIGHTS_FILE)
         if has_tokenizer(source.folder):
             tokenizer = read_tokenizer(source.folder, config)
             save_tokenizer(tokenizer, beside, model_max_length=config.max_position_embeddings)
@@ -161,15 +160,6 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
         largest = exact.abs().max()
         raise UserError(f"{name} holds {largest:,.0f}, too large for {dtype}: take bfloat16")
     return rounded
-
-
-def save_tensors(tensors: dict[str, torch.Tensor], path: Path) -> None:
-    try:
-        safetensors.torch.save_file(tensors, path, metadata={"format": "pt"})
-    except SafetensorError as error:  # how the library reports a full disk
-        raise UserError(
-            f"{path.name} could not be written ({error}): free some space, then call again"
-        ) from None
 
 
 def has_tokenizer(folder: Path) -> bool:

@@ -3,7 +3,6 @@
 A checkpoint may hold more or fewer parts than BERT before fine-tuning has, so each is named.
 """
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,9 +60,6 @@ def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") 
 def read_model(folder: Path, *, decoders: bool = False) -> tuple[BertConfig, Weights]:
     """The config and the weights of a BERT folder, checked against each other."""
     config = BertConfig.load(folder, decoders=decoders)
-    for path in weight_files(folder):
-        if not os.access(path, os.R_OK):  # the library would say that there is no such file
-            raise UserError(f"{path} cannot be read: check its permissions")
     weights = load_weights(folder, config)
     for path in weight_files(folder):
         with safe_open(path, framework="pt") as file:

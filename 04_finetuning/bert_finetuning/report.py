@@ -31,7 +31,14 @@ from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
 from bert_run.files import publish, write_atomically, write_whole
 from bert_run.model_card import command_line, front_matter
-from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
+from bert_run.pictures import drawable
+from bert_run.training_loop import (
+    HELD_OUT,
+    REFERENCE,
+    TRAINING,
+    Record,
+    read_metrics,
+)
 
 MOST_ERRORS = 100  # that are listed
 LONGEST_CELL = 300  # characters of a text
@@ -403,7 +410,7 @@ def draw_curves(outcome: Outcome, path: Path) -> None:
     scores.legend(frameon=False)
     for axes in (losses, scores):
         axes.set_xlim(left=0)
-    figure.suptitle(f"{outcome.task}: {outcome.examples[0]:,} examples")
+    figure.suptitle(drawable(f"{outcome.task}: {outcome.examples[0]:,} examples"))
     save_picture(figure, path)
 
 
@@ -427,10 +434,11 @@ def draw_confusion(
         if count:
             axes.text(column, row, f"{count:,}", ha="center", va="center", color=ink, fontsize=9)
     turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if len(labels) > 3 else {}
-    axes.set_xticks(range(len(labels)), labels, **turn)
-    axes.set_yticks(range(len(labels)), labels)
+    names = [drawable(label) for label in labels]
+    axes.set_xticks(range(len(labels)), names, **turn)
+    axes.set_yticks(range(len(labels)), names)
     axes.set(xlabel="said", ylabel="right")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(drawable(title), fontsize=10)
     save_picture(figure, path)
 
 
@@ -444,6 +452,6 @@ def draw_numbers(
     axes.plot(ends, ends, ":", color=REFERENCE, label="all right")
     axes.plot(right, predicted, ".", color=HELD_OUT, alpha=0.4, markersize=5)
     axes.set(xlabel="right", ylabel="said")
-    axes.set_title(title, fontsize=10)
+    axes.set_title(drawable(title), fontsize=10)
     axes.legend(frameon=False)
     save_picture(figure, path)

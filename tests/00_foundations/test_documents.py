@@ -367,17 +367,14 @@ def test_hub_rows_stream_and_a_missing_field_or_split_is_told(file, monkeypatch)
     assert "cannot be opened" in error_of("someone/something@no-such-split")
 
 
-def test_held_out_text_that_is_trained_on_is_refused(file):
-    corpus, copy = file(LINES, "all/a.txt"), file(LINES, "copy.txt")
-    folder = str(Path(corpus).parent)
-    for name, held_out in ((corpus, corpus), (corpus, copy), (folder, corpus), (copy, folder)):
-        with pytest.raises(UserError, match="its loss would measure what was trained on"):
-            open_corpus(name, held_out=held_out)
-    assert open_corpus(corpus, held_out=file(LINES[:500], "other.txt")).held_out is not None
-
-
 def test_json_with_a_number_of_thousands_of_digits_or_hundreds_of_fields_is_told_shortly(file):
     told = error_of(file(f'{{"text": "a", "id": {"9" * 5_000}}}\n', "c.jsonl"))
     assert "line 1 is not JSON" in told and "a number too long" in told
     fields = json.dumps({f"a field of row {n}": n for n in range(500)})
     assert len(error_of(file(fields + "\n", "d.jsonl"))) < 500
+
+
+@pytest.mark.parametrize("record", ["run.json", "tokenizer/tokenizer_config.json"])
+def test_the_folder_of_a_run_is_called_so_and_not_read_as_text(file, record):
+    file("{}", f"run/{record}")
+    assert "is the folder of a run" in error_of(str(Path(file(LINES, "run/notes.txt")).parent))

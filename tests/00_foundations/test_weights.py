@@ -308,3 +308,26 @@ def test_whole_numbers_as_quantized_models_have_them_are_refused(tmp_path, kind)
     save_file(weights | {name: weights[name].astype(kind)}, tmp_path / FILE)
     with pytest.raises(UserError, match=f"{name} holds whole numbers"):
         load_weights(tmp_path, CONFIG)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_who_may_read_the_other_files_of_a_folder_may_read_the_weights(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        save_weights(random_weights(), tmp_path / FILE)
+        CONFIG.save(tmp_path)
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode for path in tmp_path.iterdir()}
+    assert modes == {0o100666 & ~mask}
+
+
+def test_weights_that_may_not_be_read_are_not_called_damaged(tmp_path, monkeypatch):
+    save_weights(random_weights(), tmp_path / FILE)
+
+    def refuse(path, *_):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("builtins.open", refuse)  # root may read everything
+    with pytest.raises(UserError, match="cannot be read: check its permissions"):
+        load_weights(tmp_path, CONFIG)

@@ -53,6 +53,17 @@ def test_held_out_text_of_one_document_is_named_before_any_long_work(
     assert "--heldout sent.txt: the held-out text has a single document" in said
 
 
+def test_held_out_text_that_is_trained_on_is_refused(call_here, corpus):
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        shutil.copyfile(corpus, f"{folder}/{folder}.txt")
+    for name, heldout in ((corpus, corpus), (corpus, "one/one.txt"), ("one", corpus),
+                          ("one", "two")):  # fmt: skip
+        said = refused(call_here("bert-pretrain", "--corpus", name, "--heldout", heldout,
+                                 "--out", "run", *SIZES))  # fmt: skip
+        assert f"also in the corpus {name}, so its loss would measure" in said
+
+
 def test_a_mistake_found_after_the_stores_are_built_keeps_them_for_the_corrected_call(
     call_here, corpus, monkeypatch
 ):
@@ -189,7 +200,14 @@ def test_encode_refuses_a_text_that_is_not_utf_8(call_here, small_run, tmp_path)
 
 
 def test_weights_without_permission_are_not_called_damaged(call_here, small_run, monkeypatch):
-    monkeypatch.setattr("os.access", lambda path, mode: False)
+    really_open = open
+
+    def refuse(path, *arguments, **named):  # root may read everything
+        if str(path).endswith("model.safetensors"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return really_open(path, *arguments, **named)
+
+    monkeypatch.setattr("builtins.open", refuse)
     said = refused(call_here("bert-fill-mask", "a [MASK]", "--checkpoint", small_run))
     assert "model.safetensors cannot be read: check its permissions" in said
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 
+import numpy as np
 import pytest
 
 from bert_experiments.report.page import check_report
@@ -11,6 +12,7 @@ from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import csv_lines, from_lines, from_source
+from bert_finetuning.report import draw_confusion, draw_numbers
 from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
@@ -19,6 +21,7 @@ from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
 from bert_run.errors import UserError
+from bert_run.training_loop import draw_curve
 
 
 def write(path, *lines: str):
@@ -261,3 +264,11 @@ def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
 def test_a_pipe_is_called_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "rows.csv")
     assert "is not a plain file" in error_of(load_files, tmp_path / "rows.csv", "dev.csv")
+
+
+def test_labels_and_file_names_are_drawn_as_they_are(tmp_path):
+    labels = ["$x^{$", "pays $5, not $6"]
+    draw_confusion(np.ones((2, 2), int), labels, tmp_path / "a.png", title="t\udce9: $\\frac$")
+    draw_numbers([0.5, 1.0], [0.1, 0.2], tmp_path / "b.png", title="a $^$ \udce9")
+    draw_curve([], tmp_path / "d.png", title="tiny on $^$-\udce9.txt, 4 steps")
+    assert len(list(tmp_path.glob("*.png"))) == 3

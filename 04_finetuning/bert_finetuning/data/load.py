@@ -233,7 +233,10 @@ def load_files(
     if isinstance(dev, float):
         split, count = Split.of(learnt, dev, seed=seed), len(learnt)
         if not split.dev:
-            raise UserError(f"--dev {dev:g} of {count:,} examples is none: give a larger share")
+            raise UserError(
+                f"--dev {dev:g} of {count:,} examples is none: give a larger share, or a "
+                "FILE (examples with the same text stay together)"
+            )
         measured = [learnt[place] for place in split.dev]
         learnt = [learnt[place] for place in split.train]
     else:

@@ -16,7 +16,7 @@ import pytest
 from autograder.points import ROOT, find, present
 from autograder.report import make_report
 from autograder.runner import grade
-from autograder.untrusted import pages
+from autograder.untrusted import gradebook
 from autograder.untrusted.cell import Cell
 from autograder.untrusted.grade import claim
 from autograder.untrusted.gradebook import harmless
@@ -165,7 +165,7 @@ def test_a_likely_mistake_that_a_student_writes_is_not_counted_among_those_of_th
         "    return {'\\n  likely mistake: the teacher': 1}\n"
     )
     report = make_report({SOFTMAX.name: grade(SOFTMAX, path)})
-    assert "the teacher" in str(report) and "the teacher" not in str(pages.mistakes([report]))
+    assert "the teacher" in str(report) and "the teacher" not in str(gradebook.mistakes([report]))
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.untrusted import unpacking
-from autograder.untrusted.submissions import gather, name_of
-from autograder.untrusted.unpacking import Refused, read_archive
+from autograder.untrusted import submissions
+from autograder.untrusted.submissions import Refused, gather, name_of, read_archive
 from bert_run.errors import UserError
 
 ANSWER = b"def softmax_forward(x, axis=-1): return x\n"
@@ -99,19 +98,19 @@ def test_bombs_are_refused_before_they_go_off(tmp_path):
 
 
 def test_a_tar_that_says_less_than_it_holds_is_counted_as_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LARGEST_CONTENT", -(9 << 20))  # leaves one megabyte
+    monkeypatch.setattr(submissions, "LARGEST_CONTENT", -(9 << 20))  # leaves one megabyte
     path = make_tar(tmp_path / "a.tar.gz", {f"{i}": bytes(400_000) for i in range(5)})
     with pytest.raises(Refused, match="unpacks to"):
         read(path)
 
 
 def test_too_many_too_deep_and_too_large_are_refused(tmp_path, monkeypatch):
-    many = {f"{i}.txt": b"" for i in range(unpacking.MOST_FILES + 1)}
+    many = {f"{i}.txt": b"" for i in range(submissions.MOST_FILES + 1)}
     with pytest.raises(Refused, match="more than 2000 files"):
         read(make_zip(tmp_path / "a.zip", many))
     with pytest.raises(Refused, match="more than 12 deep"):
         read(make_zip(tmp_path / "b.zip", {"d/" * 13 + "softmax.py": ANSWER}))
-    monkeypatch.setattr(unpacking, "LARGEST_ARCHIVE", 100)
+    monkeypatch.setattr(submissions, "LARGEST_ARCHIVE", 100)
     with pytest.raises(Refused, match="the archive has"):
         read(make_zip(tmp_path / "c.zip", {PLACE: ANSWER}))
 

@@ -14,7 +14,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from autograder.points import ROOT, present
-from autograder.untrusted import gradebook, likeness, pages
+from autograder.untrusted import gradebook, likeness
 from autograder.untrusted.gradebook import Graded, key_of
 from autograder.untrusted.grading_process import Job, choose, grade_all
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
@@ -100,9 +100,9 @@ def run(settings: GradeSettings, submissions: list[Submission], folder: Path) ->
     mark_likeness(graded)
     for one in graded:
         gradebook.save_reports(one, place(settings, one.student))
-        pages.save_student(place(settings, one.student) / "report.html", one)
+        gradebook.save_student(place(settings, one.student) / "report.html", one)
     gradebook.save_gradebook(settings.out / "gradebook.csv", graded)
-    pages.save_summary(settings.out / "summary.html", graded, sandbox=sandbox.kind)
+    gradebook.save_summary(settings.out / "summary.html", graded, sandbox=sandbox.kind)
     scores = [one.report["score"] for one in graded]
     print(f"{len(scores)} graded in the sandbox {sandbox.kind}, {sum(scores) / len(scores):.2f} "
           f"points of 100 on average: see {settings.out / 'summary.html'}")  # fmt: skip

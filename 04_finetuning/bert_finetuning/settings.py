@@ -42,9 +42,10 @@ class FinetuneSettings:
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None
-    """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
+    """a FILE to learn from, a dataset of the Hub, ID[:CONFIG][@SPLIT], or a FOLDER of the splits"""
     dev: str | None = None
-    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1"""
+    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1;
+    without it the dev file in the FOLDER that is --train"""
     test: str | None = None
     """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
     a little too high; of the tasks by name, own takes the task's own test set"""
@@ -182,7 +183,8 @@ def wider(hidden_size: int) -> float:
 def check_task(settings: FinetuneSettings) -> None:
     """A task, or both files, and not both."""
     files = (settings.train, settings.dev)
-    if settings.task is None and None in files:
+    is_folder = settings.train is not None and Path(settings.train).expanduser().is_dir()
+    if settings.task is None and None in files and not is_folder:
         missing = "--dev" if settings.train is not None else "--train"
         other = "--train" if settings.train is not None else "--dev"
         if files == (None, None):

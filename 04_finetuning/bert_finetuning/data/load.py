@@ -7,6 +7,7 @@ load_files(train, dev)   anything else, in the format of one of the task types
 
 import re
 import statistics
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,7 +89,7 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.task is not None:
         data = load_named(settings.task, settings.data, options=own)
     else:
-        dev = share_of(settings.dev) or settings.dev
+        dev = share_of(settings.dev) or settings.dev or dev_in(settings)
         data = load_files(settings.train, dev, format=settings.format, columns=columns, options=own,
                           seed=settings.seed)  # fmt: skip
     if settings.test is None:
@@ -275,8 +276,24 @@ def split_in(source: str | Path, split: str) -> str | Path:
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
     raise UserError(
         f"{folder} holds no file named for {split} ({', '.join(SPLIT_NAMES[split])}): it holds "
-        f"{there or 'nothing'}: name a file"
+        f"{there or 'nothing'}: name a file{SET_ASIDE if split == 'dev' else ''}"
     )
+
+
+SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"
+
+
+def dev_in(settings: FinetuneSettings) -> str | Path:
+    """The file to measure on in the folder that --train names, where nothing else names one."""
+    dev = split_in(settings.train, "dev")
+    if dev == settings.train:  # folders named by labels
+        raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
+    if settings.test is None:
+        for path in sorted(Path(dev).parent.iterdir()):
+            if "test" in re.split(r"[._-]", path.name.lower()) and path != dev:
+                print(f"note: {path} is not read: --test {path} measures on it once, at the end",
+                      file=sys.stderr)  # fmt: skip
+    return dev
 
 
 SAMPLE = 100  # rows whose labels are looked at

@@ -64,7 +64,7 @@ class Comparison:
 
 COMPARISONS = (
     Comparison("names, 200 sentences", "names", train=200, settings={"epochs": 10.0}, seconds=6),
-    Comparison("stars", "stars", train=1_000, seconds=8),
+    Comparison("stars", "stars", seconds=15),
     Comparison("SST-2", "sst-2", "sst2", train=3_000, settings={"epochs": 2.0}, seconds=12),
     Comparison("CoLA", "cola", "cola", train=4_000, settings={"epochs": 2.0}, seconds=15),
     Comparison("questions, 500 texts", "questions", train=500, settings={"epochs": 4.0}),

@@ -176,3 +176,18 @@ def test_logits__of_the_trainer_have_the_shape_of_ours(checkpoint):
         model = init_from(checkpoint, data.task.model, data.task.head, seed=0).model
         shape = beside_trainer.logits_shape(data.task, features[0])
         assert shape == model.logits_shape(features[0])
+
+
+def test_page__has_both_tables_as_they_are_and_names_what_is_missing(checkpoint):
+    comparison = beside_trainer.COMPARISONS[0]
+    scores = {comparison: {beside_trainer.OURS: [0.5, 0.6], beside_trainer.TRAINER: [0.5, 0.7]}}
+    turn = {"train": 2.0, "predict": 1.0, "accuracy": 0.5}
+    seconds = {"machine": "2 cores", "seconds": {name: [turn] for name in
+               (finetuning_seconds.OURS, finetuning_seconds.AS_IT_COMES)}}  # fmt: skip
+    page = beside_trainer.page_of(scores, {comparison.name: "f1"}, seconds,
+                                  checkpoint=str(checkpoint), missing=["SQuAD"])  # fmt: skip
+    text = page.markdown("the command")
+    assert "Not measured yet, by the same command: SQuAD." in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(lines) == 3 + 4  # each table keeps its lines
+    assert page.as_json("the command")["results"][f"{comparison.name}, Trainer"]["f1"]["seeds"] == 2

@@ -135,3 +135,27 @@ def test_rare_label_scores__are_zero_where_the_rare_label_is_never_predicted():
     predictions = data.task.predict(data.dev, features, [np.array([1.0, 0.0])] * 20)
     scores = options.rare_label_scores(data.task, data.dev, predictions)
     assert (scores["recall"], scores["precision"], scores["f1"]) == (0.0, 0.0, 0.0)
+
+
+# The pages, from made-up figures.
+
+
+def test_options_page__has_a_line_for_every_figure():
+    rare = {"recall": 0.0, "precision": 0.0, "f1": 0.0, "accuracy": 0.5}
+    results = {options.EQUAL: [rare, rare], options.STOPPED: [{"steps": 40.0, "best": 0.9}]}
+    page = options.page_of(options.OptionsSettings(), results)
+    assert len(page.rows) == 1 + 4 + 2
+    assert [options.STOPPED, "steps taken", "40"] in page.rows
+    assert "# Class weights" in page.markdown("the command")
+
+
+def test_lora_page__has_a_line_for_every_task_and_variant():
+    settings = lora.LoraSettings()
+    run = {"score": 0.5, "parameters": 1000.0, "steps": 48.0, "seconds": 2.0}
+    results = {lora.key(task, variant, how): [run] * 3
+               for task in settings.tasks for variant in lora.VARIANTS
+               for how in (lora.EQUAL_STEPS, lora.EQUAL_SECONDS)}  # fmt: skip
+    page = lora.page_of(settings, results)
+    assert len(page.rows) == 1 + 2 * len(lora.VARIANTS)
+    assert page.rows[1][2:] == ["1,000", "50.0% (50.0–50.0)", "2.0", "50.0% (50.0–50.0)", "48"]
+    assert "LoRA" in page.markdown("the command")

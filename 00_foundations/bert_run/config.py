@@ -423,7 +423,9 @@ class RunSettings:
     """examples computed at a time, when a whole batch does not fit into memory"""
     learning_rate: Annotated[LearningRate | None, arg(aliases=["--lr"])] = None
     """the peak; unless given 1e-4 for base and large, 1e-4 · 768 / hidden for narrower models"""
-    warmup_steps: Annotated[int, Whole(0, 99_999_999)] | None = None
+    warmup_steps: Annotated[
+        Annotated[int, Whole(0, 99_999_999)] | None, arg(aliases=["--lr-warmup-iters"])
+    ] = None
     """a tenth of the steps up to 1000, and a hundredth from 100,000 steps on, unless given"""
     optimizer: Literal["bert-adam", "adamw"] = "bert-adam"
     """the paper's Adam, without bias correction, or AdamW, which corrects it"""
@@ -443,11 +445,11 @@ class RunSettings:
     # --- Run ---
     out: Annotated[Path, arg(aliases=["--save"])] = Path("runs/pretrain")
     """the run's folder; at any time its newest checkpoint is a transformers folder"""
-    eval_every: Count | None = None
+    eval_every: Annotated[Count | None, arg(aliases=["--eval-interval"])] = None
     """steps between measurements on held-out text; a tenth of the steps or 100, unless given"""
     eval_examples: Annotated[int, Whole(1, 10_000_000)] = 1024
     """held-out examples in a measurement"""
-    save_every: Count | None = None
+    save_every: Annotated[Count | None, arg(aliases=["--save-interval"])] = None
     """steps between checkpoints; a tenth of the steps between 100 and 1000, unless given"""
     keep_checkpoints: Count = 2
     """how many of the newest checkpoints stay"""

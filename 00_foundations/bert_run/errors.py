@@ -113,6 +113,10 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             refuse_empty_places(sys.argv[1:])
             main(*args, **kwargs)
             sys.stdout.flush()
+        except SystemExit as done:
+            if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
+                print("--version prints the versions of this command and its libraries.")
+            raise
         except BrokenPipeError:  # who reads, `head` say, has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(141)

@@ -4,7 +4,8 @@ bert-pretrain --corpus book.txt --out runs/book
 torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/book
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -345,8 +346,53 @@ def import_summary_writer() -> type:
     return SummaryWriter
 
 
+# Options of Megatron-LM that are no options here, and what to do about each. The others that its
+# users know are aliases (`bert_run.settings`). The rate rises and falls in straight lines, to zero.
+MEGATRON = {
+    "bf16": "write --precision bf16",
+    "fp16": "write --precision bf16; there is no fp16",
+    "lr-decay-style": "leave it out, the rate falls in a straight line",
+    "lr-decay-iters": "leave it out, the rate falls over all --steps",
+    "min-lr": "leave it out, the rate falls to zero",
+    "lr-warmup-fraction": "write --warmup-steps {warmup}",
+    "split": "leave it out, a part of the corpus is kept apart, or name another with --heldout",
+    "log-interval": "leave it out, every measurement and some steps between are written",
+    "eval-iters": "write --eval-examples {examples}",
+    "load": "leave it out, the same --out goes on where it stopped",
+    "num-workers": "leave it out, the next examples are made while a step computes",
+    "data-impl": "leave it out, the corpus is read as text",
+    "distributed-backend": "leave it out, NCCL connects GPUs and gloo CPUs",
+    "tensor-model-parallel-size": "leave it out; --parallel fsdp splits the weights",
+    "pipeline-model-parallel-size": "leave it out; --parallel fsdp splits the weights",
+}
+
+
+def check_megatron(arguments: Sequence[str]) -> None:
+    """Raise `UserError` for options of Megatron-LM: what to write instead of each, all at once."""
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    given = {word[2:].replace("_", "-"): value
+             for word, value in zip(words, [*words[1:], ""], strict=True)
+             if word.startswith("--")}  # fmt: skip
+
+    def number(names: str, usual: float) -> float:
+        try:
+            return float(next((given[name] for name in names.split() if name in given), usual))
+        except ValueError:
+            return usual
+
+    steps = number("steps train-iters", PretrainSettings.steps)
+    size = number("batch-size global-batch-size", PretrainSettings.batch_size)
+    numbers = {"warmup": round(steps * number("lr-warmup-fraction", 0.01)),
+               "examples": round(size * number("eval-iters", 10))}  # fmt: skip
+    answers = [f"--{name}: {answer.format(**numbers)}"
+               for name, answer in MEGATRON.items() if name in given]  # fmt: skip
+    if answers:
+        raise UserError(f"options of Megatron-LM, which are others here: {'; '.join(answers)}")
+
+
 @command
 def main() -> None:
+    check_megatron(sys.argv[1:])
     run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain"))
     if run.leads:
         run.conclude()

@@ -77,7 +77,9 @@ def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
             raise UserError(
                 f"{folder.path} holds a run planned for {before:g} epochs, whose learning rate "
                 f"falls to zero at their end, so it cannot go on to {settings.epochs:g}: choose "
-                "another --out, and the run starts anew"
+                "another --out, and the run starts anew; or start another run, with a new head and "
+                f"a new schedule, from this one's weights: --checkpoint {folder.path} "
+                f"--out {folder.path}-more"
             )
     folder.claim(wanted)
 

@@ -40,9 +40,10 @@ class FinetuneSettings:
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None
-    """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
+    """a FILE to learn from, a dataset of the Hub, ID[:CONFIG][@SPLIT], or a FOLDER of the splits"""
     dev: str | None = None
-    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1"""
+    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1;
+    without it the dev file in the FOLDER that is --train"""
     test: str | None = None
     """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
     a little too high; of the tasks by name, own takes the task's own test set"""
@@ -187,7 +188,8 @@ def check_task(settings: FinetuneSettings) -> None:
     files = {"train", "dev"} & {*given}
     if settings.task is None and not files:
         raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
-    if settings.task is None and len(files) == 1:
+    is_folder = settings.train is not None and Path(settings.train).expanduser().is_dir()
+    if settings.task is None and len(files) == 1 and not is_folder:
         there, missing = ("--train", "--dev") if "train" in files else ("--dev", "--train")
         share = "; --dev 0.1 sets a tenth of it aside" if missing == "--dev" else ""
         raise UserError(f"{there} is given and {missing} is not: a run learns from one file and is "

@@ -79,9 +79,9 @@ in a process of its own, in turns; tokens a second are medians of the rounds, in
 quartiles; “times the reference” is the reference's time by theirs, round by round. The reference is
 `transformers` with SDPA, as it comes, with the word logits of every token; at d2l's setting d2l's
 code, restated. `nn.TransformerEncoder` is measured with our output heads, which are applied at the
-masked positions only. “Of products” is the operations that the model needs (`bert_experiments/cost.py`)
-by the rate below. Memory is the peak of the process during the steps, minus what its libraries take
-up.
+masked positions only. “Of products” is the operations that the model needs
+(`bert_experiments/cost.py`) by the rate below. Memory is the peak of the process during the steps,
+minus what its libraries take up.
 
 A name alone is what one gets who calls it: for this course with its own settings of memory and
 threads (`bert_run/cpu.py`), for the others without. “Settled” has these settings for both

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from bert_finetuning.data.load import describe, load_files
+from bert_finetuning.data.load import describe, load_files, load_task
 from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
@@ -256,6 +256,28 @@ def test_a_folder_holds_its_splits_by_name(tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(UserError, match="holds no file named for train"):
         load_files(tmp_path / "none", tmp_path)
+
+
+def test_a_folder_of_splits_may_stand_alone(tmp_path, capsys):
+    for name in ("train.csv", "dev.csv", "test.csv"):
+        (tmp_path / name).write_bytes(b"text,label\ngood,pos\nbad,neg\n")
+    settings = FinetuneSettings(train=str(tmp_path), checkpoint="none")
+    data = load_task(settings)
+    assert [Path(tally.source).name for tally in data.tallies] == ["train.csv", "dev.csv"]
+    assert f"--test {tmp_path / 'test.csv'} measures on it" in capsys.readouterr().err
+    (tmp_path / "dev.csv").unlink()
+    assert Path(load_task(settings).tallies[1].source).name == "test.csv"  # no other is there
+    (tmp_path / "test.csv").unlink()
+    with pytest.raises(UserError, match=r"no file named for dev .* it holds train.csv.*--dev 0\.1"):
+        load_task(settings)
+    with pytest.raises(UserError, match=r"--train is given and --dev is not"):
+        FinetuneSettings(train=str(tmp_path / "no"), checkpoint="none")
+
+
+def test_a_folder_of_labels_has_no_dev_of_its_own(tmp_path):
+    write_texts(tmp_path / "texts")
+    with pytest.raises(UserError, match=r"has no splits: .*--dev 0\.1"):
+        load_task(FinetuneSettings(train=str(tmp_path / "texts"), checkpoint="none"))
 
 
 def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):

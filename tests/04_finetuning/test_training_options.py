@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -266,6 +267,17 @@ def test_more_epochs__of_a_finished_run_are_refused_with_the_reason(settings):
         finetune(replace(settings, epochs=6.0))
     with pytest.raises(UserError, match="holds a run with epochs 4"):
         finetune(replace(settings, epochs=6.0, batch_size=5))
+
+
+def test_more_epochs__the_options_that_the_refusal_names_start_from_the_runs_weights(settings):
+    finetune(settings)
+    with pytest.raises(UserError) as refusal:
+        finetune(replace(settings, epochs=6.0))
+    checkpoint, out = re.search(r"--checkpoint (\S+) --out (\S+)$", str(refusal.value)).groups()
+    assert Path(checkpoint) == settings.out
+    outcome = finetune(replace(settings, epochs=6.0, checkpoint=checkpoint, out=Path(out)))
+    assert outcome.start.startswith("from out; ") and "new, to be learnt" in outcome.start
+    assert (Path(out) / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

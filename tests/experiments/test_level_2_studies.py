@@ -12,7 +12,8 @@ import transformers
 
 from bert_corpus.storyworld import sentiment, stories
 from bert_corpus.wordpiece import save_tokenizer, train_wordpiece
-from bert_experiments import bert_or_gpt, pooling, profile_step
+from bert_experiments import bert_or_gpt, profile_step
+from bert_experiments.finetuning import pooling
 from bert_experiments.looking_inside.attention_maps import (
     attention_of,
     draw_all_heads,
@@ -204,7 +205,7 @@ def test_the_profile_names_kinds_of_work_and_adds_up(shapes_unchecked):
     [
         (["profile_step", "--device", "cuda"], "sees no GPU"),
         (["profile_step", "--batch-size", "0"], "--batch-size is 0"),
-        (["pooling", "--checkpoint", "nowhere"], "nowhere"),
+        (["finetuning.pooling", "--checkpoint", "nowhere"], "nowhere"),
     ],
 )
 def test_a_users_mistake_is_one_line(arguments, word):

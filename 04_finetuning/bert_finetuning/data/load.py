@@ -8,6 +8,7 @@ load_files(train, dev)   anything else, in the format of one of the task types
 import json
 import re
 import statistics
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,7 +92,7 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.task is not None:
         data = load_named(settings.task, settings.data, options=own)
     else:
-        dev = share_of(settings.dev) or settings.dev
+        dev = share_of(settings.dev) or settings.dev or dev_in(settings)
         data = load_files(settings.train, dev, format=settings.format, columns=columns, options=own,
                           seed=settings.seed)  # fmt: skip
     if settings.test is None:
@@ -269,7 +270,23 @@ def split_in(source: str | Path, split: str) -> str | Path:
         if found:
             return found[0]
     what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
-    raise UserError(f"{holds_no(folder, what)}: name a file")
+    raise UserError(f"{holds_no(folder, what)}: name a file{SET_ASIDE if split == 'dev' else ''}")
+
+
+SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"
+
+
+def dev_in(settings: FinetuneSettings) -> str | Path:
+    """The file to measure on in the folder that --train names, where nothing else names one."""
+    dev = split_in(settings.train, "dev")
+    if dev == settings.train:  # folders named by labels
+        raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
+    if settings.test is None:
+        for path in sorted(Path(dev).parent.iterdir()):
+            if "test" in re.split(r"[._-]", path.name.lower()) and path != dev:
+                print(f"note: {path} is not read: --test {path} measures on it once, at the end",
+                      file=sys.stderr)  # fmt: skip
+    return dev
 
 
 SAMPLE = 100  # rows whose labels are looked at

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bert_experiments.fill_in import FillIn
-from bert_experiments.pooling import text_vector
+from bert_experiments.finetuning.pooling import text_vector
 from bert_lowlevel.attention import visible_keys
 
 REAL = torch.tensor([[1, 1, 1, 1, 0]])
@@ -127,7 +127,7 @@ MASK = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 0, 0, 0]])
 mean_of_tokens = FillIn(
     "mean_of_tokens",
     reference=lambda states, attention_mask: text_vector(states, attention_mask, "mean"),
-    instead="bert_experiments.pooling.text_vector",
+    instead="bert_experiments.finetuning.pooling.text_vector",
     inputs=[(STATES, MASK), (STATES[1:], MASK[1:])],
     mistakes={
         "the padding is included": lambda states, attention_mask: states.mean(dim=1),

@@ -4,11 +4,15 @@ Every study collects `Results`: for each variant one `Figures` a seed. `verdicts
 `page` writes them as a page and as JSON, `plots` draws them.
 """
 
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
+
+from bert_run.files import write_atomically
 
 Figures = dict[str, float]  # what a run reached, by the name of the measure
 Results = dict[str, list[Figures]]  # by variant, one entry a seed
@@ -113,3 +117,19 @@ def one_by_one(
             do(run)
             done += 1
         yield run
+
+
+def measured_once(path: Path, asked: object, measure: Callable[[], Any]) -> Any:
+    """What `measure` returns, kept in a JSON file: a study that was stopped goes on where it was.
+
+    `asked` is all that the figures depend on, as JSON has it; with another one they are measured
+    again.
+    """
+    if path.is_file():
+        found = json.loads(path.read_text("utf-8"))
+        if found["asked"] == asked:
+            return found["figures"]
+    figures = measure()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps({"asked": asked, "figures": figures}, indent=2) + "\n")
+    return figures

@@ -80,6 +80,7 @@ class Page:
     their_title: str = ""
     rows: list[list[str]] | None = None  # the table, if it is not a row a variant
     rule: str = RULE
+    below: str = ""  # Markdown for the page alone, as it is, below all else
 
     def heading(self, measure: str) -> str:
         return self.headings.get(measure) or measure.partition("@")[2] or title_of(measure)
@@ -115,6 +116,7 @@ class Page:
             wrapped(self.notes),
             f"![]({picture.name})" if picture else "",
             *self.judged,
+            self.below,
         ]
         return "\n\n".join(filter(None, parts)) + "\n"
 

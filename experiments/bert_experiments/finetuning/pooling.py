@@ -1,4 +1,4 @@
-"""`python -m bert_experiments.pooling`: one vector for a text, [CLS] or the mean of all tokens.
+"""`python -m bert_experiments.finetuning.pooling`: a text as [CLS], or as the mean of all tokens.
 
 BERT offers the state of [CLS], which learns to gather what the task asks for; one can also take the
 mean of all tokens. Both are fine-tuned on the same reviews, good or bad, from the same checkpoint.
@@ -167,7 +167,7 @@ def compare(settings: PoolingSettings) -> dict[str, list[float]]:
 
 @command
 def main() -> None:
-    settings = tyro.cli(PoolingSettings, prog="python -m bert_experiments.pooling")
+    settings = tyro.cli(PoolingSettings, prog="python -m bert_experiments.finetuning.pooling")
     found = compare(settings)
     for pooling, accuracies in found.items():
         low, middle, high = min(accuracies), statistics.median(accuracies), max(accuracies)

@@ -1,0 +1,161 @@
+"""LoRA written by hand, and the experiment on the options of training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bert_experiments.finetuning import lora, options
+from bert_experiments.report.figures import measured_once
+from bert_finetuning.data.load import load_storyworld
+from bert_finetuning.features import Features
+from bert_finetuning.heads import BertForSequenceClassification, HeadConfig, forward
+from bert_run.config import BertConfig
+
+CONFIG = BertConfig(
+    vocab_size=50, hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
+    intermediate_size=32, max_position_embeddings=32,
+    hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+)  # fmt: skip
+
+
+@pytest.fixture
+def model() -> BertForSequenceClassification:
+    torch.manual_seed(0)
+    return BertForSequenceClassification(CONFIG, HeadConfig(("no", "yes"))).double()
+
+
+@pytest.fixture
+def batch() -> dict[str, torch.Tensor]:
+    torch.manual_seed(1)
+    return {
+        "input_ids": torch.randint(5, 50, (4, 10)),
+        "token_type_ids": torch.zeros(4, 10, dtype=torch.int64),
+        "attention_mask": torch.ones(4, 10, dtype=torch.int64),
+        "labels": torch.tensor([0, 1, 1, 0]),
+    }
+
+
+def add_lora(model, rank=2):
+    lora.add_lora(model, rank=rank, alpha=4.0)
+    model.double()
+
+
+def some_steps(model, batch) -> None:
+    """So that B is no longer zero."""
+    learning = [each for each in model.parameters() if each.requires_grad]
+    adam = torch.optim.AdamW(learning, lr=0.05)
+    for _ in range(5):
+        model.loss(forward(model, batch), batch).backward()
+        adam.step()
+        adam.zero_grad()
+
+
+def test_lora__is_the_plain_model_as_long_as_b_is_zero(model, batch):
+    before = forward(model, batch)
+    add_lora(model)
+    torch.testing.assert_close(forward(model, batch), before, rtol=0, atol=0)
+
+
+def test_lora__changes_its_own_matrices_and_the_head_alone(model, batch):
+    add_lora(model)
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    some_steps(model, batch)
+    changed = {name for name, value in model.named_parameters()
+               if not torch.equal(value, before[name])}  # fmt: skip
+    own = ("classifier", "bert.pooler")
+    assert changed == {name for name in before if "lora_" in name or name.startswith(own)}
+
+
+def test_lora__merged_into_the_weights_gives_the_same_outputs_and_the_plain_models_names(
+    model, batch
+):
+    names = model.state_dict().keys()
+    plain = forward(model, batch)
+    add_lora(model)
+    some_steps(model, batch)
+    beside = forward(model, batch)
+    assert (beside - plain).abs().max() > 1e-3  # it has learned something
+    lora.merge_lora(model)
+    torch.testing.assert_close(forward(model, batch), beside, rtol=0, atol=1e-12)
+    assert model.state_dict().keys() == names
+
+
+def test_lora__counts_the_parameters_that_learn(model):
+    """Per layer two projections, each with A (2, 16) and B (16, 2); a pooler of 16 · 17 and a head
+    of 2 · 17."""
+    add_lora(model)
+    assert lora.trainable(model) == 3 * 2 * (2 * 16 + 16 * 2) + 16 * 17 + 2 * 17
+
+
+def test_lora__scales_by_alpha_over_rank():
+    layer = lora.LoraLinear(torch.nn.Linear(3, 2), rank=4, alpha=8.0)
+    torch.nn.init.ones_(layer.lora_b)
+    x = torch.ones(1, 3)
+    added = 8.0 / 4 * (layer.lora_b @ layer.lora_a @ x[0])
+    torch.testing.assert_close(layer(x)[0], layer.frozen(x)[0] + added)
+
+
+def test_measured_once__measures_again_only_when_something_else_is_asked(tmp_path):
+    calls = []
+
+    def measure():
+        calls.append(1)
+        return {"score": 0.5}
+
+    path = tmp_path / "runs" / "one.json"
+    for asked, times in ((["a", 1], 1), (["a", 1], 1), (["a", 2], 2)):
+        assert measured_once(path, asked, measure) == {"score": 0.5}
+        assert len(calls) == times
+
+
+def test_imbalanced__has_290_bad_reviews_and_10_good_ones_and_follows_from_the_seed():
+    examples = load_storyworld("sentiment").train
+    drawn = options.imbalanced(examples, seed=1)
+    assert sum(each.label == "positive" for each in drawn) == 10 and len(drawn) == 300
+    assert drawn == options.imbalanced(examples, seed=1) != options.imbalanced(examples, seed=2)
+
+
+def test_rare_label_scores__are_those_of_the_rare_label():
+    data = load_storyworld("sentiment", train=20, heldout=20)
+    dev = [replace(each, label=label) for each, label in
+           zip(data.dev, ["positive"] * 4 + ["negative"] * 16, strict=True)]  # fmt: skip
+    data = replace(data, dev=dev)
+    say = np.array([[0.0, 1.0]] * 3 + [[1.0, 0.0]] * 16 + [[0.0, 1.0]])  # 3 of 4 found, 1 wrong
+    features = [Features(place, [1], [0], {}) for place in range(20)]
+    predictions = data.task.predict(dev, features, list(say))
+    scores = options.rare_label_scores(data.task, dev, predictions)
+    assert scores == {"recall": 0.75, "precision": 0.75, "f1": 0.75, "accuracy": 0.9}
+
+
+def test_rare_label_scores__are_zero_where_the_rare_label_is_never_predicted():
+    data = load_storyworld("sentiment", train=20, heldout=20)
+    features = [Features(place, [1], [0], {}) for place in range(20)]
+    predictions = data.task.predict(data.dev, features, [np.array([1.0, 0.0])] * 20)
+    scores = options.rare_label_scores(data.task, data.dev, predictions)
+    assert (scores["recall"], scores["precision"], scores["f1"]) == (0.0, 0.0, 0.0)
+
+
+# The pages, from made-up figures.
+
+
+def test_options_page__has_a_line_for_every_figure():
+    rare = {"recall": 0.0, "precision": 0.0, "f1": 0.0, "accuracy": 0.5}
+    results = {options.EQUAL: [rare, rare], options.STOPPED: [{"steps": 40.0, "best": 0.9}]}
+    page = options.page_of(options.OptionsSettings(), results)
+    assert len(page.rows) == 1 + 4 + 2
+    assert [options.STOPPED, "steps taken", "40"] in page.rows
+    assert "# Class weights" in page.markdown("the command")
+
+
+def test_lora_page__has_a_line_for_every_task_and_variant():
+    settings = lora.LoraSettings()
+    run = {"score": 0.5, "parameters": 1000.0, "steps": 48.0, "seconds": 2.0}
+    results = {lora.key(task, variant, how): [run] * 3
+               for task in settings.tasks for variant in lora.VARIANTS
+               for how in (lora.EQUAL_STEPS, lora.EQUAL_SECONDS)}  # fmt: skip
+    page = lora.page_of(settings, results)
+    assert len(page.rows) == 1 + 2 * len(lora.VARIANTS)
+    assert page.rows[1][2:] == ["1,000", "50.0% (50.0–50.0)", "2.0", "50.0% (50.0–50.0)", "48"]
+    assert "LoRA" in page.markdown("the command")

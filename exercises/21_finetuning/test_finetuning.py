@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder import checks
-from autograder.student import describe_value
+from autograder.calls import describe_value
 from bert_finetuning import heads
 from bert_run.config import is_decayed
 from bert_run.training_loop import learning_rate

@@ -135,7 +135,7 @@ def draw_floor(axes, floor: Floor, *, bottom: float, tall: float, colour: str) -
     for number, line in enumerate(wrapped(floor.notebooks) or ["notebooks to come"]):
         axes.text(0.42, top - 0.24 - 0.165 * number, line, fontsize=8, color=DARK, va="center")
     numbers = [name[:2] for name in floor.exercises]
-    says = f"exercises {numbers[0]} to {numbers[-1]}" if numbers else "no exercises"
+    says = f"exercises {runs_of(numbers)}" if numbers else "no exercises"
     says += "".join(f" · {MAIN_MARK}{name}" for name in numbers if int(name) in MAIN_EXERCISES)
     axes.text(7.74, top - 0.24, says, fontsize=8, color=DARK, va="center", ha="right")
 
@@ -155,10 +155,24 @@ def hours_of(minutes: int) -> str:
     return f"{minutes / 60:.1f}".removesuffix(".0")
 
 
-def span(text: str) -> range:
-    """`03–05`, or `18` alone."""
-    first, _, last = text.partition("–")
-    return range(int(first), int(last or first) + 1)
+def runs_of(numbers: list[str]) -> str:
+    """`01, 02, 10` or `03 to 09, 11`."""
+    runs: list[list[str]] = []
+    for number in numbers:
+        if runs and int(number) == int(runs[-1][-1]) + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def span(text: str) -> list[int]:
+    """The numbers of `03–05`, of `18` alone, or of `01–02, 10`."""
+    numbers: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("–")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
 
 
 def renew_minutes(page: str, books: list[Path]) -> str:
@@ -182,7 +196,7 @@ def renew_weeks(page: str) -> str:
         hours = f"{hours_of(read)} + {hours_of(done)}"
         return f"{start}{chapter}: {notebooks} | {exercises} | {hours} |"
 
-    pattern = r"(?m)^(\| \d+ \| )(\d\d): ([\d–]+) \| ([\d–]+) \| [\d.]+ \+ [\d.]+ \|"
+    pattern = r"(?m)^(\| \d+ \| )(\d\d): ([\d–]+) \| ([\d–, ]+) \| [\d.]+ \+ [\d.]+ \|"
     return re.sub(pattern, renewed, page)
 
 

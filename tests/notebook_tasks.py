@@ -165,7 +165,7 @@ def incomplete_questions(questions: list[str]) -> Iterator[str]:
 EXPLAINED_IN = {
     "token": "00/00", "WordPiece": "00/01", "vocabulary": "00/00", "segment": "00/00",
     "padding": "00/02", "attention mask": "00/02", "seed": "00/01", "hash": "00/03",
-    "checkpoint": "00/03", "softmax": "01/01", "logit": "01/01", "cross-entropy": "01/01",
+    "checkpoint": "00/00", "softmax": "01/01", "logit": "01/01", "cross-entropy": "01/01",
     "nat": "01/01", "gradient": "01/01", "backward pass": "01/01", "dout": "01/01",
     "cache": "01/01", "chain rule": "01/01", "Jacobian": "01/01", "layer norm": "01/02",
     "GELU": "01/02", "query": "01/03", "einsum": "01/01", "multi-head": "01/04",

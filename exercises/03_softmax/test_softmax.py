@@ -36,7 +36,7 @@ def plain(x, axis, *, largest=0.0, extra=0.0):
     return e / (e.sum(axis=axis, keepdims=True) + extra)
 
 
-def test_each_row_becomes_shares_of_its_scores(student):
+def test_each_row_becomes_probabilities(student):
     rng = np.random.default_rng(3)
     for shape in SHAPES:
         x = rng.normal(size=shape)
@@ -109,7 +109,7 @@ def test_the_axis_argument_is_used(student):
 
 
 @pytest.mark.hint(1)
-def test_huge_and_far_apart_scores_give_finite_shares(student):
+def test_huge_and_far_apart_scores_give_finite_probabilities(student):
     rng = np.random.default_rng(3)
     rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
     one_far = np.array([[0.0, 1.0, 0.5], [-2000.0, -2001.0, -2000.5]])
@@ -140,7 +140,7 @@ def shift_mistakes(x, axis):
 
 
 @pytest.mark.hint(1)
-def test_a_score_of_minus_infinity_gets_the_share_zero(student):
+def test_a_score_of_minus_infinity_gets_the_probability_zero(student):
     x = np.array([[0.5, -np.inf, 1.5], [-np.inf, -np.inf, 2.0]])
     for given, axis in ((x, -1), (x.T, 0)):
         checks.same(

@@ -366,13 +366,23 @@ def test_the_backward_goes_by_what_it_is_given(student):
     shares = reference(query, key, value, mask)[1]
     student.attention_forward(2 * query, key, value, mask)  # other shares of the same shape
     out = student.attention_backward(dcontext, query, key, value, shares)
+    kept = reference(2 * query, key, value, mask)[1]
+    named = backward_mistakes(dcontext, query, key, value, shares) | {
+        "the backward uses what the last forward kept, not the shares that it is given": (
+            backward(dcontext, query, key, value, kept)
+        ),
+        "the backward uses what the last forward kept, not the query that it is given": (
+            backward(dcontext, 2 * query, key, value, shares)
+        ),
+        "the backward uses what the last forward kept, not its arguments": (
+            backward(dcontext, 2 * query, key, value, kept)
+        ),
+    }
     names = ("dquery", "dkey", "dvalue")
-    for name, mine, right in zip(names, checks.parts(out, *names),
-                                 backward(dcontext, query, key, value, shares),
-                                 strict=True):  # fmt: skip
-        checks.same(mine, right, of=f"{name} after a forward with another query", mistakes={
-            "the backward uses what the last forward kept, not the shares that it is given": (
-                lambda out: True)})  # fmt: skip
+    right = backward(dcontext, query, key, value, shares)
+    for i, (name, mine) in enumerate(zip(names, checks.parts(out, *names), strict=True)):
+        checks.same(mine, right[i], of=f"{name} after a forward with another query",
+                    mistakes={says: wrong[i] for says, wrong in named.items()})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

@@ -435,6 +435,11 @@ def test_parts_may_lie_in_memory_in_any_order(student):
     """A split by `transpose` leaves the parts in another order than their axes have."""
     x = inputs((2, 3, 8, 4))[0]
     parts = attention.split_heads(x, 4)
+    # First in the usual order: what is wrong there is no matter of memory.
+    checks.same(student.merge_heads(parts.copy()), x, of="the merged parts",
+                mistakes=lambda: merge_wrongly(parts))  # fmt: skip
+    checks.same(student.split_heads(x, 4), parts, of="the parts",
+                mistakes=lambda: cut_wrongly(x, 4))  # fmt: skip
     memory = {"the numbers are read in the order of memory (order='A' or 'K'), or written to a "
               "reshape that is a copy": lambda out: True}  # fmt: skip
     for axes in itertools.permutations(range(4)):

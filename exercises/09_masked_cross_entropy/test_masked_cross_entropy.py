@@ -41,10 +41,10 @@ def gradient_of(dloss, logits, labels, weights):
     return gradient.astype(logits.dtype)
 
 
-def surprises(logits, labels):
+def surprises(logits, labels, *, keeps_axis=False):
     shifted = logits - logits.max(-1, keepdims=True)
-    right = np.take_along_axis(shifted, labels[..., None], -1)[..., 0]
-    return np.log(np.exp(shifted).sum(-1)) - right
+    right = np.take_along_axis(shifted, labels[..., None], -1)
+    return np.log(np.exp(shifted).sum(-1)) - (right if keeps_axis else right[..., 0])
 
 
 def loss_mistakes(logits, labels, weights):
@@ -54,6 +54,12 @@ def loss_mistakes(logits, labels, weights):
     first = np.exp(logits)
     return {
         **divisor_mistakes((each * weights).sum(), total),  # first: they change small sums alone
+        # With one axis of slots this stops nothing: (n,) minus (n, 1) is (n, n).
+        "the logit of the label keeps an axis of length 1, so each slot meets the labels of all: "
+        "take [..., 0]": () if labels.ndim != 1 else (
+            (surprises(logits, labels, keeps_axis=True) * weights).sum() / total),
+        "the surprise keeps an axis of length 1, so each slot is multiplied by all weights: take "
+        "[..., 0]": each.sum() if labels.ndim == 1 and len(labels) > 1 else (),
         "the weights are not used: this is the mean over all slots": each.mean(),
         "the mean over all slots is multiplied by the weights: it contains the slots that do not "
         "count, so the mask does nothing": one_of((each.mean() * weights).sum() / total,

@@ -504,13 +504,16 @@ def test_seeds_give_as_many_masks_and_words_repeat(student):
                 likely="the function seeds its own generator with a small number from rng"
                 )  # fmt: skip
     ids = sentences(1, 203)
-    repeats = 0
+    repeats, expected = 0, 0.0
     for seed in range(40):
         settings = dict(seed=seed, rate=1.0, vocab_size=600)
         shown, labels = mask(student, np.where(ids < 600, ids, 500), **settings)
         words = shown[(shown != MASK) & (labels != IGNORED) & (shown != labels)]
         repeats += len(words) - len(np.unique(words))
-    checks.that(repeats > 0, "in 40 batches of 200 tokens no random word came twice in a batch",
+        expected += len(words) * (len(words) - 1) / 2 / (600 - len(SPECIALS))
+    # With a tenth of the tokens random 13 are expected. With far fewer there may well be none.
+    checks.that(repeats > 0 or expected < 8,
+                "in 40 batches of 200 tokens no random word came twice in a batch",
                 likely="words are not drawn again until all were used: draw each by itself"
                 )  # fmt: skip
     twice = [1, 2, 2, 3, 3, 3]

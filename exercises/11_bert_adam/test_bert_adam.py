@@ -95,6 +95,8 @@ def mistakes(weights, history, rate, **settings):
         "the root of v is missing": wrong(denominator=lambda v, eps: v + eps),
         "the decay is added to the gradient (L2): it belongs to the step, apart from m and v": (
             wrong(l2=True)),
+        "the decay is added to the gradient (L2), of biases and layer norms too: it belongs to the "
+        "step, and only to that of other weights": wrong(l2=True, decayed=lambda name: True),
         "the decay is not multiplied by the learning rate": wrong(decay_rate=1.0),
         "there is no weight decay": wrong(weight_decay=0.0),
         "the sign of the decay is wrong: weights grow": wrong(
@@ -397,6 +399,10 @@ def test_no_weight_shares_its_state_with_another(student):
     named = {
         "the decay is added to the gradient (L2): it belongs to the step, apart from m and v": (
             wrong_run(weights, history, 0.05, l2=True)[1]
+        ),
+        "the decay is added to the gradient (L2), of biases and layer norms too: it belongs to the "
+        "step, and only to that of other weights": (
+            wrong_run(weights, history, 0.05, l2=True, decayed=lambda name: True)[1]
         ),
         "weights of the same shape share a state: each name has its own": lambda out: (
             bool((out["m"][KEY] != 0).any() or (out["v"][KEY] != 0).any())

@@ -90,7 +90,7 @@ PARTS = tuple(Part(*row) for row in (
      f"{C1}/model.py:logits_forward", "17_joint_loss_accumulation"),
     ("transform", "dense, GELU, layer norm", f"{N1}/05_embeddings_and_heads.ipynb",
      f"{C1}/model.py:mlm_head_forward", "16_tied_gathered_head"),
-    ("decoder", "the word embeddings again: a score for each word",
+    ("decoder", "one matrix, the word embeddings again: a score for each word",
      f"{N1}/05_embeddings_and_heads.ipynb", f"{C1}/model.py:mlm_head_forward",
      "16_tied_gathered_head"),
     ("cross_entropy", "how surprised the model is", f"{N1}/01_softmax_and_cross_entropy.ipynb",
@@ -181,8 +181,9 @@ class Pen:
         self.axes.add_patch(
             FancyBboxPatch(corner, width, height, boxstyle=style, zorder=3, **self.look(part))
         )
-        self.axes.text(x, y, text, ha="center", va="center", fontsize=8, linespacing=1.15,
-                       zorder=4, **self.ink(part))  # fmt: skip
+        longest = max(map(len, text.split("\n")))
+        self.axes.text(x, y, text, ha="center", va="center", linespacing=1.15, zorder=4,
+                       fontsize=6.5 if longest > 16 * width else 8, **self.ink(part))  # fmt: skip
 
     def plus(self, part: str, x: float, y: float) -> None:
         self.axes.add_patch(Circle((x, y), 0.12, zorder=3, **self.look(part)))
@@ -262,7 +263,7 @@ def draw_model(pen: Pen) -> None:
     pen.label(middle, 4.52, "(batch, seq,\nhidden)", ha="center")
     going_up(pen, left, (("transform", 4.82, "transform"), ("transform gelu", 5.15, "GELU"),
                          ("transform layer_norm", 5.48, "layer norm"),
-                         ("decoder", 5.94, "decoder"),
+                         ("decoder", 5.94, "word table (decoder)"),
                          ("softmax", 6.36, "softmax"), ("cross_entropy", 6.72, "cross-entropy")),
              width=wide)  # fmt: skip
     going_up(pen, right, (("pooler", 4.82, "pooler"), ("pooler", 5.15, "tanh"),

@@ -71,7 +71,7 @@ def test_what_has_no_short_spelling_is_left_to_the_command(value):
 
 def test_a_message_has_the_call_or_the_command_that_makes_it_again(wrong):
     told = {outcome.id: outcome.message for outcome in grade(SOFTMAX, wrong)}
-    short = told["test_huge_and_far_apart_scores_give_finite_shares"]
+    short = told["test_huge_and_far_apart_scores_give_finite_probabilities"]
     code = short.partition("to try it: ")[2]
     functions: dict = {"np": np}
     exec(WRONG, functions)

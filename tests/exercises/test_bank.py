@@ -33,6 +33,16 @@ def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
         )
 
 
+@pytest.mark.parametrize(("exercise", "name", "says"), [
+    ("06_attention", "no scale in the backward pass", "what the last forward kept"),
+    ("10_mlm_masking", "80/2/18", "words are not drawn again"),
+    ("07_multi_head", "merge by one reshape", "order of memory"),
+])  # fmt: skip
+def test_an_answer_is_not_told_a_mistake_that_it_does_not_make(exercise, name, says):
+    variant = next(v for v in EVERY if (v.exercise.name, v.name) == (exercise, name))
+    assert says not in "\n".join(try_out(variant).messages)
+
+
 @per_exercise()
 def test_the_first_wrong_answer_of_each_bank_loses_points(exercise, tmp_path):
     wrong = next(v for v in bank.variants(exercise) if not v.is_right)

@@ -58,7 +58,7 @@ def test_the_tests_are_functions_of_the_student_alone_with_words_for_every_failu
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             assert [a.arg for a in node.args.args] == ["student"], node.name
             marks = [ast.unparse(mark) for mark in node.decorator_list]
-            assert all(re.fullmatch(r"pytest\.mark\.weight\(\d+\)", m) for m in marks), marks
+            assert all(re.fullmatch(r"pytest\.mark\.(weight|hint)\(\d+\)", m) for m in marks), marks
     names = [check.id for check in checks_of(exercise)]
     assert len(set(names)) == len(names)
 

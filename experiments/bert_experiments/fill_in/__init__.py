@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.calls import describe_value
 from autograder.checks import difference
 from autograder.codec import is_tensor
 from autograder.student import likely_mistake
@@ -80,7 +81,8 @@ class FillIn:
         outcomes = [outcome_of(answer, args) for args in self.inputs]
         for number, args in enumerate(self.inputs):
             if problem := self.problem_of_call(answer, number, args):
-                return problem + self.likely(outcomes, self.outcomes_of)
+                return (problem + self.where_to_look(number, args)
+                        + self.likely(outcomes, self.outcomes_of))  # fmt: skip
         return ""
 
     def outcomes_of(self, function: Callable) -> list:
@@ -100,8 +102,9 @@ class FillIn:
         if problem := difference(out, expected, call, self.tolerance):
             return problem
         for position, (before, after) in enumerate(zip(args, given, strict=True), 1):
-            if isinstance(before, np.ndarray) and difference(after, before, "", 0.0):
-                return f"{call} changed its argument {position} in place: make a new array."
+            if isinstance(before, np.ndarray | list) and difference(after, before, "", 0.0):
+                kind = "array" if isinstance(before, np.ndarray) else "list"
+                return f"{call} changed its argument {position} in place: make a new {kind}."
         return ""
 
     def likely(self, outcomes: list, outcomes_of: Callable[[Any], list]) -> str:
@@ -123,6 +126,13 @@ class FillIn:
         if len(call) <= LONGEST_CALL:
             return call
         return f"{self.name}(*check.{self.name}.inputs[{number}])"
+
+    def where_to_look(self, number: int, args: tuple) -> str:
+        """Of a call that is not written out: its arguments in short, and the code that has them."""
+        given = f"check.{self.name}.inputs[{number}]"
+        if given not in self.written(number, args):
+            return ""
+        return f"\n  the arguments: {', '.join(map(describe_value, args))}; `{given}` has them"
 
 
 def outcome_of(function: Callable, args: tuple) -> Any:

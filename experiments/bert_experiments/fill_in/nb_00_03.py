@@ -17,7 +17,7 @@ candidates = FillIn(
     "candidates",
     reference=unless("[CLS]", "[SEP]", "[PAD]"),
     instead="the right answer",
-    inputs=[(ROW,), (ROW[:5],)],
+    inputs=[(ROW,), (ROW[:5],), (["[CLS]", "[UNK]", "[", "1", "]", "[SEP]"],)],
     mistakes={
         "padding may not be hidden: it is no text": unless("[CLS]", "[SEP]"),
         "[SEP] may not be hidden: where it stands says nothing about the language": unless(
@@ -26,6 +26,9 @@ candidates = FillIn(
         "[CLS] may not be hidden: it stands for no word": unless("[SEP]", "[PAD]"),
         "upside down: True where a token may be hidden": (
             lambda tokens: [token in ("[CLS]", "[SEP]", "[PAD]") for token in tokens]
+        ),
+        "a bracket does not make a token special: [UNK] and a [ of the text are candidates too": (
+            lambda tokens: [not token.startswith("[") for token in tokens]
         ),
         "periods are candidates too: only [CLS], [SEP] and [PAD] are not": unless(
             "[CLS]", "[SEP]", "[PAD]", "."

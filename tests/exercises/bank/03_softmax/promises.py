@@ -1,9 +1,9 @@
 """What the page and the starter of 03_softmax promise, and the checks that hold it."""
 
-ROWS = "test_each_row_becomes_shares_of_its_scores"
+ROWS = "test_each_row_becomes_probabilities"
 AXIS = "test_the_axis_argument_is_used"
-HUGE = "test_huge_and_far_apart_scores_give_finite_shares"
-INFINITE = "test_a_score_of_minus_infinity_gets_the_share_zero"
+HUGE = "test_huge_and_far_apart_scores_give_finite_probabilities"
+INFINITE = "test_a_score_of_minus_infinity_gets_the_probability_zero"
 BACKWARD = "test_the_backward_gives_the_gradient_of_the_scores"
 AXIS_BACK = "test_the_backward_uses_its_axis"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"

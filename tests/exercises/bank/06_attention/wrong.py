@@ -177,4 +177,14 @@ WRONG = {
           ("# Wrong answers that are common:",
            "LAST = {}\n# Wrong answers that are common:")],
         "not the shares that it is given"),
+    "the query of the last forward": (
+        [("    shares /= shares.sum(axis=-1, keepdims=True)\n    return shares @ value, shares",
+           "    shares /= shares.sum(axis=-1, keepdims=True)\n    LAST['query'] = query.copy()\n"
+           "    return shares @ value, shares"),
+          ("    return dscores @ key, dscores.mT @ query, dvalue",
+           "    query = LAST['query'] if LAST and LAST['query'].shape == query.shape else query\n"
+           "    return dscores @ key, dscores.mT @ query, dvalue"),
+          ("# Wrong answers that are common:",
+           "LAST = {}\n# Wrong answers that are common:")],
+        "not the query that it is given"),
 }  # fmt: skip

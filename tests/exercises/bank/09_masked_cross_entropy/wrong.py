@@ -167,4 +167,11 @@ WRONG = {
         [("is_label = np.arange(logits.shape[-1]) == labels[..., None]  # (slots, classes)",
            "is_label = np.arange(logits.shape[-1]) == labels.astype(np.uint8)[..., None]")],
         "kept in so few bits"),
+    "an axis too many": (
+        [(RIGHT, RIGHT.replace("axis=-1", "axis=-1, keepdims=True"))],
+        "the logit of the label keeps an axis of length 1"),
+    "an axis too many, in the surprise": (
+        [(RIGHT, RIGHT.replace("axis=-1", "axis=-1, keepdims=True")),
+         (SURPRISE, SURPRISE.replace("axis=-1", "axis=-1, keepdims=True"))],
+        "the surprise keeps an axis of length 1"),
 }  # fmt: skip

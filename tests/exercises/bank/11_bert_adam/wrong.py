@@ -30,7 +30,11 @@ WRONG = {
     "L2": (
         [("g = gradients[name]", "g = gradients[name] + weight_decay * w * is_decayed(name)"),
          (DECAYS, "decay = 0.0")],
-        "the decay is added to the gradient (L2)"),
+        "the decay is added to the gradient (L2): it"),
+    "L2 on all": (
+        [("g = gradients[name]", "g = gradients[name] + weight_decay * w"),
+         (DECAYS, "decay = 0.0")],
+        "the decay is added to the gradient (L2), of biases and layer norms too"),
     "decay without the rate": (
         [(MOVE, "moved[name] = w - learning_rate * update - decay * w")],
         "the decay is not multiplied by the learning rate"),

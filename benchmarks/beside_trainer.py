@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 from bench_sections.machine import described, machine
-from bert_finetuning.data.fingerprints import fingerprint_of_start
 from finetuning_seconds import measure_seconds, seconds_table
 
 from bert_corpus.wordpiece import load_tokenizer
@@ -40,6 +39,7 @@ from bert_experiments.report.figures import one_by_one, say, spread
 from bert_experiments.report.page import Page, aligned, write_json
 from bert_finetuning.data.load import TaskData, few_of, load_named
 from bert_finetuning.features import Features
+from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.run import learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task

@@ -17,13 +17,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import beside_trainer  # noqa: E402
 import finetuning_seconds  # noqa: E402
-from bert_finetuning.batches import MicroBatch, TrainingData  # noqa: E402
 
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece  # noqa: E402
 from bert_finetuning.checkpoint import init_from  # noqa: E402
 from bert_finetuning.data.load import load_storyworld  # noqa: E402
 from bert_finetuning.settings import FinetuneSettings  # noqa: E402
-from bert_finetuning.train import make_optimizer, training_step  # noqa: E402
+from bert_finetuning.train import MicroBatch, TrainingData, make_optimizer, training_step  # noqa: E402  # noqa: E402
 from bert_run.config import BertConfig, initial_weights  # noqa: E402
 from bert_run.weights import save_weights  # noqa: E402
 

@@ -21,8 +21,6 @@ from pathlib import Path
 
 import torch
 import tyro
-from bert_finetuning.batches import TrainingData
-from bert_finetuning.data.fingerprints import fingerprint_of_start
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -36,9 +34,10 @@ from bert_experiments.report.figures import (
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.checkpoint import ModelInit
 from bert_finetuning.data.load import TaskData, load_storyworld
+from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.heads import BertWithHead, logits_of
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.train import freeze, make_optimizer, train
+from bert_finetuning.train import TrainingData, freeze, make_optimizer, train
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.errors import Count, check_numbers, command
 from bert_run.training_loop import Record

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import tyro
-from bert_finetuning.data.fingerprints import fingerprint_of_start
 
 from bert_experiments.report.figures import (
     Figures,
@@ -28,6 +27,7 @@ from bert_experiments.report.figures import (
 )
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.load import load_storyworld
+from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.metrics import label_scores
 from bert_finetuning.run import learn
 from bert_finetuning.settings import FinetuneSettings

@@ -22,8 +22,7 @@ from bert_run.config import (
     BertConfig,
     Weights,
     count_parameters,
-    initial_weights,
-    make_mimetic,
+    first_weights,
     parameter_shapes,
 )
 from bert_run.errors import UserError
@@ -143,10 +142,7 @@ class PretrainingRun:
         """Those of the newest checkpoint, or of a new run, which has learnt nothing."""
         if self.checkpoint:
             return self.checkpoint.weights(self.config)
-        weights = initial_weights(self.config, self.settings.seed)
-        if self.settings.initialization == "mimetic":
-            weights = make_mimetic(weights, self.config, self.settings.seed)
-        return weights
+        return first_weights(self.config, self.settings.seed, self.settings.initialization)
 
     @cached_property
     def training_state(self) -> Weights:

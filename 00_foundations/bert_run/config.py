@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -150,7 +150,9 @@ PRESETS = {
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
 
+Initialization = Literal["paper", "mimetic", "neighbors"]
 LOOK, COPY = 0.6, 1.0  # how strong mimetic attention starts; tried on StoryWorld
+LOOK_BESIDE, POSITION_SIZE = 0.7, 0.05  # the same for neighbor heads, and their position vectors
 
 HEAD_NAMES = {"cls.predictions.": "masked-language-model", "cls.seq_relationship.": "next-sentence"}
 
@@ -233,6 +235,16 @@ def initial_weights(config: BertConfig, seed: int) -> Weights:
     return weights
 
 
+def first_weights(config: BertConfig, seed: int, initialization: Initialization) -> Weights:
+    """BERT before training, with the start for attention that is named."""
+    weights = initial_weights(config, seed)
+    if initialization == "mimetic":
+        return make_mimetic(weights, config, seed)
+    if initialization == "neighbors":
+        return make_neighbor_heads(weights, config, seed)
+    return weights
+
+
 def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
     """The same weights, but attention starts with something to do: each token looks for
     its like, and copies what it finds.
@@ -260,6 +272,53 @@ def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
         }.items():
             started[name] = weights[name] + matrix
     return started
+
+
+def make_neighbor_heads(weights: Weights, config: BertConfig, seed: int) -> Weights:
+    """The weights of `make_mimetic`, but in the first layer one head starts by looking at the
+    previous token, and one at the next.
+
+    Trained transformers have such heads (Elhage et al. 2021, "A Mathematical Framework for
+    Transformer Circuits"), and the loss stays on a plateau until they are found. Here the first
+    head_dim numbers of every position vector are the cosines and sines of position · θ, for
+    head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are zero.
+    For two positions the dot product is the sum of cos(θ · distance), which is largest at distance
+    zero. The query of a neighbor head turns each cosine and sine by θ, forward or backward, so the
+    product is largest one token away. The other heads neither look at these numbers nor copy them.
+    """
+    pairs = config.head_dim // 2
+    kept = 2 * pairs  # numbers of each vector that are kept for the position
+    generator = np.random.default_rng([seed, 77])
+    frequencies = np.pi * (np.arange(pairs) + generator.random(pairs)) / pairs  # over (0, π)
+    started = {name: values.copy() for name, values in make_mimetic(weights, config, seed).items()}
+    angles = np.arange(config.max_position_embeddings)[:, None] * frequencies
+    positions = started["bert.embeddings.position_embeddings.weight"]
+    positions[:] = 0
+    positions[:, 0:kept:2] = POSITION_SIZE * np.cos(angles)
+    positions[:, 1:kept:2] = POSITION_SIZE * np.sin(angles)
+    for number in range(config.num_hidden_layers):
+        layer = f"bert.encoder.layer.{number}.attention"
+        for name in (f"{layer}.self.{part}.weight" for part in ("query", "key", "value")):
+            started[name][:, :kept] = weights[name][:, :kept]
+        name = f"{layer}.output.dense.weight"
+        started[name][:kept] = weights[name][:kept]
+    for head, shift in zip(range(config.num_attention_heads), (-1, 1), strict=False):
+        rows = slice(head * config.head_dim, (head + 1) * config.head_dim)
+        for part, turned_by in (("query", shift * frequencies), ("key", 0 * frequencies)):
+            name = f"bert.encoder.layer.0.attention.self.{part}.weight"
+            started[name][rows] = weights[name][rows]
+            turn = LOOK_BESIDE**0.5 * rotations(turned_by)
+            started[name][rows, :kept][:kept] += turn.astype(np.float32)
+    return started
+
+
+def rotations(angles: np.ndarray) -> np.ndarray:
+    """A matrix that turns the first pair of numbers by the first angle, the next by the next."""
+    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
+    for pair, (cosine, sine) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
+        here = slice(2 * pair, 2 * pair + 2)
+        matrix[here, here] = [[cosine, -sine], [sine, cosine]]
+    return matrix
 
 
 def orthogonal(size: int, generator: np.random.Generator) -> np.ndarray:

@@ -10,6 +10,7 @@ from bert_run.config import (
     PRESETS,
     BertConfig,
     Dropout,
+    Initialization,
     InitializerRange,
     Intermediate,
     LayerNormEps,
@@ -147,8 +148,9 @@ class RunSettings:
     ] = None
     max_position_embeddings: Positions | None = None
     type_vocab_size: Positions | None = None
-    initialization: Literal["paper", "mimetic"] = "paper"
-    """first values: the paper's, or attention that starts by looking for its like and copying it"""
+    initialization: Initialization = "paper"
+    """first values: the paper's; attention that starts by looking for its like and copying it; or
+    that, and two heads that start by looking at the previous and at the next token"""
     initializer_range: Annotated[InitializerRange | None, arg(aliases=["--init-method-std"])] = None
     layer_norm_eps: Annotated[LayerNormEps | None, arg(aliases=["--layernorm-epsilon"])] = None
 

@@ -10,9 +10,11 @@ import transformers
 from bert_run.config import (
     PRESETS,
     BertConfig,
+    first_weights,
     initial_weights,
     is_decayed,
     make_mimetic,
+    make_neighbor_heads,
     parameter_shapes,
     truncated_normal,
 )
@@ -157,3 +159,76 @@ def test_mimetic_attention_looks_for_its_like_and_copies_it():
     changed = {name for name in plain if not np.array_equal(plain[name], started[name])}
     assert len(changed) == 4 * config.num_hidden_layers
     assert all(".attention." in name and name.endswith("weight") for name in changed)
+
+
+@pytest.mark.parametrize("size, heads", [("tiny", 4), ("mini", 4)])
+def test_neighbor_heads_look_at_the_previous_and_the_next_token(size, heads):
+    """Attention of the first layer, from its formula: among 64 tokens a head without a start gives
+    each neighbor about 1/64."""
+    config = PRESETS[size].with_changes(vocab_size=500, num_attention_heads=heads)
+    weights = make_neighbor_heads(initial_weights(config, seed=3), config, seed=3)
+    embeddings = "bert.embeddings.{}_embeddings.weight"
+    words = np.random.default_rng(0).integers(5, 500, 64)
+    x = weights[embeddings.format("word")][words] + weights[embeddings.format("position")][:64]
+    x = x + weights[embeddings.format("token_type")][0]
+    x = (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True)
+    for head, distance in enumerate((-1, 1)):
+        rows = slice(head * config.head_dim, (head + 1) * config.head_dim)
+        query, key = (
+            x @ weights[f"bert.encoder.layer.0.attention.self.{part}.weight"][rows].T
+            for part in ("query", "key")
+        )
+        scores = np.exp(query @ key.T / np.sqrt(config.head_dim))
+        attention = scores / scores.sum(1, keepdims=True)
+        assert attention.diagonal(distance).mean() > 0.4
+
+
+def test_neighbor_heads_change_attention_and_the_positions_alone():
+    config = PRESETS["tiny"].with_changes(vocab_size=50)
+    plain = initial_weights(config, seed=3)
+    started = make_neighbor_heads(plain, config, seed=3)
+    changed = {name for name in plain if not np.array_equal(plain[name], started[name])}
+    assert changed == {
+        "bert.embeddings.position_embeddings.weight",
+        *(name for name in plain if ".attention." in name and name.endswith("weight")
+          and "LayerNorm" not in name),
+    }  # fmt: skip
+    assert all(values.dtype == np.float32 for values in started.values())
+
+
+def test_neighbor_heads_leave_the_numbers_of_the_position_to_them():
+    """No other head reads them, and none copies anything into them, beyond the paper's values."""
+    config = PRESETS["tiny"].with_changes(vocab_size=50, num_attention_heads=4)
+    plain = initial_weights(config, seed=3)
+    started = make_neighbor_heads(plain, config, seed=3)
+    kept, others = config.head_dim, slice(2 * config.head_dim, None)
+    for number in range(config.num_hidden_layers):
+        layer = f"bert.encoder.layer.{number}.attention"
+        for part in ("query", "key"):
+            name = f"{layer}.self.{part}.weight"
+            rows = others if number == 0 else slice(None)
+            assert np.array_equal(started[name][rows, :kept], plain[name][rows, :kept])
+        name = f"{layer}.self.value.weight"
+        assert np.array_equal(started[name][:, :kept], plain[name][:, :kept])
+        name = f"{layer}.output.dense.weight"
+        assert np.array_equal(started[name][:kept], plain[name][:kept])
+
+
+@pytest.mark.parametrize("heads, head_dim", [(1, 8), (8, 1), (2, 3)])
+def test_neighbor_heads__any_number_of_heads_of_any_size_can_start(heads, head_dim):
+    config = PRESETS["tiny"].with_changes(
+        vocab_size=50, hidden_size=heads * head_dim, num_attention_heads=heads
+    )
+    started = make_neighbor_heads(initial_weights(config, seed=0), config, seed=0)
+    assert all(np.isfinite(values).all() for values in started.values())
+
+
+@pytest.mark.parametrize(
+    "name, make", [("mimetic", make_mimetic), ("neighbors", make_neighbor_heads)]
+)
+def test_first_weights_are_those_of_the_initialization_that_is_named(name, make):
+    config = PRESETS["tiny"].with_changes(vocab_size=50)
+    paper = first_weights(config, 3, "paper")
+    named, expected = first_weights(config, 3, name), make(paper, config, 3)
+    assert all(np.array_equal(named[n], expected[n]) for n in paper)
+    assert all(np.array_equal(paper[n], v) for n, v in initial_weights(config, 3).items())

@@ -150,9 +150,10 @@ PRESETS = {
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
 
-Initialization = Literal["paper", "mimetic", "neighbors"]
+Initialization = Literal["paper", "mimetic", "induction"]
 LOOK, COPY = 0.6, 1.0  # how strong mimetic attention starts; tried on StoryWorld
-LOOK_BESIDE, POSITION_SIZE = 0.7, 0.05  # the same for neighbor heads, and their position vectors
+# The same for induction heads, and their position and segment vectors.
+LOOK_BESIDE, COPY_BESIDE, POSITION_SIZE, SEGMENT_SHARE = 0.7, 2.0, 0.05, 0.1
 
 HEAD_NAMES = {"cls.predictions.": "masked-language-model", "cls.seq_relationship.": "next-sentence"}
 
@@ -240,8 +241,8 @@ def first_weights(config: BertConfig, seed: int, initialization: Initialization)
     weights = initial_weights(config, seed)
     if initialization == "mimetic":
         return make_mimetic(weights, config, seed)
-    if initialization == "neighbors":
-        return make_neighbor_heads(weights, config, seed)
+    if initialization == "induction":
+        return make_induction_heads(weights, config, seed)
     return weights
 
 
@@ -274,17 +275,22 @@ def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
     return started
 
 
-def make_neighbor_heads(weights: Weights, config: BertConfig, seed: int) -> Weights:
-    """The weights of `make_mimetic`, but in the first layer one head starts by looking at the
-    previous token, and one at the next.
+def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Weights:
+    """The weights of `make_mimetic`, but two heads of the first layer start by looking at the
+    previous and at the next token, and two of the second by looking where these are the same.
 
-    Trained transformers have such heads (Elhage et al. 2021, "A Mathematical Framework for
-    Transformer Circuits"), and the loss stays on a plateau until they are found. Here the first
-    head_dim numbers of every position vector are the cosines and sines of position · θ, for
-    head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are zero.
-    For two positions the dot product is the sum of cos(θ · distance), which is largest at distance
-    zero. The query of a neighbor head turns each cosine and sine by θ, forward or backward, so the
-    product is largest one token away. The other heads neither look at these numbers nor copy them.
+    Together they find an earlier place with the same neighbors, and copy the word that stands
+    there: induction heads (Olsson et al. 2022, "In-context Learning and Induction Heads"), which
+    trained transformers have, and until which are found the loss stays on a plateau.
+
+    The first head_dim numbers of every position vector are the cosines and sines of position · θ,
+    for head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are
+    zero. For two positions the dot product is the sum of cos(θ · distance), which is largest at
+    distance zero. The query of a neighbor head turns each cosine and sine by θ, forward or
+    backward, so the product is largest one token away. The other heads neither look at these
+    numbers nor copy them. Query and key of the second layer's heads are the value matrix of a
+    neighbor head, so that query · key measures the likeness of what that head has copied. Segment
+    vectors start small, or every token would look mostly at its own segment.
     """
     pairs = config.head_dim // 2
     kept = 2 * pairs  # numbers of each vector that are kept for the position
@@ -309,6 +315,12 @@ def make_neighbor_heads(weights: Weights, config: BertConfig, seed: int) -> Weig
             started[name][rows] = weights[name][rows]
             turn = LOOK_BESIDE**0.5 * rotations(turned_by)
             started[name][rows, :kept][:kept] += turn.astype(np.float32)
+        copies = started["bert.encoder.layer.0.attention.self.value.weight"][rows]
+        started["bert.encoder.layer.0.attention.output.dense.weight"][:, rows] *= COPY_BESIDE
+        for part in ("query", "key") if config.num_hidden_layers > 1 else ():
+            name = f"bert.encoder.layer.1.attention.self.{part}.weight"
+            started[name][rows] = weights[name][rows] + copies
+    started["bert.embeddings.token_type_embeddings.weight"] *= SEGMENT_SHARE
     return started
 
 

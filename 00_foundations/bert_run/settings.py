@@ -150,7 +150,7 @@ class RunSettings:
     type_vocab_size: Positions | None = None
     initialization: Initialization = "paper"
     """first values: the paper's; attention that starts by looking for its like and copying it; or
-    that, and two heads that start by looking at the previous and at the next token"""
+    that, with heads that start by looking at both neighbors, and where neighbors are the same"""
     initializer_range: Annotated[InitializerRange | None, arg(aliases=["--init-method-std"])] = None
     layer_norm_eps: Annotated[LayerNormEps | None, arg(aliases=["--layernorm-epsilon"])] = None
 

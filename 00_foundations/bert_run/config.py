@@ -163,7 +163,10 @@ PRESETS = {
 Shapes = dict[str, tuple[int, ...]]
 Weights = dict[str, np.ndarray]
 
+Initialization = Literal["paper", "mimetic", "induction"]
 LOOK, COPY = 0.6, 1.0  # how strong mimetic attention starts; tried on StoryWorld
+# The same for induction heads, and their position and segment vectors.
+LOOK_BESIDE, COPY_BESIDE, POSITION_SIZE, SEGMENT_SHARE = 0.7, 2.0, 0.05, 0.1
 
 HEAD_NAMES = {"cls.predictions.": "masked-language-model", "cls.seq_relationship.": "next-sentence"}
 
@@ -246,6 +249,16 @@ def initial_weights(config: BertConfig, seed: int) -> Weights:
     return weights
 
 
+def first_weights(config: BertConfig, seed: int, initialization: Initialization) -> Weights:
+    """BERT before training, with the start for attention that is named."""
+    weights = initial_weights(config, seed)
+    if initialization == "mimetic":
+        return make_mimetic(weights, config, seed)
+    if initialization == "induction":
+        return make_induction_heads(weights, config, seed)
+    return weights
+
+
 def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
     """The same weights, but attention starts with something to do: each token looks for
     its like, and copies what it finds.
@@ -273,6 +286,64 @@ def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
         }.items():
             started[name] = weights[name] + matrix
     return started
+
+
+def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Weights:
+    """The weights of `make_mimetic`, but two heads of the first layer start by looking at the
+    previous and at the next token, and two of the second by looking where these are the same.
+
+    Together they find an earlier place with the same neighbors, and copy the word that stands
+    there: induction heads (Olsson et al. 2022, "In-context Learning and Induction Heads"), which
+    trained transformers have, and until which are found the loss stays on a plateau.
+
+    The first head_dim numbers of every position vector are the cosines and sines of position · θ,
+    for head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are
+    zero. For two positions the dot product is the sum of cos(θ · distance), which is largest at
+    distance zero. The query of a neighbor head turns each cosine and sine by θ, forward or
+    backward, so the product is largest one token away. The other heads neither look at these
+    numbers nor copy them. Query and key of the second layer's heads are the value matrix of a
+    neighbor head, so that query · key measures the likeness of what that head has copied. Segment
+    vectors start small, or every token would look mostly at its own segment.
+    """
+    pairs = config.head_dim // 2
+    kept = 2 * pairs  # numbers of each vector that are kept for the position
+    generator = np.random.default_rng([seed, 77])
+    frequencies = np.pi * (np.arange(pairs) + generator.random(pairs)) / pairs  # over (0, π)
+    started = {name: values.copy() for name, values in make_mimetic(weights, config, seed).items()}
+    angles = np.arange(config.max_position_embeddings)[:, None] * frequencies
+    positions = started["bert.embeddings.position_embeddings.weight"]
+    positions[:] = 0
+    positions[:, 0:kept:2] = POSITION_SIZE * np.cos(angles)
+    positions[:, 1:kept:2] = POSITION_SIZE * np.sin(angles)
+    for number in range(config.num_hidden_layers):
+        layer = f"bert.encoder.layer.{number}.attention"
+        for name in (f"{layer}.self.{part}.weight" for part in ("query", "key", "value")):
+            started[name][:, :kept] = weights[name][:, :kept]
+        name = f"{layer}.output.dense.weight"
+        started[name][:kept] = weights[name][:kept]
+    for head, shift in zip(range(config.num_attention_heads), (-1, 1), strict=False):
+        rows = slice(head * config.head_dim, (head + 1) * config.head_dim)
+        for part, turned_by in (("query", shift * frequencies), ("key", 0 * frequencies)):
+            name = f"bert.encoder.layer.0.attention.self.{part}.weight"
+            started[name][rows] = weights[name][rows]
+            turn = LOOK_BESIDE**0.5 * rotations(turned_by)
+            started[name][rows, :kept][:kept] += turn.astype(np.float32)
+        copies = started["bert.encoder.layer.0.attention.self.value.weight"][rows]
+        started["bert.encoder.layer.0.attention.output.dense.weight"][:, rows] *= COPY_BESIDE
+        for part in ("query", "key") if config.num_hidden_layers > 1 else ():
+            name = f"bert.encoder.layer.1.attention.self.{part}.weight"
+            started[name][rows] = weights[name][rows] + copies
+    started["bert.embeddings.token_type_embeddings.weight"] *= SEGMENT_SHARE
+    return started
+
+
+def rotations(angles: np.ndarray) -> np.ndarray:
+    """A matrix that turns the first pair of numbers by the first angle, the next by the next."""
+    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
+    for pair, (cosine, sine) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
+        here = slice(2 * pair, 2 * pair + 2)
+        matrix[here, here] = [[cosine, -sine], [sine, cosine]]
+    return matrix
 
 
 def orthogonal(size: int, generator: np.random.Generator) -> np.ndarray:
@@ -409,8 +480,9 @@ class RunSettings:
     ] = None
     max_position_embeddings: Positions | None = None
     type_vocab_size: Positions | None = None
-    initialization: Literal["paper", "mimetic"] = "paper"
-    """first values: the paper's, or attention that starts by looking for its like and copying it"""
+    initialization: Initialization = "paper"
+    """first values: the paper's; attention that starts by looking for its like and copying it; or
+    that, with heads that start by looking at both neighbors, and where neighbors are the same"""
     initializer_range: Annotated[InitializerRange | None, arg(aliases=["--init-method-std"])] = None
     layer_norm_eps: Annotated[LayerNormEps | None, arg(aliases=["--layernorm-epsilon"])] = None
 
@@ -518,10 +590,7 @@ class RunSettings:
 
     def first_weights(self, config: BertConfig) -> Weights:
         """What a new run begins with: weights that have learned nothing."""
-        weights = initial_weights(config, self.seed)
-        if self.initialization == "mimetic":
-            weights = make_mimetic(weights, config, self.seed)
-        return weights
+        return first_weights(config, self.seed, self.initialization)
 
     def adam(self, config: BertConfig) -> AdamSettings:
         """Adam's constants; narrow models learn at a higher rate unless one is given."""

@@ -16,7 +16,9 @@ from bert_run.config import AdamSettings, Weights, is_decayed
 from bert_run.device import Ranks
 from bert_run.errors import Diverged, UserError
 
-STATE = ("exp_avg", "exp_avg_sq", "step")  # what an optimiser needs to go on; LAMB notes more
+# What an optimizer needs to go on; LAMB notes more.
+STATE = ("exp_avg", "exp_avg_sq", "step", "momentum_buffer")
+MUON_MOMENTUM = 0.95  # μ, as its authors have it
 
 
 class BertAdam(torch.optim.Optimizer):
@@ -55,6 +57,37 @@ class BertAdam(torch.optim.Optimizer):
             torch._foreach_addcdiv_(weights, m, denominator, -group["lr"])
 
 
+class Muon(torch.optim.Optimizer):
+    """Muon for the given matrices (Jordan et al. 2024), AdamW for all other parameters.
+
+    m ← μ m + (1 - μ) g        O ← orthogonalize((1 - μ) g + μ m)
+    W ← W - lr (0.2 √max(rows, columns) O + λ W)
+
+    With U S Vᵀ the singular value decomposition, `orthogonalize` gives nearly U Vᵀ, by five
+    Newton–Schulz iterations in bfloat16: the update moves every direction of the matrix about
+    equally far. The factor before O gives its entries the root mean square of Adam's usual update,
+    so that both optimizers share one learning rate (Liu et al. 2025, equation 4).
+    """
+
+    def __init__(
+        self, matrices: list[nn.Parameter], groups: list[dict], settings: AdamSettings
+    ) -> None:
+        self.muon = torch.optim.Muon(
+            matrices,
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            momentum=MUON_MOMENTUM,
+            adjust_lr_fn="match_rms_adamw",
+        )
+        self.adamw = make_adamw(groups, settings)
+        super().__init__([*self.muon.param_groups, *self.adamw.param_groups], {})
+        self.muon.state = self.adamw.state = self.state  # one state, which is saved and restored
+
+    def step(self, closure=None) -> None:
+        self.muon.step()
+        self.adamw.step()
+
+
 def held_here(tensor: Tensor) -> Tensor:
     """The part of a tensor that this rank holds: all of it, unless FSDP shares it out."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor
@@ -62,10 +95,14 @@ def held_here(tensor: Tensor) -> Tensor:
 
 def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> torch.optim.Optimizer:
     """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias; `lamb`
-    (You et al. 2020) is Adam whose update of each parameter is scaled to that parameter's norm."""
+    (You et al. 2020) is Adam whose update of each parameter is scaled to that parameter's norm;
+    `muon` orthogonalizes the updates of the encoder's matrices, and is AdamW for the rest."""
+    named = list(model.named_parameters())
+    matrices = [p for n, p in named if name == "muon" and is_encoder_matrix(n, p)]
+    apart = {id(p) for p in matrices}
     groups = [
         {
-            "params": [p for n, p in model.named_parameters() if is_decayed(n) == decayed],
+            "params": [p for n, p in named if is_decayed(n) == decayed and id(p) not in apart],
             "weight_decay": settings.weight_decay if decayed else 0.0,
         }
         for decayed in (True, False)
@@ -74,6 +111,16 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
         return BertAdam(groups, settings)
     if name == "lamb":
         return make_lamb(groups, settings)
+    if name == "muon":
+        return Muon(matrices, groups, settings)
+    return make_adamw(groups, settings)
+
+
+def is_encoder_matrix(name: str, parameter: Tensor) -> bool:
+    return ".encoder.layer." in name and parameter.dim() == 2
+
+
+def make_adamw(groups: list[dict], settings: AdamSettings) -> torch.optim.AdamW:
     return torch.optim.AdamW(
         groups,
         lr=settings.learning_rate,

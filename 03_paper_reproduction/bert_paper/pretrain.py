@@ -62,9 +62,10 @@ class PretrainSettings(RunSettings):
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
     """how often the second sentence is another document's (not with sop)"""
-    optimizer: Literal["bert-adam", "adamw", "lamb"] = "bert-adam"
-    """the paper's Adam, without bias correction; AdamW, which corrects it; or LAMB, for batches of
-    thousands, which wants a --learning-rate some ten times higher"""
+    optimizer: Literal["bert-adam", "adamw", "lamb", "muon"] = "bert-adam"
+    """the paper's Adam, without bias correction; AdamW, which corrects it; LAMB, for batches of
+    thousands, which wants a --learning-rate some ten times higher; or Muon for the encoder's
+    matrices and AdamW for the rest"""
     mask_unit: MaskUnit = "token"
     """what is masked together: tokens, whole words, or runs of one to three words"""
     duplicate_factor: Count | None = None
@@ -89,10 +90,10 @@ class PretrainSettings(RunSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.optimizer == "lamb" and self.parallel == "fsdp":
+        if self.optimizer in ("lamb", "muon") and self.parallel == "fsdp":
             raise UserError(
-                "--optimizer lamb needs the norm of whole parameters, and with --parallel fsdp no "
-                "process holds a whole one; choose --parallel ddp"
+                f"--optimizer {self.optimizer} computes with whole parameters, and with --parallel "
+                "fsdp no process holds a whole one; choose --parallel ddp"
             )
         if self.objective == "next-words" and self.sentence_task != "none":
             raise UserError(

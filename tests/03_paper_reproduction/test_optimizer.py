@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -10,13 +11,15 @@ from bert_paper.model import BertForPreTraining
 from bert_paper.optimizer import (
     AdamSettings,
     BertAdam,
+    Muon,
     clip_gradients,
     make_optimizer,
     state_from_arrays,
     state_to_arrays,
 )
-from bert_paper.pretrain import pretrain
+from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.config import BertConfig
+from bert_run.errors import UserError
 from bert_run.training_loop import learning_rate
 
 SMALL = BertConfig(vocab_size=31, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
@@ -113,7 +116,7 @@ def test_no_warm_up_starts_at_the_peak():
     assert learning_rate(0, peak=3.0, warmup_steps=0, total_steps=5) == 3.0
 
 
-@pytest.mark.parametrize("name", ["bert-adam", "adamw"])
+@pytest.mark.parametrize("name", ["bert-adam", "adamw", "muon"])
 def test_an_optimiser_put_back_from_arrays_goes_on_with_the_same_bits(name):
     def step(model, optimizer, seed):
         generator = torch.Generator().manual_seed(seed)
@@ -154,8 +157,11 @@ def test_lamb_takes_a_step_of_a_share_of_each_parameters_norm_decay_included():
     assert torch.allclose(model.weight, before - step, atol=1e-6)
 
 
-def test_a_run_with_lamb_goes_on_to_the_same_bits(corpus_file, small_settings, tmp_path):
-    changes = dict(optimizer="lamb", steps=8, save_every=4, learning_rate=1e-2)
+@pytest.mark.parametrize("optimizer", ["lamb", "muon"])
+def test_a_run_with_lamb_or_muon_goes_on_to_the_same_bits(
+    corpus_file, small_settings, tmp_path, optimizer
+):
+    changes = dict(optimizer=optimizer, steps=8, save_every=4, learning_rate=1e-2)
     whole = pretrain(small_settings(corpus_file, tmp_path / "whole", **changes))
     settings = small_settings(corpus_file, tmp_path / "cut", **changes)
     pretrain(settings)
@@ -165,6 +171,88 @@ def test_a_run_with_lamb_goes_on_to_the_same_bits(corpus_file, small_settings, t
         (run / "model.safetensors").read_bytes() for run in (whole.folder.path, settings.out)
     ]
     assert bytes_of[0] == bytes_of[1]
+
+
+def orthogonalized(matrix: np.ndarray) -> np.ndarray:
+    """Five Newton–Schulz iterations, with the coefficients of Jordan et al. 2024."""
+    x = matrix / np.linalg.norm(matrix)
+    for _ in range(5):
+        gram = x @ x.T
+        x = 3.4445 * x - 4.7750 * gram @ x + 2.0315 * gram @ gram @ x
+    return x
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16)])
+def test_muon__moves_a_matrix_as_its_formula_in_numpy_does(shape):
+    rng = np.random.default_rng(0)
+    settings = AdamSettings(learning_rate=0.01, weight_decay=0.1)
+    weight = nn.Parameter(torch.from_numpy(rng.standard_normal(shape, np.float32)))
+    expected, momentum = weight.detach().numpy().copy(), np.zeros(shape, np.float32)
+    optimizer = Muon([weight], [{"params": [nn.Parameter(torch.zeros(1))]}], settings)
+    for _ in range(3):
+        gradient = rng.standard_normal(shape, np.float32)
+        before, expected_before = weight.detach().clone(), expected
+        weight.grad = torch.from_numpy(gradient)
+        optimizer.step()
+        momentum = 0.95 * momentum + 0.05 * gradient
+        update = orthogonalized(0.05 * gradient + 0.95 * momentum)
+        expected = expected * (1 - 0.01 * 0.1) - 0.01 * 0.2 * np.sqrt(max(shape)) * update
+        change, expected_change = (weight.detach() - before).numpy(), expected - expected_before
+        error = np.linalg.norm(change - expected_change) / np.linalg.norm(expected_change)
+        assert error < 0.03, "more than the rounding of bfloat16"
+
+
+def test_muon__updates_the_matrices_of_the_layers_and_adamw_all_other_parameters():
+    model = BertForPreTraining(SMALL)
+    names = {id(p): n for n, p in model.named_parameters()}
+    matrices, decayed, spared = (
+        {names[id(p)] for p in group["params"]}
+        for group in make_optimizer(model, AdamSettings(), name="muon").param_groups
+    )
+    dense = ("attention.self.query", "attention.self.key", "attention.self.value",
+             "attention.output.dense", "intermediate.dense", "output.dense")  # fmt: skip
+    assert matrices == {f"bert.encoder.layer.0.{name}.weight" for name in dense}
+    embeddings = {f"bert.embeddings.{kind}_embeddings.weight"
+                  for kind in ("word", "position", "token_type")}  # fmt: skip
+    heads = {"bert.pooler.dense", "cls.predictions.transform.dense", "cls.seq_relationship"}
+    assert decayed == embeddings | {f"{name}.weight" for name in heads}
+    assert all(name.endswith("bias") or "LayerNorm" in name for name in spared)
+    assert len(matrices) + len(decayed) + len(spared) == len(names)
+
+
+def test_muon__leaves_the_other_parameters_to_adamw_bit_for_bit():
+    models = []
+    for name in ("muon", "adamw"):
+        torch.manual_seed(0)
+        models.append(BertForPreTraining(SMALL))
+        optimizer = make_optimizer(models[-1], AdamSettings(learning_rate=1e-2), name=name)
+        for parameter in models[-1].parameters():
+            parameter.grad = torch.randn_like(parameter)
+        optimizer.step()
+    for (name, ours), theirs in zip(
+        models[0].named_parameters(), models[1].parameters(), strict=True
+    ):
+        is_matrix = ".layer." in name and ours.dim() == 2
+        assert torch.equal(ours, theirs) != is_matrix, name
+
+
+def test_muon__follows_the_rate_of_the_schedule_in_every_group():
+    model = BertForPreTraining(SMALL)
+    before = [p.detach().clone() for p in model.parameters()]
+    optimizer = make_optimizer(model, AdamSettings(), name="muon")
+    for group in optimizer.param_groups:
+        group["lr"] = 0.0
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    for was, parameter in zip(before, model.parameters(), strict=True):
+        assert torch.equal(was, parameter)
+
+
+@pytest.mark.parametrize("optimizer", ["lamb", "muon"])
+def test_an_optimizer_of_whole_parameters_is_refused_with_fsdp(optimizer):
+    with pytest.raises(UserError, match=f"--optimizer {optimizer} .* choose --parallel ddp"):
+        PretrainSettings(optimizer=optimizer, parallel="fsdp")
 
 
 def test_clipping_to_0_leaves_every_gradient_as_it_is_and_tells_the_norm():

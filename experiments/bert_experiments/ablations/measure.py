@@ -33,7 +33,7 @@ from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import Pretrained
 from bert_paper.probes import first_guess
 from bert_paper.training import Task, evaluate
-from bert_run.config import MaskingRecipe, initial_weights, make_mimetic
+from bert_run.config import MaskingRecipe, first_weights
 from bert_run.device import to_device
 from bert_run.run_folder import RunFolder, step_of
 from bert_run.training_loop import read_metrics
@@ -78,9 +78,8 @@ def untrained_figures(settings: PretrainSettings) -> Figures:
 
     def measure() -> Figures:
         pretrained = open_either(settings.out)
-        weights = initial_weights(pretrained.model.config, settings.seed)
-        if settings.initialization == "mimetic":
-            weights = make_mimetic(weights, pretrained.model.config, settings.seed)
+        config = pretrained.model.config
+        weights = first_weights(config, settings.seed, settings.initialization)
         load_arrays(pretrained.model, weights)
         return read_by_features(pretrained)
 

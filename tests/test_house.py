@@ -362,7 +362,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (4_500, 13), "bert_run": (3_100, 14), "bert_numpy": (1_700, 12),
     "bert_lowlevel": (1_000, 7), "bert_paper": (2_750, 14), "bert_finetuning": (10_000, 14),
-    "autograder": (5_700, 13), "bert_experiments": (12_300, 16),
+    "autograder": (5_900, 14), "bert_experiments": (12_300, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 36}

@@ -1,5 +1,6 @@
 """WordPiece: text into words, words into pieces, pieces into ids, as `bert_corpus` does it."""
 
+import itertools
 import string
 import unicodedata
 from dataclasses import dataclass
@@ -7,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_corpus import wordpiece as reference
 
 
@@ -470,6 +471,81 @@ def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
         ids = np.roll(range(len(PIECES) + 2), shift).tolist()
         other = dict(zip(numbered(PIECES), ids, strict=True))
         check_cases(student.encode, [id_case(text, other, True) for text in TEXTS])
+
+
+def test_texts_words_and_vocabularies_of_any_size(student):
+    rng = np.random.default_rng(11)
+    letters = [
+        *"abcdefgXYZ",
+        *"éÄñßøłçДжя",
+        "e\u0301",
+        "q\u0323\u0307",
+        *"ابहि",
+        "ﬁ",
+        "²",
+        "𝐀",
+        "𐐀",
+    ]
+    marks, gaps = [*string.punctuation, *"«»—¿…、"], [" ", "\t", "\n", "\u00a0", "\u2003", "\r\n"]
+
+    def text_of(words):
+        return "".join(
+            "".join(rng.choice(letters, rng.integers(1, 9)))
+            + str(rng.choice(marks)) * (rng.random() < 0.3)
+            + str(rng.choice(gaps)) * rng.integers(1, 3)
+            for _ in range(words)
+        )
+
+    def texts():
+        for words in (*[7] * 12, 100, 900):
+            text = text_of(words)
+            for lowercase in (True, False):
+                yield sweep.Case(
+                    f"a text of {len(text):,} characters, lowercase={lowercase}",
+                    (text,),
+                    {"lowercase": lowercase},
+                )
+
+    sweep.agrees(student.basic_tokens, reference.basic_tokens, texts())
+
+    def words(longest):
+        for length in (*range(1, 30), 60, 99, 150, 333, 700):
+            pieces = [
+                "".join(rng.choice([*"abé"], rng.integers(1, 1 + min(length, 60))))
+                for _ in range(20)
+            ]
+            word = "".join(pieces)[:length]
+            # Long pieces of the word itself, so that it is no more than 200 of them.
+            cuts = [0, *sorted(rng.integers(1, length + 1, min(length, 150)).tolist()), length]
+            known = [("##" if a else "") + word[a:b] for a, b in itertools.pairwise(cuts) if a < b]
+            known += [*pieces[:10], *(f"##{p}" for p in pieces[10:])]
+            yield sweep.Case(
+                f"a word of {length} characters, of which {longest} are allowed",
+                (word, numbered(known)),
+                {"longest_word": longest},
+            )
+
+    for longest in (100, 10_000):
+        sweep.agrees(student.wordpieces, any_word, words(longest))
+
+    def encoded():
+        pieces = ["".join(rng.choice([*"abcdefgxyz"], rng.integers(1, 4))) for _ in range(6_000)]
+        vocabulary = numbered([*marks, *pieces[::2], *(f"##{p}" for p in pieces[1::2])])
+        few = numbered([*marks, *pieces[:200:2], *(f"##{p}" for p in pieces[1:200:2])])
+        for number, known in ((3, vocabulary), (40, vocabulary), (600, few)):
+            text = text_of(number) + " ".join(rng.choice(pieces, number))
+            for lowercase in (True, False):
+                yield sweep.Case(
+                    f"a text of {len(text):,} characters and a vocabulary of {len(known):,}",
+                    (text, known),
+                    {"lowercase": lowercase},
+                )
+
+    sweep.agrees(student.encode, reference.encode, encoded())
+
+
+def any_word(word, vocabulary, *, longest_word):
+    return cut(word, vocabulary) if len(word) <= longest_word else ["[UNK]"]
 
 
 def test_nothing_is_left_behind(student):

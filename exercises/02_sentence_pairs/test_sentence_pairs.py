@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.calls import describe_value
 from autograder.codec import Rng
 from bert_corpus.pairs import PairDataset, SpecialTokens, tokens_to_cut
@@ -632,6 +632,122 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
                         "an empty segment has its [SEP] too": (
                             lambda out: bool((out[0] == 102).sum() < 2))}
                     )  # fmt: skip
+
+
+def test_documents_segments_and_rows_of_any_size(student):
+    # 5,000 others: a draw of 12 bits does not reach the last of them.
+    count, calls = 5_000, 300
+    own = [[number] for number in range(calls)]
+    one_each = [own, *([[1000 + number]] for number in range(count))]
+    all_in_one = [own, [[1000 + number] for number in range(count)]]
+    for documents, of in (
+        (one_each, f"of {count:,} other documents"),
+        (all_in_one, f"of a document of {count:,} sentences"),
+    ):
+        pairs = student.sentence_pairs(documents, 0, Rng(61), target=1)
+        drawn = [
+            pair[1][0] - 1000 if type(pair) is tuple and len(pair) == 3 and pair[1] else -1
+            for pair in pairs
+        ]
+        checks.that(
+            len(drawn) == calls and min(drawn) >= 0,
+            f"{calls} chunks of one sentence: each has a B of another document",
+        )
+        for part in range(10):
+            checks.share(
+                sum(10 * d // count == part for d in drawn),
+                calls,
+                0.1,
+                of=f"how often B begins in tenth {part + 1} {of}",
+                mistakes={"B never begins there": 0.0},
+            )
+    single = [[[number] for number in range(14_000)], [[20_000]]]
+    pairs = student.sentence_pairs(single, 0, Rng(63), target=2, random_next=0.004)
+    rare = sum(pair.label == 1 and pair.chunk > 1 for pair in read(pairs, Places(single), 0, 2))
+    sweep.is_about(
+        rare,
+        0.004 * len(pairs),
+        of=f"random pairs among {len(pairs):,} where random_next is 0.004",
+        likely="random_next is rounded",
+    )
+    pairs = student.sentence_pairs(single, 0, Rng(64), target=60, random_next=0.0)
+    parts = [len(pair[0]) for pair in pairs[:200]]
+    for part in range(10):
+        first, last = round(5.9 * part) + 1, round(5.9 * (part + 1))
+        checks.share(
+            sum(first <= size <= last for size in parts),
+            200,
+            (last - first + 1) / 59,
+            of=f"how often A has {first} to {last} of the 60 sentences of a chunk",
+            mistakes={"A never has so many": 0.0},
+        )
+    for seed, (sizes, target, longest) in enumerate(
+        (
+            ((300, 200), 2500, 30),
+            ((900, 3), 1, 6),
+            ((3, 300), 4000, 40),
+            ((90, 2), 10**6, 100),
+            ((1, 1), 5, 3),
+            ((30, 4, 4), 64, 500),
+            ((300, 40), 513, 25),
+        )
+    ):
+        documents = corpus(sizes, longest=longest, seed=70 + seed)
+        places = Places(documents)
+        for index in range(len(sizes)):
+            pairs = student.sentence_pairs(documents, index, Rng(80 + seed), target=target)
+            read(pairs, places, index, target)
+    tokens = list(range(10**6, 10**6 + 9000))
+    for a, b, room in (
+        (3000, 3, 5),
+        (2, 4000, 600),
+        (3000, 3000, 5999),
+        (2000, 1500, 0),
+        (700, 0, 650),
+        (0, 900, 1),
+        (4500, 4500, 9000),
+    ):
+        given = tokens[:a], tokens[a : a + b]
+        out = student.truncate_pair(*given, room, Rng(90))
+        check_cut(out, *given, room)
+        for left, whole in zip(out, given, strict=True):
+            if left and len(whole) - len(left) > 100:
+                checks.share(
+                    left[0] - whole[0],
+                    len(whole) - len(left),
+                    0.5,
+                    of=f"how often a token of {len(whole):,} is cut off in front",
+                )
+    rng = np.random.default_rng(91)
+
+    def rows():
+        for a, b, more in (
+            (1, 1, 0),
+            (700, 900, 3),
+            (3000, 1, 5000),
+            (0, 2, 9),
+            (2, 0, 1),
+            (40, 50, 0),
+        ):
+            for largest in (40_000, 2**40):
+                ids = rng.integers(0, largest, a + b).tolist()
+                cls_id, sep_id, pad_id = rng.choice([0, 1, 65_536, largest], 3).tolist()
+                yield sweep.Case(
+                    f"A of {a} and B of {b} tokens, ids up to {largest:,}",
+                    (ids[:a], ids[a:]),
+                    {
+                        "seq_length": a + b + 3 + more,
+                        "cls_id": cls_id,
+                        "sep_id": sep_id,
+                        "pad_id": pad_id,
+                    },
+                )
+
+    sweep.agrees(student.frame_pair, any_row, rows())
+
+
+def any_row(a, b, *, seq_length, cls_id, sep_id, pad_id):
+    return tuple(framed(a, b, seq_length, cls_id, sep_id, pad_id))
 
 
 @pytest.mark.hint(4)

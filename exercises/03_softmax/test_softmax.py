@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import operations
 
 SHAPES = [
@@ -279,6 +279,37 @@ def test_gradients_and_probabilities_keep_every_scale(student):
         right = np.ones_like(x)
         checks.same(student.softmax_forward(x), right / shape[-1], of=f"{shape} equal scores")
         checks.same(student.softmax_backward(x, right / shape[-1]), x, of="their gradient")
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(axes) for axes in (1, 2, 3, 4, 5, 6, 7, 8) for _ in range(2)]
+    shapes += [*sweep.long_axes((2, 1, 2)), (1, 1)]
+
+    def cases(*, backward):
+        for shape in shapes:
+            axis = int(draw.rng.integers(-len(shape), len(shape)))
+            for dtype in (np.float64, np.float32)[: 2 if np.prod(shape) < 5000 else 1]:
+                x = draw.floats(*shape, dtype=dtype, largest=1e30)
+                given = (x,)
+                if backward:
+                    size = 10.0 ** draw.rng.integers(-25, 25 if dtype == np.float32 else 150)
+                    given = (draw.rng.normal(size=shape) * size).astype(dtype), softmax(x, axis)
+                most = np.abs(given[0]).max()
+                of = f"{np.dtype(dtype)} of shape {shape}, numbers up to {most:.2g}"
+                yield sweep.Case(f"{of}, axis {axis}", given, {"axis": axis})
+
+    shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
+    sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
+    shapes.pop()
+    for spread in (30, 330):
+        x = np.linspace(-spread, spread, 41).reshape(1, -1) * np.ones((2, 1))
+        sweep.same_each(
+            student.softmax_forward(x),
+            softmax(x, -1),
+            of=f"the probabilities of scores from {-spread} to {spread}",
+        )
+    sweep.agrees(student.softmax_backward, softmax_back, cases(backward=True))
 
 
 def test_nothing_is_left_behind(student):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import operations
 
 SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7), (3, 1)]
@@ -370,6 +370,53 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
                 of="the result for numbers near 1e-11",
                 mistakes=lambda: {"a small variance is taken for 0": np.tile(bias, (3, 1))}
                 )  # fmt: skip
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(axes) for axes in (1, 2, 3, 4, 5) for _ in range(3)]
+    shapes += [(4_003, 2, 3), (2, 4_003, 3), (2, 2, 1_501), (1, 1)]
+
+    def cases(*, is_backward):
+        for number, shape in enumerate(shapes):
+            dtype = (
+                np.float32
+                if number % 4 == 1 and shape[-1] > 2 and np.prod(shape) < 5000
+                else np.float64
+            )
+            is_double = dtype == np.float64
+            scale = 10.0 ** (draw.rng.integers(-9, 12) if is_double else draw.rng.integers(-3, 4))
+            x = (draw.rng.normal(size=shape) * scale).astype(dtype)
+            if is_double and (number % 3 == 0 or shape[-1] > 1000):
+                x += 100 * scale
+            if number % 5 == 0:
+                x[..., :1] = 40 * scale
+            weight, bias = (draw.floats(shape[-1], dtype=dtype, largest=1e3) for _ in range(2))
+            eps = float(draw.rng.choice([1e-12, 1e-5, 0.1, 3.0])) if number % 2 else 1e-12
+            given, magnitude = ((x, weight) if is_backward else (x, weight, bias)), 0.0
+            if is_backward:
+                magnitude = 10.0 ** draw.rng.integers(-20, 120 if is_double else 20)
+                given = ((draw.rng.normal(size=shape) * magnitude).astype(dtype), *given)
+                magnitude *= float(np.abs(weight).max() / (scale + eps**0.5))
+            options = {} if eps == 1e-12 else {"eps": eps}
+            yield sweep.Case(
+                f"{np.dtype(dtype)} of shape {shape}, x near {scale:.0e}, eps {eps:g}",
+                given,
+                options,
+                magnitude,
+            )
+
+    sweep.agrees(student.layer_norm_forward, exact_forward, cases(is_backward=False))
+    sweep.agrees(student.layer_norm_backward, exact_backward, cases(is_backward=True), names=NAMES)
+
+
+def exact_forward(x, weight, bias, eps=1e-12):
+    """In float64, also for float32."""
+    return forward(*exact(x, weight, bias), eps).astype(x.dtype)
+
+
+def exact_backward(dout, x, weight, eps=1e-12):
+    return tuple(d.astype(x.dtype) for d in backward(*exact(dout, x, weight), eps))
 
 
 def test_nothing_is_left_behind(student):

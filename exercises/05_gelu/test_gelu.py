@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import operations
 
 FORMS = ("none", "tanh")
@@ -260,6 +260,50 @@ def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
                         } if given.size else {})  # fmt: skip
             checks.same(call(student.gelu_backward, given, given, form=form),
                         backward(given, given, form), of=f"the gradient {of}")  # fmt: skip
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(axes) for axes in (1, 2, 3, 4, 5, 6, 7, 8) for _ in range(2)]
+    shapes += [*sweep.long_axes((2, 1, 2)), (70_001,), (1, 1)]
+
+    def cases(*, is_backward):
+        for number, shape in enumerate(shapes):
+            dtype = np.float32 if number % 3 == 1 else np.float64
+            x = draw.rng.normal(size=shape) * 10.0 ** draw.rng.integers(-30, 5, shape)
+            x = np.clip(x, -1e4, 1e4)
+            if number % 2:
+                x = draw.floats(*shape)
+            given = (x.astype(dtype),)
+            if is_backward:
+                size = 10.0 ** draw.rng.integers(-20, 20 if dtype == np.float32 else 200)
+                given = (draw.rng.normal(size=shape) * size).astype(dtype), *given
+            for form in FORMS:
+                yield sweep.Case(
+                    f"{np.dtype(dtype)} of shape {shape}, {form!r}", given, {"approximation": form}
+                )
+
+    sweep.agrees(
+        student.gelu_forward,
+        lambda x, approximation: forward(x, approximation),
+        cases(is_backward=False),
+    )
+    sweep.agrees(
+        student.gelu_backward,
+        lambda dout, x, approximation: backward(dout, x, approximation),
+        cases(is_backward=True),
+    )
+    # Of a tiny number half is left, and of its slope too.
+    for dtype in (np.float64, np.float32):
+        for size in 10.0 ** np.arange(-35, -8):
+            x = np.array([-size, size, 2 * size], dtype)
+            for form in FORMS:
+                case = sweep.Case(
+                    f"{np.dtype(dtype)} near {size:.0e}, {form!r}", (x,), {"approximation": form}
+                )
+                sweep.agrees(
+                    student.gelu_forward, lambda x, approximation: forward(x, approximation), [case]
+                )
 
 
 def test_nothing_is_left_behind(student):

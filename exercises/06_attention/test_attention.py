@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import attention
 
 # batch, heads, queries, keys, head_dim
@@ -383,6 +383,68 @@ def test_the_backward_goes_by_what_it_is_given(student):
     for i, (name, mine) in enumerate(zip(names, checks.parts(out, *names), strict=True)):
         checks.same(mine, right[i], of=f"{name} after a forward with another query",
                     mistakes={says: wrong[i] for says, wrong in named.items()})  # fmt: skip
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    sizes = [draw.shape(5) for _ in range(24)]
+    sizes += [*sweep.long_axes((2, 1, 2, 3, 2), length=1_201)]
+
+    def cases(*, is_backward):
+        for number, size in enumerate(sizes):
+            batch, heads, queries, keys, head_dim = size
+            dtype = np.float32 if number % 4 == 1 and max(size) < 100 else np.float64
+            scale = 10.0 ** (draw.rng.integers(-6, 4) if dtype == np.float64 else 0)
+            query = draw.rng.normal(size=(batch, heads, queries, head_dim)) * scale
+            key, value = (
+                draw.floats(batch, heads, keys, head_dim, largest=most) for most in (100, 1e15)
+            )
+            mask = (
+                None
+                if number % 5 == 0
+                else draw.mask(
+                    batch,
+                    keys,
+                    dtype=draw.rng.choice(
+                        ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32", "uint64"]
+                    ),
+                )
+            )
+            given = tuple(a.astype(dtype) for a in (query, key, value))
+            of = f"{np.dtype(dtype)}, sizes {size}" + (
+                "" if mask is None else f", {mask.dtype} mask"
+            )
+            if is_backward:
+                given = tuple(draw.rng.normal(size=a.shape).astype(dtype) for a in given)
+                size = 10.0 ** draw.rng.integers(-20, 100 if dtype == np.float64 else 15)
+                dcontext = (draw.rng.normal(size=query.shape) * size).astype(dtype)
+                yield sweep.Case(of, (dcontext, *given, attend(*given, mask)[1]), magnitude=size)
+            else:
+                yield sweep.Case(of, given if mask is None else (*given, mask))
+
+    sweep.agrees(
+        student.attention_forward, attend, cases(is_backward=False), names=("context", "shares")
+    )
+    # A share is tiny, and so is what its value learns; but not 0.
+    query, value = np.ones((1, 1, 1, 1)), draw.rng.normal(size=(1, 1, 41, 1))
+    key = np.linspace(-40, 40, 41).reshape(value.shape)
+    context, shares = attend(query, key, value)
+    found = checks.parts(student.attention_forward(query, key, value), "context", "shares")
+    sweep.same_each(found[1], shares, of="the shares of scores from -40 to 40")
+    found = student.attention_backward(2 * context, query, key, value, shares)
+    right = backward(2 * context, query, key, value, shares)
+    for i, name in ((1, "dkey"), (2, "dvalue")):
+        sweep.same_each(
+            checks.parts(found, "dquery", "dkey", "dvalue")[i],
+            right[i],
+            of=f"{name} for scores from -40 to 40",
+        )
+    sweep.agrees(
+        student.attention_backward,
+        backward,
+        cases(is_backward=True),
+        names=("dquery", "dkey", "dvalue"),
+    )
 
 
 def test_nothing_is_left_behind(student):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import attention, operations
 
 # batch, seq, hidden, heads
@@ -450,6 +450,74 @@ def test_parts_may_lie_in_memory_in_any_order(student):
         given = x.transpose(axes).copy().transpose(np.argsort(axes))
         checks.same(student.split_heads(given, 4), parts, mistakes=memory,
                     of=f"the parts of vectors whose axes lie in memory as {axes}")  # fmt: skip
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    sizes = [
+        (batch, seq, heads * head_dim, heads)
+        for batch, seq, heads, head_dim in (draw.shape(4) for _ in range(16))
+    ]
+    layers = [*sizes, (300, 2, 4, 2), (2, 1_100, 4, 2), (2, 3, 160, 40), (2, 3, 150, 2)]
+    parts = [*sizes, (4_001, 2, 4, 2), (2, 4_001, 4, 2), (2, 3, 4_002, 2), (1, 2, 4_001, 4_001)]
+
+    def cut():
+        for size in parts:
+            x = draw.floats(*size[:3], dtype=draw.rng.choice(["float32", "float64"]))
+            yield sweep.Case(f"{x.dtype}{list(x.shape)}, {size[3]} heads", (x, size[3]))
+
+    sweep.agrees(student.split_heads, attention.split_heads, cut())
+    sweep.agrees(
+        student.merge_heads,
+        attention.merge_heads,
+        (sweep.Case(case.of, (attention.split_heads(*case.args),)) for case in cut()),
+    )
+
+    def cases(*, is_backward):
+        for number, (batch, seq, hidden, heads) in enumerate(layers):
+            x, weights, dout, _ = inputs((batch, seq, hidden, heads), seed=20 + number)
+            weights = {name: w / math.sqrt(hidden) for name, w in weights.items()}
+            if not is_backward:  # there large values would cancel
+                for name in ("value.bias", "output.bias"):
+                    weights[name] *= 10.0 ** draw.rng.integers(0, 7)
+            mask = (
+                None
+                if number % 4 == 0
+                else draw.mask(
+                    batch, seq, dtype=draw.rng.choice(["int64", "int32", "int8", "uint8"])
+                )
+            )
+            given = (
+                x * 10.0 ** draw.rng.integers(-3, 2, endpoint=True) if number < 16 else x,
+                weights,
+                heads,
+            )
+            if mask is not None:
+                given = *given, mask
+            of = f"(batch, seq, hidden) {x.shape}, {heads} heads"
+            scale = 10.0 ** draw.rng.integers(-20, 100)
+            yield sweep.Case(of, (scale * dout, *given) if is_backward else given)
+
+    def right(x, weights, heads, mask=None):
+        return run(x, weights, heads, mask)[0]
+
+    def right_back(dout, x, weights, heads, mask=None):
+        dx, dweights = run_back(dout, x, weights, heads, mask)
+        del dweights["key.bias"]  # it is 0 but for rounding
+        return dx, dweights
+
+    sweep.agrees(student.multi_head_forward, right, cases(is_backward=False))
+    for case in cases(is_backward=True):
+        out = checks.parts(student.multi_head_backward(*case.args), "dx", "dweights")
+        expected = right_back(*case.args)
+        for name, got, wanted in (
+            ("dx", out[0], expected[0]),
+            *(
+                (f"dweights[{n!r}]", out[1].get(n) if type(out[1]) is dict else out[1], w)
+                for n, w in expected[1].items()
+            ),
+        ):
+            sweep.same(got, wanted, of=f"{name} for {case.of}")
 
 
 def test_nothing_is_left_behind(student):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import encoder, model, operations
 from bert_run.config import BertConfig
 
@@ -420,6 +420,102 @@ def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
     checks.same(student.embeddings_forward(input_ids, token_type_ids, small, eps=0.0),
                 norm(x, small, 0.0), of="the embeddings at eps 0",
                 mistakes=lambda: {"eps=0 is taken for the default": norm(x, small)})  # fmt: skip
+
+
+def test_lookups_of_any_size(student):
+    draw = sweep.Draw(11)
+
+    def cases():
+        for number in range(24):
+            shape, entries = draw.shape(number % 6), int(draw.rng.choice([1, 2, 5, 30, 300]))
+            dtype = ["int64", "int32", "int16", "uint8", "uint16", "uint32"][number % 6]
+            ids = draw.ids(*shape, entries=min(entries, 255), dtype=dtype)
+            dout = draw.floats(*shape, draw.size(), dtype=["float64", "float32"][number % 2])
+            yield sweep.Case(
+                f"{ids.dtype} ids of shape {shape}, {entries} entries",
+                (dout, np.asarray(ids), entries),
+            )
+        for shape, hidden, entries in (
+            ((10_007,), 2, 3),
+            ((2, 10_007), 1, 50),
+            ((3,), 4_003, 4),
+            ((30,), 1, 9_001),
+            ((10_007,), 1, 1),
+        ):
+            ids = draw.ids(*shape, entries=entries)
+            yield sweep.Case(
+                f"ids of shape {shape}, {entries:,} entries of {hidden:,} numbers",
+                (draw.rng.normal(size=(*shape, hidden)) * 1e-9, ids, entries),
+            )
+
+    def right(dout, ids, entries):
+        table = np.zeros((entries, dout.shape[-1]))
+        np.add.at(table, np.asarray(ids).astype(np.int64), dout.astype(np.float64))
+        return table.astype(dout.dtype)
+
+    sweep.agrees(student.lookup_backward, right, cases())
+
+
+def test_batches_and_tables_of_any_size(student):
+    draw = sweep.Draw(12)
+
+    def cases(*, is_backward):
+        for number in range(22):
+            sizes = [draw.size() for _ in range(3)]
+            more = {"vocab": int(draw.rng.choice([4, 5, 40, 3_000])), "seed": 30 + number}
+            if number > 15:
+                sizes, more = [
+                    ((4_001, 2, 2), {}),
+                    ((2, 1_501, 2), {}),
+                    ((2, 3, 4_001), {}),
+                    ((2, 3, 4), {"vocab": 9_001}),
+                    ((2, 3, 2), {"segments": 5_000}),
+                    ((2, 600, 2), {}),
+                ][number - 16]
+            batch, seq, hidden = sizes
+            settings = {"positions": seq + draw.size() - 1, "segments": draw.size(), **more}
+            ids, types, weights = case(batch, seq, hidden, **settings)
+            ids = draw.ids(batch, seq, entries=len(weights[WORDS]))
+            types = draw.ids(batch, seq, entries=len(weights[SEGMENTS]))
+            scale = 10.0 ** draw.rng.integers(-4, 5)
+            weights = {
+                name: w * scale if "embeddings" in name else w for name, w in weights.items()
+            }
+            options = {"eps": float(draw.rng.choice([1e-12, 1e-5, 0.1]))}
+            of = (
+                f"(batch, seq, hidden) {batch, seq, hidden}, "
+                f"{len(weights[WORDS]):,} words, {len(weights[SEGMENTS])} segments"
+            )
+            given, magnitude = (ids, types, weights), 0.0
+            if is_backward:
+                options["pad_id"] = int(draw.rng.choice([0, len(weights[WORDS]) - 1, ids[0, 0]]))
+                size = 10.0 ** draw.rng.integers(-20, 100)
+                given = draw.rng.normal(size=(batch, seq, hidden)) * size, *given
+                magnitude = size / (scale + options["eps"] ** 0.5)
+            yield sweep.Case(of, given, options, magnitude)
+
+    def right_back(dout, ids, types, weights, *, eps, pad_id):
+        return right_gradients(dout, ids, types, weights, eps=eps, pad_id=pad_id)
+
+    sweep.agrees(student.embeddings_forward, right_embeddings, cases(is_backward=False))
+    sweep.agrees(student.embeddings_backward, right_back, cases(is_backward=True))
+
+
+def right_embeddings(ids, types, weights, *, eps):
+    x = sum_of(ids, types, weights)
+    return operations.layer_norm_forward(x, weights[SCALE], weights[SHIFT], eps)[0]
+
+
+def right_gradients(dout, ids, types, weights, *, eps, pad_id):
+    x = sum_of(ids, types, weights)
+    cache = operations.layer_norm_forward(x, weights[SCALE], weights[SHIFT], eps)[1]
+    dx, dscale, dshift = operations.layer_norm_backward(dout, cache)
+    words = operations.embedding_backward(dx, (ids, weights[WORDS].shape))
+    words[pad_id] = 0
+    places = np.zeros_like(weights[POSITIONS])
+    places[: dx.shape[1]] = dx.sum(0)
+    segments = operations.embedding_backward(dx, (types, weights[SEGMENTS].shape))
+    return {WORDS: words, POSITIONS: places, SEGMENTS: segments, SCALE: dscale, SHIFT: dshift}
 
 
 def test_nothing_is_left_behind(student):

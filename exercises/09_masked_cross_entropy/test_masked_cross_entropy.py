@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import operations
 
 SHAPES = [(2, 3, 5), (1, 4, 7), (4, 1, 2), (3, 3, 3), (6, 2), (1, 1, 1), (1, 3), (3, 2, 2, 4),
@@ -369,6 +369,37 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
+
+
+def test_arrays_of_any_shape_and_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(axes) for axes in (2, 3, 4, 5, 6, 7) for _ in range(4)]
+    shapes += [*sweep.long_axes((2, 1, 3)), (1, 70_001), (30_011, 1)]
+
+    def cases(*, is_backward):
+        for number, shape in enumerate(shapes):
+            dtype = np.float32 if number % 4 == 1 and np.prod(shape) < 5000 else np.float64
+            logits = draw.floats(*shape, dtype=dtype)
+            labels = draw.ids(
+                *shape[:-1],
+                entries=shape[-1],
+                dtype=draw.rng.choice(["int64", "int32"] + ["int16", "uint8"] * (shape[-1] < 200)),
+            )
+            weights = draw.rng.choice([0, 0.25, 1, 3, 1e3, 1e-6], shape[:-1])
+            weights *= 10.0 ** draw.rng.integers(-20, 20)
+            weights.flat[draw.rng.integers(weights.size)] = 1.0
+            weights = weights.astype(draw.rng.choice(["float64", "float32"]))
+            if number % 7 == 3:
+                weights = draw.ids(*shape[:-1], entries=2)
+                weights.flat[-1] = 1
+            given = logits, labels, weights
+            of = f"{np.dtype(dtype)} logits of shape {shape}, {weights.dtype} weights"
+            if is_backward:
+                given = float(draw.rng.normal() * 10.0 ** draw.rng.integers(-15, 15)), *given
+            yield sweep.Case(of, given)
+
+    sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
+    sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
 
 
 def test_nothing_is_left_behind(student):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.codec import Rng
 
 VOCAB, MASK, SPECIALS = 2000, 103, [103, 0, 100, 101, 102]  # as BERT's lie: not at the start alone
@@ -522,6 +522,96 @@ def test_seeds_give_as_many_masks_and_words_repeat(student):
     for word in (0, 4, 11):
         checks.that(bool((shown == word).any()), f"with special_ids={twice}, {word} is never drawn",
                     likely="special_ids are counted: one may stand there twice")  # fmt: skip
+
+
+def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
+    # Draws of k bits know no rate below 2 to the -k but 0.
+    small, large = (np.full((rows, 100), 7, np.int8) for rows in (2, 8))
+    settings = dict(mask_id=3, vocab_size=60, special_ids=[0, 3, 40])
+    loops = sweep.runs_a_loop(student.mask_tokens, (small, Rng(1)), (large, Rng(1)), **settings)
+    tokens, rates = (400_000, (1e-4,)) if loops else (3_000_000, (8.5e-6, 1 - 8.5e-6))
+    for rate in rates:
+        ids = np.full((tokens // 1000, 1000), 7, np.int8)
+        _, labels = mask(student, ids, rate=rate, **settings)
+        selected = int((labels != IGNORED).sum())
+        rare, of = (selected, "selected") if rate < 0.5 else (tokens - selected, "not selected")
+        sweep.is_about(
+            rare,
+            tokens * min(rate, 1 - rate),
+            of=f"of {tokens:,} tokens {of}, at the rate {rate:.8g}",
+            likely=sweep.COARSE,
+        )
+    # Of 100,000 words, those that draws of 16 bits can tell apart are 65,536 at most.
+    ids = np.full((700, 100), 99_999, np.int32)
+    shown, _ = mask(student, ids, rate=1.0, vocab_size=100_000, special_ids=[0, 3, 500], mask_id=3)
+    words = shown[(shown != 3) & (shown != 99_999)]
+    checks.that(len(words) > 5_000, f"{len(words)} of {ids.size} tokens became another word")
+    sweep.is_fine(words, 100_000, of="the random words from a vocabulary of 100,000")
+    # Many short rows: a draw that serves two tokens shows as a product of their selections.
+    _, labels = mask(student, np.full((10_000, 12), 7, np.int16), rate=0.5, **settings)
+    z = np.where(labels.ravel() != IGNORED, 1.0, -1.0)
+    together = np.fft.irfft(np.abs(np.fft.rfft(z)) ** 2, z.size)[1:] / math.sqrt(z.size)
+    shift = int(np.abs(together).argmax())
+    checks.that(
+        abs(together[shift]) < 12,
+        f"of 10,000 rows of 12 tokens, those {shift + 1} places "
+        "apart are selected together, or never, more than by chance",
+        likely="draws are used twice: draw for each token by itself",
+    )
+    shown, _ = mask(student, large.repeat(60, 0).repeat(20, 1), rate=1.0, **settings)
+    for of, found, share in (("[MASK]", shown == 3, 0.8), ("kept", shown == 7, 0.1 + 0.1 / 57)):
+        checks.share(
+            int(found.sum()),
+            shown.size,
+            share,
+            mistakes={sweep.COARSE: 0.8008},
+            of=f"the share that is {of} of {shown.size:,} selected",
+        )
+
+
+def test_ids_and_vocabularies_of_any_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(2) for _ in range(12)] + [(20_011, 2), (2, 20_011), (1, 1), (0, 5), (3, 0)]
+    for number, shape in enumerate(shapes):
+        vocab = int(draw.rng.choice([4, 7, 100, 5_000]))
+        dtype = draw.rng.choice(["int64", "int32"] + ["int8"] * (vocab <= 100) + ["int16"])
+        special = draw.rng.choice(
+            vocab, int(draw.rng.integers(1, min(vocab - 1, 40))), False
+        ).tolist()
+        ids = draw.ids(*shape, entries=vocab, dtype=dtype)
+        ids = np.asfortranarray(ids) if number % 2 else ids
+        rate = float(draw.rng.choice([0.0, 0.1, 0.5, 0.9, 1.0]))
+        shown, labels = mask(
+            student,
+            ids,
+            seed=number,
+            rate=rate,
+            vocab_size=vocab,
+            special_ids=special,
+            mask_id=special[-1],
+        )
+        of = f"{dtype} ids of shape {shape}, {len(special)} of {vocab} ids special, rate {rate}"
+        selected, ordinary = labels != IGNORED, ~np.isin(ids, special)
+        checks.same(
+            labels, np.where(selected, ids, IGNORED).astype(dtype), of=f"the labels of {of}"
+        )
+        checks.same(
+            np.where(selected, ids, shown), ids, of=f"the ids that are not selected, of {of}"
+        )
+        checks.that(not (selected & ~ordinary).any(), f"{of}: a special token was selected")
+        checks.that(
+            not (rate == 1.0 and (ordinary & ~selected).any()),
+            f"{of}: an ordinary token was not selected",
+        )
+        new = shown[shown != ids]
+        checks.that(
+            bool((~np.isin(new, special) | (new == special[-1])).all())
+            and bool(((new >= 0) & (new < vocab)).all()),
+            f"{of}: a random word is special, or none of the vocabulary",
+        )
+        checks.share(
+            int(selected.sum()), int(ordinary.sum()), rate, of=f"the share selected of {of}"
+        )
 
 
 def test_nothing_is_left_behind(student):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_numpy import optimizer
 from bert_run.config import AdamSettings
 from bert_run.training_loop import learning_rate
@@ -475,6 +475,134 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
     checks.same(moved, wrong_step(given, [tiny], 0.5, eps=0.0, weight_decay=0.0, state=state),
                 of="a weight of 1 after a step with eps 0 and a gradient of 1e-30",
                 mistakes={"eps=0 is taken for the default": given})  # fmt: skip
+
+
+def test_weights_and_settings_of_any_size(student):
+    draw = sweep.Draw(11)
+
+    def rates():
+        for number in range(60):
+            total = int(draw.rng.choice([1, 2, 3, 10, 999, 100_000, 10**6]))
+            warmup = int(draw.rng.integers(0, total))
+            step = int(
+                draw.rng.choice(
+                    [0, max(0, warmup - 1), warmup, total - 1, total, draw.rng.integers(total)]
+                )
+            )
+            peak = float(10.0 ** draw.rng.uniform(-12, 6)) * (number % 9 > 0)
+            yield sweep.Case(
+                f"step {step:,}",
+                (step,),
+                {"peak": peak, "warmup_steps": warmup, "total_steps": total},
+            )
+
+    sweep.agrees(student.learning_rate, learning_rate, rates())
+    names = [
+        "dense.weight",
+        "a.bias",
+        "LayerNorm.weight",
+        "x.LayerNorm.bias",
+        "biases",
+        "word",
+        "",
+        "LayerNor",
+        "bias.LayerNorm",
+        "layer.LayerNorm2.gamma",
+        "_bias",
+        "unbias",
+        "Bias",
+        "embeddings",
+    ]
+
+    def some(number, scale, dtype):
+        shapes = [draw.shape(int(draw.rng.integers(1, 6))) for _ in range(draw.size() + number % 3)]
+        if number >= 20:
+            shapes = [[(10_007,), (2,)], [(2, 10_007), (10_007, 1)], [(3,)] * 300, [(70_001,)]][
+                number - 20
+            ]
+        keys = [*draw.rng.permutation(names), *(f"layer.{i}.weight" for i in range(300))]
+        return {
+            str(key): np.asarray(draw.rng.normal(size=shape) * scale).astype(dtype)
+            for key, shape in zip(keys, shapes, strict=False)
+        }
+
+    def clips():
+        for number in range(24):
+            gradients = some(number, 10.0 ** draw.rng.integers(-100, 100), np.float64)
+            norm = math.sqrt(sum(float((g.astype(float) ** 2).sum()) for g in gradients.values()))
+            limit = norm * float(draw.rng.choice([1e-9, 0.1, 0.99, 1.01, 5.0, 1e9]))
+            yield sweep.Case(
+                f"{len(gradients)} gradients of norm {norm:.2g}, max_norm {limit:.2g}",
+                (gradients, limit),
+            )
+
+    def clipped(gradients, limit):
+        norm = math.sqrt(sum(float((g.astype(float) ** 2).sum()) for g in gradients.values()))
+        factor = limit / norm if norm > limit else 1.0
+        return {n: (g * factor).astype(g.dtype) for n, g in gradients.items()}, norm
+
+    sweep.agrees(student.clip_gradients, clipped, clips(), names=("the gradients", "the norm"))
+
+    def steps():
+        for number in range(24):
+            dtype = np.float32 if number % 5 == 1 else np.float64
+            weights = some(number, 10.0 ** draw.rng.integers(-3, 4), dtype)
+            scale = 10.0 ** draw.rng.integers(-6, 4)
+            state = {
+                kind: {
+                    n: (draw.rng.random(w.shape) * size).astype(dtype) for n, w in weights.items()
+                }
+                for kind, size in (("m", scale), ("v", scale**2))
+            }
+            gradients = {
+                n: (draw.rng.normal(size=w.shape) * scale).astype(dtype)
+                for n, w in reversed(weights.items())
+            }
+            settings = {"learning_rate": float(draw.rng.choice([0.0, 1e-9, 1e-4, 0.1, 3.0]))}
+            if number % 2:
+                settings |= {
+                    "beta1": float(draw.rng.choice([0.1, 0.5, 0.99])),
+                    "beta2": float(draw.rng.choice([0.5, 0.9, 0.9999])),
+                    "eps": float(draw.rng.choice([1e-10, 1e-8, 1e-3, 1.0])),
+                    "weight_decay": float(draw.rng.choice([0.0, 0.3, 2.0])),
+                }
+            yield sweep.Case(
+                f"{len(weights)} weights, {settings}", (weights, gradients, state), settings
+            )
+
+    def stepped(
+        weights,
+        gradients,
+        state,
+        *,
+        learning_rate,
+        beta1=0.9,
+        beta2=0.999,
+        eps=1e-6,
+        weight_decay=0.01,
+    ):
+        new = {}, {}, {}
+        for name, w in weights.items():
+            g = gradients[name].astype(float)
+            m = beta1 * state["m"][name].astype(float) + (1 - beta1) * g
+            v = beta2 * state["v"][name].astype(float) + (1 - beta2) * g * g
+            decay = 0.0 if name.endswith("bias") or "LayerNorm" in name else weight_decay
+            moved = w - learning_rate * (m / (np.sqrt(v) + eps) + decay * w)
+            for part, value in zip(new, (moved, m, v), strict=True):
+                part[name] = np.asarray(value).astype(w.dtype)
+        return new[0], {"m": new[1], "v": new[2]}
+
+    for case in steps():
+        found, state = checks.parts(
+            student.adam_step(*case.args, **case.options), "the weights", "the state"
+        )
+        right = stepped(*case.args, **case.options)
+        sweep.same(found, right[0], of=f"the weights for {case.of}")
+        sweep.same(only_m_and_v(state), right[1], of=f"the state for {case.of}")
+    for case in steps():
+        state = only_m_and_v(student.start_adam(case.args[0]))
+        zeros = {n: np.zeros_like(w) for n, w in case.args[0].items()}
+        checks.same(state, {"m": zeros, "v": zeros}, of=f"the first state of {case.of}")
 
 
 @pytest.mark.hint(3)

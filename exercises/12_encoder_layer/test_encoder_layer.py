@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_lowlevel import model
 from bert_lowlevel.attention import visible_keys
 from bert_run.config import BertConfig
@@ -654,6 +654,124 @@ def test_eps_0_and_dropout_of_1_are_values_like_others(student):
                 of="the states after the layer with hidden_dropout=1",
                 mistakes={"0 / 0: the numbers that stay are divided by 1 - p, and none stays": (
                     lambda out: bool(out.isnan().any()))})  # fmt: skip
+
+
+def test_states_of_any_size(student):
+    draw = sweep.Draw(11)
+
+    def cases(*, is_layer):
+        for number in range(14):
+            batch, seq, heads, head_dim = draw.shape(4)
+            wide = 10
+            if number > 7:
+                batch, seq, heads, head_dim, wide = [
+                    (300, 2, 2, 2, 5),
+                    (1, 1_201, 1, 2, 3),
+                    (2, 3, 40, 2, 7),
+                    (2, 3, 2, 100, 3),
+                    (2, 3, 2, 2, 4_003),
+                    (2, 700, 2, 2, 1),
+                ][number - 8]
+            dtype = torch.float32 if number == 3 else torch.float64
+            x, mask, weights, _ = case(
+                batch, seq, heads * head_dim, heads, seed=60 + number, wide=wide
+            )
+            weights = {n: w / len(w) ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+            mask = torch.from_numpy(draw.mask(batch, seq)).to(
+                draw.rng.choice([torch.int64, torch.int32, torch.int8, torch.uint8])
+            )
+            x = x * 10.0 ** int(draw.rng.integers(-3, 4))
+            weights = {n: w.to(dtype) for n, w in weights.items()}
+            options = {"heads": heads}
+            if is_layer:
+                options["eps"] = float(draw.rng.choice([1e-12, 1e-5, 0.1, 1.0]))
+            yield sweep.Case(
+                f"(batch, seq, hidden) {tuple(x.shape)}, {heads} heads",
+                (x.to(dtype), mask, weights),
+                options,
+            )
+
+    def right_attention(x, mask, weights, *, heads):
+        return attention_of(x, mask.long(), weights, heads)
+
+    def right_layer(x, mask, weights, *, heads, eps):
+        return layer_of(x, mask.long(), weights, heads, eps)
+
+    sweep.agrees(student.self_attention, right_attention, cases(is_layer=False))
+    sweep.agrees(student.encoder_layer, right_layer, cases(is_layer=True))
+    for shape in ((30, 3, 8, 4), (2, 300, 4, 2), (2, 3, 60, 30)):
+        x, mask, weights, heads = case(*shape, seed=90)
+        weights = {n: w / len(w) ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+        upstream = torch.randn(x.shape, dtype=x.dtype, generator=torch.Generator().manual_seed(91))
+        right = gradients_of(x, mask, weights, heads, 1e9 * upstream)
+        _, found = student.encoder_layer.grad(
+            x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=1e9 * upstream
+        )
+        sweep.same(
+            {"x": found["x"], **found["weights"]},
+            right,
+            of=f"the gradients for {shape}",
+            magnitude=1e6,
+        )
+
+
+def test_dropout_is_as_fine_as_its_probability_asks(student):
+    # Draws of k bits know no probability below 2 to the -k but 0. All weights are 1 / seq, and all
+    # values 1, so that a number of the context says how many weights of its row were set to 0.
+    p, seq = 3e-5, 900
+    x, mask, weights, _ = case(1, seq, 1, 1)
+    weights = {name: torch.zeros_like(w) for name, w in weights.items()}
+    weights["attention.self.value.bias"] += 1.0
+    context = student.self_attention(
+        x, torch.ones_like(mask), weights, heads=1, attention_dropout=p, training=True
+    )
+    dropped = (1 - context * (1 - p)) * seq
+    checks.that(
+        bool(((dropped - dropped.round()).abs() < 1e-3).all()),
+        "a row of equal weights adds up to no sum that dropout leaves",
+    )
+    sweep.is_about(
+        int(dropped.round().sum()),
+        p * seq * seq,
+        likely=sweep.COARSE,
+        of=f"of {seq * seq:,} attention weights set to 0, at attention_dropout={p}",
+    )
+    # What one of the two layers adds is 2 and -2 by turns, in states of 0.
+    batch, hidden = 3_000, 300
+    x, mask, weights, _ = case(1, 1, hidden, 1, wide=1)
+    weights = {n: torch.zeros_like(w) + ("LayerNorm.weight" in n) for n, w in weights.items()}
+    weights = {n: w.float() for n, w in weights.items()}
+    x, mask = torch.zeros(batch, 1, hidden), torch.ones(batch, 1, dtype=torch.int64)
+    for name in ("attention.output", "output"):
+        bias = f"{name}.dense.bias"
+        added = {**weights, bias: torch.tensor([2.0, -2.0]).repeat(hidden // 2)}
+        states = student.encoder_layer(
+            x, mask, added, heads=1, hidden_dropout=p, attention_dropout=0.0, training=True
+        )
+        sweep.is_about(
+            int((states.abs() < 0.5).sum()),
+            p * x.numel(),
+            likely=sweep.COARSE,
+            of=f"of {x.numel():,} numbers of {name}.dense set to 0, at hidden_dropout={p}",
+        )
+    # All weights are equal again: a number of the context counts those of its row that are left.
+    x, mask, weights, heads = case(60, 6, 16, 16)
+    weights = {name: torch.zeros_like(w) for name, w in weights.items()}
+    weights["attention.self.value.bias"] += 1.0
+    context = student.self_attention(
+        x, torch.ones_like(mask), weights, heads=heads, training=True, attention_dropout=0.5
+    )
+    left = (3 * context).round().transpose(0, 2)
+    for axis, name in enumerate(("heads", "queries", "rows")):
+        line = left.movedim(axis, 0)
+        equal = int((line[::2] == line[1::2]).sum())
+        checks.share(
+            equal,
+            line[::2].numel(),
+            924 / 4096,
+            mistakes={"they share their draws": 1.0},
+            of=f"how often two {name} keep equally many of 6 attention weights, of {heads} heads",
+        )
 
 
 def test_nothing_is_left_behind(student):

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.codec import Folder, is_tensor
 from bert_lowlevel import model
 from bert_run.config import BertConfig, parameter_shapes
@@ -372,6 +372,73 @@ def test_the_example_of_the_page(student):
         zeros = torch.zeros(1, 7, 128, dtype=torch.float64)
         checks.same(torch.zeros_like(state) if is_tensor(state) else state, zeros,
                     of=f"states[{number}] of the example (its shape and type)")  # fmt: skip
+
+
+def test_encoders_and_batches_of_any_size(student):
+    rng = np.random.default_rng(11)
+    small = dict(
+        vocab_size=9,
+        hidden_size=6,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        intermediate_size=5,
+        max_position_embeddings=8,
+    )
+    for rows, seq, changes in (
+        (2, 4, {"num_hidden_layers": 40}),
+        (2, 4, {"num_hidden_layers": 1}),
+        (2, 3, {"num_attention_heads": 40, "hidden_size": 80}),
+        (2, 3, {"intermediate_size": 3_001}),
+        (2, 3, {"vocab_size": 40_001}),
+        (2, 3, {"type_vocab_size": 300}),
+        (300, 2, {}),
+        (1, 1_100, {"max_position_embeddings": 1_200}),
+        (2, 3, {"num_attention_heads": 1}),
+        (3, 5, {"layer_norm_eps": 1.0}),
+        (3, 5, {"layer_norm_eps": 1e-5}),
+        (1, 1, {}),
+    ):
+        config = BertConfig(**{**small, **changes})
+        weights = encoder_of(stored(config, seed=seq))
+        weights = {
+            n: w / w.shape[1] ** 0.5 if w.ndim == 2 and "dense" in n else w
+            for n, w in weights.items()
+        }
+        if rows == 3:  # scores far above 10,000
+            weights = {n: w * (1e4 if "query" in n else 1) for n, w in weights.items()}
+        inputs = batch(config, rows, seq)
+        inputs["input_ids"][-1, -1] = config.vocab_size - 1
+        inputs["input_ids"][0, seq // 2] = 0
+        inputs["token_type_ids"][-1, -1] = config.type_vocab_size - 1
+        mask = torch.from_numpy((rng.random((rows, seq)) < 0.7).astype(np.int64))
+        mask[:, rng.integers(seq)] = 1
+        mask[0, seq // 2] = 1  # of the id 0
+        inputs["attention_mask"] = mask
+        out = student.encode(as_config(config), sweep.laid_out(weights, seq), **inputs)
+        states, pooled = checks.parts(out, "the states", "the pooled vector")
+        expected = reference(config, weights, inputs)
+        of = f"of {rows} rows of {seq} tokens{', ' if changes else ''}" + ", ".join(
+            f"{name} {value:g}" for name, value in changes.items()
+        )
+        sweep.same(states, list(expected.hidden_states), of=f"the states {of}")
+        sweep.same(pooled, expected.pooled, of=f"the pooled vector {of}")
+    # What is loaded is what is stored, tiny or huge, and however many layers there are.
+    config = BertConfig(**{**small, "num_hidden_layers": 110})
+    tensors = {
+        name: (w * 10.0 ** float(rng.integers(-30, 30))).to(
+            [torch.float32, torch.bfloat16][number % 2]
+        )
+        for number, (name, w) in enumerate(stored(config).items())
+    }
+    _, weights = checks.parts(
+        student.load_encoder(folder(config, tensors)), "the config", "the weights"
+    )
+    checks.same(
+        weights,
+        encoder_of(tensors),
+        of="the weights of a file of 110 layers, some of them tiny and some huge",
+        tolerance=0.0,
+    )
 
 
 def test_nothing_is_left_behind(student):

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.calls import describe_value
 from autograder.codec import Meta, TorchRng, is_tensor
 from autograder.student import StudentError
@@ -554,6 +554,92 @@ def test_the_example_of_the_page_is_one_of_the_results(student):
     example = torch.tensor([101, 1996, 103, 1938, 1591, 102, 0])
     found = int(((shown == example).all(1) & (at == 2) & (token == 1937)).sum())
     checks.share(found, 400, 0.2, of="how often the result is that of the page's example")
+
+
+def test_draws_are_fine_and_batches_of_any_size(student):
+    # One mask in each long row: where the draws have few bits, several tokens share the smallest,
+    # and most answers take the first or the last of them.
+    rows, seq = 60, 60_000
+    ids = torch.full((rows, seq), 11, dtype=torch.int32)
+    settings = dict(rate=1e-9, slots=1, special_ids=torch.tensor([103], dtype=torch.int32))
+    _, positions, tokens, weights = mask(
+        student, ids, torch.ones_like(ids, dtype=torch.int8), **settings
+    )
+    checks.same(
+        weights, torch.ones_like(weights), of=f"the weights of {rows} rows of {seq:,} words"
+    )
+    mean = float(positions.double().mean()) / (seq - 1)
+    bound = 6.5 / (12 * rows) ** 0.5
+    checks.that(
+        abs(mean - 0.5) < bound,
+        f"one mask in each of {rows} rows of {seq:,} words: the mean "
+        f"position is {mean:.3f} of the way, chance stays within {bound:.3f} of 0.5",
+        likely=sweep.COARSE,
+    )
+    # Of 100,000 words, those that draws of 16 bits can tell apart are 65,536 at most.
+    ids, ones = torch.full((600, 100), 7), torch.ones(600, 100, dtype=torch.int64)
+    shown, positions, tokens, weights = mask(
+        student, ids, ones, rate=1.0, slots=100, ordinary_ids=torch.arange(1000, 101_000)
+    )
+    words = shown[shown >= 1000]
+    checks.that(
+        len(words) > 4_500, f"{len(words)} of {ids.numel()} masked tokens became another word"
+    )
+    sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(2) for _ in range(14)] + [(4_003, 3), (2, 4_003), (1, 1)]
+    for number, (rows, seq) in enumerate(shapes):
+        vocab = int(draw.rng.choice([5, 9, 2_000, 70_000]))
+        special = torch.from_numpy(draw.rng.choice(vocab, int(draw.rng.integers(1, 4)), False))
+        ordinary = torch.from_numpy(
+            draw.rng.permutation(vocab)[: int(draw.rng.integers(1, vocab + 1))]
+        )
+        ids = torch.from_numpy(draw.ids(rows, seq, entries=vocab)).to(
+            [torch.int64, torch.int32][number % 2]
+        )
+        attention = torch.from_numpy(draw.mask(rows, seq)).to(
+            [torch.int64, torch.int32, torch.int8][number % 3]
+        )
+        if number % 4 == 0:
+            attention[0] = 0
+        slots, rate = (
+            int(draw.rng.integers(1, seq + 1)),
+            float(draw.rng.choice([0.01, 0.15, 0.5, 1.0])),
+        )
+        given = dict(
+            special_ids=special.to(ids.dtype),
+            slots=slots,
+            rate=rate,
+            mask_id=int(special[0]),
+            ordinary_ids=ordinary,
+        )
+        shown, positions, tokens, weights = mask(
+            student, *sweep.laid_out([ids, attention], number), seed=number, **given
+        )
+        of = f"of {rows} rows of {seq} {ids.dtype} tokens, {slots} slots, rate {rate}"
+        can, exact = candidates(ids, attention, special.tolist()), attention.sum(1) * rate
+        is_sure = (exact - exact.floor() - 0.5).abs() > 1e-3
+        counts = torch.minimum(exact.round().clamp(min=1, max=slots), can.sum(1)).float()
+        found = weights.sum(1)
+        checks.that(
+            bool((found == counts)[is_sure].all()),
+            f"a row {of} has "
+            f"{found[is_sure][(found != counts)[is_sure]][:1].tolist()} masks, expected "
+            f"{counts[is_sure][(found != counts)[is_sure]][:1].tolist()}",
+        )
+        used = weights > 0
+        hits = torch.zeros(rows, seq, dtype=torch.int64).scatter_add(1, positions, used.long())
+        checks.that(bool((hits <= can).all()), f"a place {of} is masked twice, or is no candidate")
+        checks.same(
+            tokens,
+            torch.where(used, ids.gather(1, positions), 0).to(ids.dtype),
+            of=f"the tokens {of}",
+        )
+        checks.same(positions[~used], torch.zeros_like(positions[~used]), of=f"empty slots {of}")
+        checks.same(torch.where(hits > 0, ids, shown), ids, of=f"what is not masked, {of}")
+        new = shown[shown != ids]
+        known = torch.isin(new, torch.cat([ordinary, special[:1]]).to(ids.dtype))
+        checks.that(bool(known.all()), f"what is shown {of} is neither mask_id nor of ordinary_ids")
 
 
 def test_nothing_is_left_behind(student):

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_lowlevel import attention as chapter
 
 PADDED = [
@@ -351,6 +351,115 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
             right = right_attention(*inputs)
             checks.same(shares, right[1], of="the weights")
             checks.same(context, right[0], of="the context")
+
+
+def test_tables_and_states_of_any_size(student):
+    draw = sweep.Draw(11)
+    shapes = [draw.shape(2) for _ in range(12)] + [(1_501, 2), (2, 701), (1, 1)]
+
+    def masks():
+        for number, (batch, seq) in enumerate(shapes):
+            rows = torch.from_numpy(draw.mask(batch, seq))
+            if number % 3 == 0:
+                rows[0] = 0
+            kind = [torch.int64, torch.int32, torch.bool][number % 3]
+            for causal in (False, True):
+                yield sweep.Case(
+                    f"a {kind} mask of shape {batch, seq}, causal={causal}",
+                    (rows.to(kind),),
+                    {"causal": causal},
+                )
+
+    sweep.agrees(
+        student.visible_keys, lambda rows, causal: expected_visible(rows, causal).clone(), masks()
+    )
+
+    def tables():
+        for _number, (_, seq) in enumerate(shapes):
+            yield torch.from_numpy(
+                draw.rng.random((seq, seq)) < draw.rng.choice([0.0, 0.1, 0.7, 1.0])
+            )
+
+    sweep.agrees(
+        student.picture,
+        lambda seen: ["".join("OX"[x] for x in row) for row in seen.tolist()],
+        [sweep.Case(f"a table of {len(t)} tokens", (t,)) for t in tables() if len(t) < 300]
+        + [sweep.Case("a table of 400 tokens", (torch.ones(400, 400).tril().bool(),))],
+    )
+
+    def states():
+        for number in range(22):
+            batch, heads, seq, head_dim = draw.shape(4)
+            if number > 15:
+                batch, heads, seq, head_dim = [
+                    (1_501, 2, 2, 1),
+                    (2, 501, 3, 2),
+                    (1, 2, 701, 1),
+                    (2, 1, 3, 1_501),
+                    (3, 3, 3, 3),
+                    (2, 40, 5, 64),
+                ][number - 16]
+            dtype = [torch.float64, torch.float32][number % 4 == 1]
+            q, k, v, visible = case(batch, heads, seq, head_dim, seed=number, dtype=dtype)
+            visible &= torch.from_numpy(
+                draw.rng.random(visible.shape) < draw.rng.choice([0.1, 0.9])
+            )
+            scale = 10.0 ** float(draw.rng.integers(-6, 5))
+            yield sweep.Case(
+                f"{dtype}, (batch, heads, seq, head_dim) {tuple(q.shape)}, queries near {scale:g}",
+                (q * scale, k, v * 10.0 ** float(draw.rng.integers(-12, 12)), visible),
+            )
+
+    def right(q, k, v, visible):
+        context, shares = right_attention(q, k, v, visible)
+        return context.nan_to_num(0.0), shares.nan_to_num(0.0)
+
+    sweep.agrees(student.attention, right, states(), names=("context", "weights"))
+    q, v = (
+        torch.ones(1, 1, 41, 1, dtype=torch.float64),
+        torch.ones(1, 1, 41, 1, dtype=torch.float64),
+    )
+    k = torch.linspace(-40, 40, 41, dtype=torch.float64).view(1, 1, 41, 1)
+    seen = torch.ones(1, 41, 41, dtype=torch.bool)
+    sweep.same_each(
+        checks.parts(student.attention(q, k, v, seen), "context", "weights")[1],
+        right(q, k, v, seen)[1],
+        of="the weights of scores from -40 to 40",
+    )
+    for shape in ((2, 3, 5, 4), (3, 2, 200, 2), (300, 1, 3, 2)):
+        q, k, v, visible = case(*shape, seed=40)
+        upstream = tuple(1e9 * torch.randn_like(x) for x in right(q, k, v, visible))
+        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        found = torch.autograd.grad(right(*leaves, visible), leaves, upstream)
+        _, gradients = student.attention.grad(
+            q, k, v, visible, wrt=("query", "key", "value"), upstream=upstream
+        )
+        sweep.same(
+            gradients,
+            dict(zip(("query", "key", "value"), found, strict=True)),
+            of=f"the gradients for (batch, heads, seq, head_dim) {shape}",
+        )
+
+    def ways():
+        for batch, seq, layers in (
+            (2, 5, 1),
+            (3, 7, 2),
+            (7, 3, 3),
+            (40, 4, 2),
+            (1, 150, 149),
+            (2, 90, 4),
+            (1, 1, 9),
+            (2, 3, 1_000),
+            (1, 70, 33),
+        ):
+            visible = torch.from_numpy(draw.rng.random((batch, seq, seq)) < 1 / seq)
+            chain = torch.ones(seq, seq).tril(-1).triu(-1).bool().expand(batch, seq, seq)
+            for table in (visible, chain | chain.mT & visible):
+                yield sweep.Case(
+                    f"{batch} tables of {seq} tokens, {layers} layers", (table, layers)
+                )
+
+    sweep.agrees(student.reached, reach, ways())
 
 
 def test_nothing_is_left_behind(student):

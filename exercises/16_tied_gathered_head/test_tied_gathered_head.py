@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_lowlevel import model as chapter
 from bert_run.config import BertConfig
 
@@ -374,6 +374,87 @@ def test_only_the_asked_positions_are_worked_on(student):
         than="the head on all of 128 positions, where 4 are asked",
         likely="the head runs on every position, and the gathering comes after it",
     )  # fmt: skip
+
+
+def test_batches_of_any_size(student):
+    draw = sweep.Draw(11)
+    sizes = [draw.shape(5) for _ in range(14)] + [
+        (1_501, 2, 2, 2, 3),
+        (2, 1_501, 3, 2, 3),
+        (2, 3, 1_501, 2, 3),
+        (2, 3, 2, 1_001, 3),
+        (2, 3, 2, 2, 9_001),
+        (3, 300, 90, 3, 101),
+    ]
+
+    def given():
+        for number, (batch, seq, masks, hidden, vocab) in enumerate(sizes):
+            dtype = [torch.float64, torch.float32][number % 5 == 1]
+            states, ids, positions, weights = case(
+                batch, seq, masks, max(2, hidden), max(2, vocab), seed=40 + number, dtype=dtype
+            )
+            positions = torch.from_numpy(draw.ids(batch, masks, entries=seq))
+            ids = torch.from_numpy(draw.ids(batch, seq, entries=max(2, vocab)))
+            weights = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+            yield (
+                f"(batch, seq, masks, hidden, vocab) {batch, seq, masks, hidden, vocab}",
+                states,
+                ids,
+                positions,
+                weights,
+            )
+
+    def gathered(states, positions):
+        return states[torch.arange(len(states))[:, None], positions]
+
+    def asked():
+        for of, states, _, positions, weights in given():
+            states = states * 10.0 ** float(draw.rng.integers(-2, 3))
+            options = {"eps": float(draw.rng.choice([1e-12, 1e-5, 0.1, 1.0]))}
+            for options["hidden_act"] in ("gelu", "gelu_new"):
+                yield sweep.Case(f"{of}, {options}", (states, positions, weights), dict(options))
+
+    sweep.agrees(
+        student.gather_positions,
+        gathered,
+        (sweep.Case(of, (1e-9 * states, positions)) for of, states, _, positions, _ in given()),
+    )
+    sweep.agrees(student.word_logits, right_logits, asked())
+    sweep.agrees(
+        student.read_and_name,
+        right_read_and_name,
+        (sweep.Case(of, (ids, positions, weights)) for of, _, ids, positions, weights in given()),
+    )
+
+    def both():
+        for of, states, ids, positions, weights in given():
+            scale = 10.0 ** float(draw.rng.integers(-15, 15))
+            dlogits = torch.from_numpy(
+                draw.rng.normal(size=(*positions.shape, len(weights[WORDS])))
+            )
+            yield sweep.Case(
+                f"{of}, dlogits near {scale:g}",
+                (ids, positions, weights, (scale * dlogits).to(states.dtype)),
+                magnitude=scale,
+            )
+
+    sweep.agrees(student.gradients_of_both_uses, both_uses, both(), names=("reading", "naming"))
+    for of, states, ids, positions, weights in [*given()][-7:]:
+        upstream = 1e9 * torch.randn(
+            *positions.shape,
+            len(weights[WORDS]),
+            dtype=states.dtype,
+            generator=torch.Generator().manual_seed(7),
+        )
+        for function, reference, name, x in (
+            (student.word_logits, right_logits, "states", states),
+            (student.read_and_name, right_read_and_name, None, ids),
+        ):
+            right = gradients(reference, x, positions, weights, upstream=upstream)
+            wrt = ("states", "weights") if name else ("weights",)
+            _, found = function.grad(x, positions, weights, wrt=wrt, upstream=upstream)
+            found = {**({name: found[name]} if name else {}), **found["weights"]}
+            sweep.same(found, right, of=f"the gradients of {function.name} for {of}", magnitude=1e9)
 
 
 def test_nothing_is_left_behind(student):

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.student import StudentError
 from bert_lowlevel import model as chapter
 
@@ -465,6 +465,66 @@ def test_float32_and_gaps_in_memory_are_fine(student):
         out = student.accumulated_gradients(weights, given, 4)
         _, gradients = checks.parts(out, "added", "gradients")
         checks.same(gradients, gradients_of(weights, whole_loss(given)), of="the gradients")
+
+
+def test_batches_of_any_size(student):
+    draw = sweep.Draw(11)
+    sizes = [
+        (max(2, rows), seq, masks, hidden, max(2, vocab))
+        for rows, seq, masks, hidden, vocab in (draw.shape(5) for _ in range(10))
+    ]
+    sizes += [
+        (701, 2, 1, 2, 3),
+        (3, 301, 2, 2, 3),
+        (3, 2, 301, 2, 3),
+        (3, 2, 2, 2, 4_003),
+        (3, 2, 2, 64, 3),
+    ]
+    for number, size in enumerate(sizes):
+        weights, batch = case(*size, seed=20 + number)
+        slots = batch["masked_lm_weights"]
+        slots *= 10.0 ** float(draw.rng.integers(-4, 5))
+        slots[0, 0], slots[-1, -1] = 3.0, 0.25
+        words, pairs = small_bert(weights, batch)
+        scale = float(draw.rng.choice([1.0, 1000.0]))
+        words, pairs, of = words * scale, pairs * scale, f"(rows, seq, masks, hidden, vocab) {size}"
+        counts = {"mask_count": float(draw.rng.choice([0.3, 17.5, 1e6])), "pair_count": 1_000_003}
+        for given in ({}, counts, {"mask_count": counts["mask_count"]}, {"pair_count": 3}):
+            out = checks.parts(student.joint_loss(words, pairs, batch, **given), "MLM", "NSP")
+            sweep.same(
+                out, right_losses(words, pairs, batch, **given), of=f"the losses for {of}, {given}"
+            )
+        rows = int(draw.rng.integers(1, size[0] + 3)) if size[0] < 100 else 9
+        sweep.same(
+            student.split_batch(batch, rows), parts_of(batch, rows), of=f"{of} in parts of {rows}"
+        )
+        added, found = checks.parts(
+            student.accumulated_gradients(weights, batch, rows), "added", "gradients"
+        )
+        sweep.same(
+            found,
+            gradients_of(weights, whole_loss(batch)),
+            of=f"the gradients for {of} in parts of {rows}",
+        )
+        masks = slots.sum()
+        each = torch.stack(
+            [
+                torch.stack(
+                    right_losses(*small_bert(weights, p), p, mask_count=masks, pair_count=size[0])
+                )
+                for p in parts_of(batch, rows)
+            ]
+        )
+        sweep.same(added, each, of=f"what each part adds for {of} in parts of {rows}")
+        ranks = int(draw.rng.choice([1, 2, 9, 64, 1000]))
+        part = parts_of(batch, rows)[-1]
+        given = {"mask_count": float(masks), "pair_count": size[0]}
+        right = {n: ranks * g for n, g in gradients_of(weights, whole_loss(part, **given)).items()}
+        sweep.same(
+            student.rank_gradients(weights, part, **given, ranks=ranks),
+            right,
+            of=f"what one of {ranks} machines hands in for {of}",
+        )
 
 
 def test_nothing_is_left_behind(student):

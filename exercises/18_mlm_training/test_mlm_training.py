@@ -1,13 +1,15 @@
 """A training loop whose state is a value: right, shuffled, and the same however it is cut."""
 
+import functools
 import itertools
 import math
+import operator
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.codec import TorchRng
 from autograder.student import _repeated
 from bert_lowlevel.optimizer import Adam
@@ -510,6 +512,72 @@ def test_the_model_learns(student):
         after < before - 0.5,
         f"60 steps brought the loss from {before:.3f} to {after:.3f}: 0.5 less is expected",
     )
+
+
+def test_steps_batches_and_data_of_any_size(student):
+    rng = sweep.Draw(11).rng
+
+    def rates():
+        for _ in range(30):
+            total = int(rng.choice([1, 2, 9, 999, 10**6]))
+            warmup = int(rng.integers(0, total))
+            step = int(rng.choice([0, max(0, warmup - 1), warmup, total - 1, total]))
+            yield sweep.Case(
+                f"step {step:,}",
+                (step,),
+                {
+                    "peak": float(10.0 ** rng.uniform(-9, 4)),
+                    "warmup_steps": warmup,
+                    "total_steps": total,
+                },
+            )
+
+    sweep.agrees(student.learning_rate, learning_rate, rates())
+    for seed, examples in ((0, 20_000), (5, 20_000), (3, 50_001)):
+        rows = student.batch_indices(3 * seed, seed=seed, examples=examples, batch_size=examples)
+        checks.same(
+            rows.sort().values,
+            torch.arange(examples),
+            of=f"one batch of all {examples:,} examples, sorted",
+        )
+        sweep.is_shuffled(rows.tolist(), of=f"an order of {examples:,} examples, seed {seed}")
+    for seed, examples, size, number in (
+        (1, 5, 1, 900),
+        (2, 999, 400, 3),
+        (4, 301, 3, 40),
+        (0, 1, 1, 7),
+    ):
+        order = functools.reduce(
+            operator.iadd,
+            pass_of(student, number, seed=seed, examples=examples, batch_size=size),
+            [],
+        )
+        checks.that(
+            len(set(order)) == len(order) == examples // size * size,
+            f"pass {number} of {examples} examples in batches of {size}: expected each of "
+            f"{examples // size * size} once, got {len(set(order))} of {len(order)}",
+        )
+    weights = first_weights()
+    for examples, size in ((301, 1), (400, 7), (300, 10_000)):
+        data = stories(examples, seed=size)
+        data["masked_lm_weights"][rng.integers(examples)] = 0
+        total, masks = surprise(weights, data)
+        sweep.same(
+            student.evaluate(weights, data, batch_size=size),
+            (total / masks).item(),
+            of=f"the loss of {examples} examples in batches of {size}",
+        )
+    data, settings = (
+        stories(30),
+        SETTINGS | dict(total_steps=70, warmup_steps=20, dropout=0.0, batch_size=9),
+    )
+    state, losses = checks.parts(
+        student.train(student.start(weights), data, until=45, **settings), "the state", "the losses"
+    )
+    orders = [student.batch_indices(step, seed=0, examples=30, batch_size=9) for step in range(45)]
+    right = reference(weights, data, orders, peak=0.03, warmup_steps=20, total_steps=70)
+    checks.same(losses, right[1], of="the losses of 45 steps", tolerance=1e-7)
+    checks.same(state, right[0], of="the state after 45 steps", tolerance=1e-7)
 
 
 def test_nothing_is_left_behind(student):

@@ -1,14 +1,16 @@
 """Eight pieces, fifteen mistakes: each has a test of its own, which the mends of others leave as
 it is. What depends on chance is judged on 100,000 draws or more (`checks.share`)."""
 
+import functools
 import math
+import operator
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.codec import TorchRng
 from bert_paper import model, optimizer
 from bert_run.config import BertConfig, is_decayed
@@ -831,3 +833,234 @@ def test_label_0_is_the_next_sentence(student):
             },
         )
     checks.leaves_no_trace(student.collate, pairs, **ids)
+
+
+# --- Any other size ---
+
+
+def normal_of(*shape, seed=1, scale=1.0):
+    generator = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def test_embed_holds_for_any_size(student):
+    draw = sweep.Draw(11)
+
+    def cases():
+        for batch, seq, hidden, words, segments in (
+            *(draw.shape(5) for _ in range(9)),
+            (1_501, 2, 3, 5, 2),
+            (2, 1_501, 3, 5, 2),
+            (2, 3, 4_003, 5, 2),
+            (2, 3, 4, 70_000, 2),
+            (2, 3, 4, 5, 300),
+        ):
+            hidden = max(3, hidden)
+            scale = 10.0 ** float(draw.rng.integers(-6, 5))
+            weights = {
+                "word": normal_of(words, hidden, scale=scale, seed=2),
+                "position": normal_of(seq + 2, hidden, scale=scale, seed=3),
+                "segment": normal_of(segments, hidden, scale=scale, seed=4),
+                "norm.weight": normal_of(hidden),
+                "norm.bias": normal_of(hidden, seed=5),
+            }
+            ids, types = (
+                torch.from_numpy(draw.ids(batch, seq, entries=n)) for n in (words, segments)
+            )
+            eps = float(draw.rng.choice([1e-12, 1e-5, 0.3]))
+            yield sweep.Case(
+                f"(batch, seq, hidden) {batch, seq, hidden}, {words} words, {segments} "
+                f"segments, numbers near {scale:g}, eps {eps:g}",
+                (ids, types, weights),
+                {"eps": eps},
+            )
+
+    def right(ids, types, weights, *, eps):
+        x = weights["word"][ids] + weights["position"][: ids.shape[1]] + weights["segment"][types]
+        return F.layer_norm(x, x.shape[-1:], weights["norm.weight"], weights["norm.bias"], eps)
+
+    sweep.agrees(student.embed, right, cases())
+
+
+def test_losses_and_gradients_hold_for_any_size(student):
+    draw = sweep.Draw(12)
+
+    def cases():
+        for rows, masks, vocab in (
+            *(draw.shape(3) for _ in range(8)),
+            (1_501, 2, 3),
+            (2, 1_501, 3),
+            (2, 3, 40_001),
+        ):
+            scale = float(draw.rng.choice([1e-6, 1.0, 1e3]))
+            weights = torch.from_numpy(draw.mask(rows, masks)).double()
+            yield sweep.Case(
+                f"(batch, masks, vocab) {rows, masks, vocab}, logits near {scale:g}",
+                (
+                    normal_of(rows, masks, vocab, scale=scale),
+                    torch.from_numpy(draw.ids(rows, masks, entries=vocab)),
+                    weights,
+                    normal_of(rows, 2, scale=scale, seed=6),
+                    torch.from_numpy(draw.ids(rows, entries=2)),
+                ),
+            )
+
+    sweep.agrees(student.pretraining_losses, right_losses, cases(), names=("words", "pairs"))
+
+    def parts():
+        for sizes in (
+            *(
+                [(draw.size(), int(draw.rng.integers(0, 2))) for _ in range(draw.size())]
+                for _ in range(6)
+            ),
+            [(3, 1)] * 300,
+            [(4_003, 4_000), (2, 1)],
+        ):
+            sizes = [*sizes, (2, 2)]
+            weight, found = parts_of_a_batch(sizes, hidden=draw.size(), seed=len(sizes))
+            yield sweep.Case(f"{len(sizes)} parts of up to {max(sizes)[0]} tokens", (weight, found))
+
+    def right(weight, found):
+        count = sum(int((labels != -100).sum()) for _, labels in found)
+        return gradient_of(weight, found, lambda labels: 1 / count)
+
+    sweep.agrees(student.accumulated_gradient, right, parts())
+
+
+def test_update_holds_for_any_size(student):
+    draw = sweep.Draw(13)
+
+    def cases():
+        for number in range(14):
+            names = [*NAMES, *(f"layer.{i}.dense.weight" for i in range(300 * (number == 12)))]
+            shapes = [draw.shape(len(NAMES.get(name, (1, 1)))) for name in names]
+            if number == 13:
+                shapes[0], shapes[1] = (2, 4_003), (4_003, 2)
+            scale = 10.0 ** float(draw.rng.integers(-30, 30))
+            weights = {n: normal_of(*s, seed=3) for n, s in zip(names, shapes, strict=True)}
+            gradients = {
+                n: normal_of(*s, seed=i, scale=scale)
+                for i, (n, s) in enumerate(zip(names, shapes, strict=True))
+            }
+            settings = {
+                "learning_rate": float(draw.rng.choice([0.0, 1e-5, 2.0])),
+                "weight_decay": float(draw.rng.choice([0.0, 0.01, 3.0])),
+                "max_norm": float(draw.rng.choice([1e-3, 1.0, 1e40])),
+            }
+            yield sweep.Case(
+                f"{len(names)} weights, gradients near {scale:g}, {settings}",
+                (weights, gradients),
+                settings,
+            )
+
+    def right(weights, gradients, *, learning_rate, weight_decay, max_norm):
+        norm = math.sqrt(sum(float(g.square().sum()) for g in gradients.values()))
+        gradients = {n: g * min(1.0, max_norm / norm) for n, g in gradients.items()}
+        return step(weights, gradients, rate=learning_rate, decay=weight_decay)
+
+    sweep.agrees(student.update, right, cases())
+
+
+def test_mask_tokens_draws_finely(student):
+    few, many = (torch.full((rows, 100), 7) for rows in (2, 8))
+    given = dict(mask_id=3, special_ids=torch.tensor([0, 3]), ordinary_ids=torch.arange(4, 60))
+    out = student.mask_tokens(torch.zeros(40, 100).long(), TorchRng(1), rate=0.5, **given)
+    checks.that(
+        bool((checks.parts(out, "shown", "labels")[1] == -100).all()),
+        "of 4,000 special tokens some are selected",
+    )
+    loops = sweep.runs_a_loop(student.mask_tokens, (few, TorchRng(1)), (many, TorchRng(1)), **given)
+    tokens, rate = (400_000, 1e-4) if loops else (3_000_000, 8.5e-6)
+    _, labels = checks.parts(
+        student.mask_tokens(torch.full((tokens // 1000, 1000), 7), TorchRng(7), rate=rate, **given),
+        "shown",
+        "labels",
+    )
+    sweep.is_about(
+        int((labels != -100).sum()),
+        tokens * rate,
+        likely=sweep.COARSE,
+        of=f"of {tokens:,} tokens selected, at the rate {rate}",
+    )
+    given |= {"ordinary_ids": torch.arange(1000, 101_000)}
+    shown, _ = checks.parts(
+        student.mask_tokens(torch.full((700, 100), 7), TorchRng(7), rate=1.0, **given),
+        "shown",
+        "labels",
+    )
+    words = shown[shown >= 1000]
+    checks.that(len(words) > 5_000, f"{len(words)} of 70,000 selected tokens became another word")
+    sweep.is_fine(words.numpy() - 1000, 100_000, of="the random words from 100,000 ordinary_ids")
+
+
+def test_batches_are_shuffled_finely_at_any_step(student):
+    for seed, examples in ((0, 20_000), (5, 50_001)):
+        (order,) = student.batches(40, 41, examples=examples, batch_size=examples, seed=seed)
+        checks.same(
+            sorted(order), list(range(examples)), of=f"a batch of all {examples:,} examples, sorted"
+        )
+        sweep.is_shuffled(order, of=f"an order of {examples:,} examples, seed {seed}")
+    for seed, examples, size, start in ((1, 1, 1, 900), (2, 999, 3, 333 * 20), (3, 50, 7, 7 * 200)):
+        steps = examples // size
+        found = student.batches(
+            start, start + steps + 1, examples=examples, batch_size=size, seed=seed
+        )
+        checks.same(
+            [len(batch) for batch in found], [size] * (steps + 1), of="the sizes of the batches"
+        )
+        epoch = functools.reduce(operator.iadd, found[:steps], [])
+        checks.that(
+            len(set(epoch)) == len(epoch) and set(epoch) <= set(range(examples)),
+            f"an epoch of {examples} examples in batches of {size} reads one twice",
+        )
+        again = student.batches(
+            start + steps - 1, start + steps + 1, examples=examples, batch_size=size, seed=seed
+        )
+        checks.same(
+            again,
+            found[-2:],
+            of=f"the last two of {steps + 1} batches, when they are asked for alone",
+        )
+
+
+def test_collate_holds_for_texts_of_any_length(student):
+    rng = np.random.default_rng(14)
+
+    def cases():
+        for lengths in (
+            [(1, 1)],
+            [(0, 3), (2, 0)],
+            [(700, 900), (1, 2)],
+            [(2_500, 3)],
+            [(2, 3)] * 900,
+        ):
+            largest = int(rng.choice([40_000, 2**40]))
+            pairs = [
+                {
+                    "a": rng.integers(0, largest, a).tolist(),
+                    "b": rng.integers(0, largest, b).tolist(),
+                    "is_next": bool(rng.integers(2)),
+                }
+                for a, b in lengths
+            ]
+            cls_id, sep_id, pad_id = rng.choice([0, 1, 65_536, largest], 3, False).tolist()
+            yield sweep.Case(
+                f"{len(pairs)} pairs of up to {max(map(sum, lengths))} tokens, ids up to "
+                f"{largest:,}",
+                (pairs,),
+                dict(cls_id=cls_id, sep_id=sep_id, pad_id=pad_id),
+            )
+
+    def right(pairs, *, cls_id, sep_id, pad_id):
+        longest = max(len(pair["a"]) + len(pair["b"]) for pair in pairs) + 3
+        rows = {name: [] for name in ("input_ids", "token_type_ids", "attention_mask")}
+        for pair in pairs:
+            first, second = [cls_id, *pair["a"], sep_id], [*pair["b"], sep_id]
+            rest = longest - len(first) - len(second)
+            rows["input_ids"].append(first + second + [pad_id] * rest)
+            rows["token_type_ids"].append([0] * len(first) + [1] * len(second) + [0] * rest)
+            rows["attention_mask"].append([1] * (longest - rest) + [0] * rest)
+        labels = [1 - int(pair["is_next"]) for pair in pairs]
+        return {n: torch.tensor(r) for n, r in {**rows, "next_sentence_labels": labels}.items()}
+
+    sweep.agrees(student.collate, right, cases())

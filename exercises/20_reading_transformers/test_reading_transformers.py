@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_run import config as course
 from bert_run.config import PRESETS, BertConfig
 
@@ -451,6 +451,105 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
         "`missing` has names that were found: they have the wrong shape": (
             lambda out: out == wrong),
         "`wrong_shape` is empty": lambda out: out == []})  # fmt: skip
+
+
+def test_checkpoints_of_any_size(student):
+    rng = np.random.default_rng(11)
+    tiny = SMALL | {"hidden_size": 2, "intermediate_size": 3, "num_attention_heads": 1}
+    for field, value in (
+        ("num_hidden_layers", 130),
+        ("vocab_size", 40_001),
+        ("hidden_size", 300),
+        ("intermediate_size", 4_003),
+        ("max_position_embeddings", 2_001),
+        ("type_vocab_size", 301),
+        ("num_hidden_layers", 1),
+    ):
+        config = tiny | {field: value}
+        right = shapes_of(config)
+        shapes = student.parameter_shapes(config)
+        checks.same(shapes, right, of=f"the shapes with {field}={value}")
+        checks.same(list(shapes), list(right), of=f"the order of the names with {field}={value}")
+        checks.same(
+            student.count_parameters(config),
+            sum(map(math.prod, right.values())),
+            of=f"the parameters with {field}={value}",
+        )
+    huge = tiny | {"vocab_size": 9_999_999, "hidden_size": 60_000, "num_hidden_layers": 99}
+    checks.same(
+        student.count_parameters(huge),
+        sum(map(math.prod, shapes_of(huge).values())),
+        of="the parameters with a vocabulary of 9,999,999 and hidden size 60,000",
+    )
+    deep = tiny | {"num_hidden_layers": 130}
+    names = list(shapes_of(deep))
+
+    def told():
+        ways = (("module.", ""), ("_orig_mod.module.", ""), ("module._orig_mod.module.", ""))
+        for name in rng.choice(names, 150):
+            name = str(name)
+            yield sweep.Case(name, (name,)), name
+            prefix = ways[rng.integers(3)][0]
+            yield sweep.Case(prefix + name, (prefix + as_old(name),)), name
+            if name.startswith("bert."):
+                yield sweep.Case(name, (prefix + as_old(name).removeprefix("bert."),)), name
+        for name, (found, _) in zip(names, ((n, 0) for n in names), strict=True):
+            if rng.random() < 0.1:
+                old = next(
+                    iter(
+                        as_tensorflow({name: np.zeros((1, 1))} | {"global_step": 0}).items()
+                        if False
+                        else [
+                            k
+                            for k in as_tensorflow({found: np.zeros((1, 1))})
+                            if k != "global_step"
+                        ]
+                    )
+                )
+                yield sweep.Case(old, (old,)), name
+        for name in (
+            "gamma",
+            "my.module.weight",
+            "modules.x",
+            "x.embeddings.y",
+            "LayerNorm.gamma.x",
+            "pooler2.dense",
+            "cls.predictions.decoder.bias.x",
+            "bert.LayerNormgamma",
+            "layer_3",
+        ):
+            yield sweep.Case(name, (name,)), name
+
+    for case, right in told():
+        checks.same(student.common_name(*case.args), right, of=f"the name of {case.args[0]}")
+    for number, dtype in enumerate(("float16", "float32", "float64", "float32", "float64")):
+        config = tiny | {"num_hidden_layers": (2, 12, 30, 3, 12)[number], "hidden_size": 2 + number}
+        weights = weights_of(config, dtype=dtype, seed=number)
+        lost = [
+            str(n) for n in rng.choice(list(weights), 9, False) if ".self." not in n and n != WORDS
+        ]
+        missing, wrong = lost[::2], lost[1::2]
+        given = {
+            n: np.zeros((*w.shape, 2), dtype) if n in wrong else w
+            for n, w in weights.items()
+            if n not in missing
+        }
+        form = [lambda w: w, as_tensorflow, fused, as_tensorflow, fused][number]
+        given = form({n: w for n, w in given.items() if number not in (1, 3) or n not in wrong})
+        if number in (1, 3):
+            missing, wrong = lost, []
+        order = [str(n) for n in rng.permutation(list(given))]
+        extra = {f"task.{i}.weight": np.zeros(2) for i in range(200)}
+        given = {**{n: given[n] for n in order}, **extra}
+        in_order = list(shapes_of(config))
+        compare(
+            student.read_checkpoint(given, config),
+            weights,
+            missing=sorted(missing, key=in_order.index),
+            unexpected=list(extra),
+            wrong_shape=sorted(wrong, key=in_order.index),
+            of=f"a file of {len(given)} {dtype} arrays in any order",
+        )
 
 
 def test_nothing_is_left_behind(student):

@@ -5,7 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.calls import describe_value
 from bert_finetuning import heads
 from bert_run.config import is_decayed
@@ -590,3 +590,80 @@ def test_it_learns_a_small_set_by_heart(student):
     weights = weights_for(4, 2)
     checks.same(student.fine_tune(weights, [], pooling="cls", peak_rate=0.1, warmup_steps=1),
                 (weights, []), of="what a run without any batch gives")  # fmt: skip
+
+
+def test_texts_and_batches_of_any_size(student):
+    draw = sweep.Draw(11)
+    sizes = [draw.shape(4) for _ in range(8)] + [(1_501, 2, 3, 2), (2, 9, 300, 2), (2, 3, 4, 4_003)]
+    for number, (batch, seq, hidden, labels) in enumerate(sizes):
+        hidden = max(2, hidden)
+        dtype = [torch.float64, torch.float32][number % 5 == 1]
+        weights = weights_for(hidden, labels, seed=number, dtype=dtype)
+        weights = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+        ids, mask = texts(batch, seq, seed=number, holes=True)
+        ids = torch.from_numpy(draw.ids(batch, seq, entries=VOCAB))
+        states = torch.from_numpy(
+            draw.rng.normal(size=(batch, 501 if number == 4 else seq, hidden))
+        ).to(dtype)
+        seen = torch.from_numpy(draw.mask(*states.shape[:2]))
+        seen[:, 0] = 1
+        of = f"(batch, seq, hidden, labels) {batch, seq, hidden, labels}"
+        for pooling in POOLINGS:
+            given = states * 10.0 ** float(draw.rng.integers(-3, 6)), seen, weights
+            sweep.same(
+                student.text_vector(*given, pooling=pooling),
+                right_vector(*given, pooling),
+                of=f"the vectors ({pooling}) for {of}",
+                given=states,
+            )
+            sweep.same(
+                student.classify(ids, mask, weights, pooling=pooling),
+                right_logits(ids, mask, weights, pooling),
+                of=f"the scores ({pooling}) for {of}",
+                given=states,
+            )
+    for rows, labels in ((1, 1), (1, 2), (3, 9), (4_003, 3), (4_003, 1), (2, 9_001), (7, 1)):
+        for scale in (1e-3, 1.0, 1e3, 1e6):
+            logits = torch.from_numpy(draw.rng.normal(size=(rows, labels))) * scale
+            wanted = torch.from_numpy(
+                draw.ids(rows, entries=labels) if labels > 1 else draw.rng.normal(size=rows) * scale
+            )
+            sweep.same(
+                student.loss(logits, wanted),
+                right_loss(logits, wanted),
+                of=f"the loss of {rows} rows and {labels} labels, scores near {scale:g}",
+            )
+    for pooling, labels, steps, settings in (
+        ("mean", 2, 110, dict(peak_rate=0.003, warmup_steps=30, max_norm=1e-3)),
+        ("cls", 3, 9, dict(peak_rate=1e-5, warmup_steps=8, weight_decay=2.0, max_norm=1e6)),
+        ("mean", 1, 8, dict(peak_rate=0.01, warmup_steps=2, max_norm=300.0)),
+        ("cls", 1, 1, dict(peak_rate=0.1, warmup_steps=0, weight_decay=0.0)),
+    ):
+        weights, batches = weights_for(2, labels), lessons(steps, labels=labels)
+        if labels == 1:  # gradients in the thousands
+            batches = [{**batch, "labels": 1e4 * batch["labels"]} for batch in batches]
+        out = student.fine_tune(weights, batches, pooling=pooling, dropout=0.0, **settings)
+        found, losses = checks.parts(out, "weights", "losses")
+        right = trained(weights, batches, pooling=pooling, **settings)
+        of, near = f"after {steps} steps, {settings}", 1e-3 * settings.get("max_norm", 1.0) ** 0
+        checks.same(found, right[0], of=f"the weights {of}", tolerance=max(2e-6, near * 2e-3))
+        checks.same(losses, right[1], of=f"the losses {of}", tolerance=max(2e-6, near * 2e-3))
+
+
+def test_dropout_is_as_fine_as_its_probability_asks(student):
+    # Draws of k bits know no probability below 2 to the -k but 0.
+    p, batch, hidden = 3e-5, 4_500, 200
+    weights = {
+        n: torch.zeros_like(w) for n, w in weights_for(hidden, hidden, dtype=torch.float32).items()
+    }
+    weights["attention.LayerNorm.bias"] += 1.0
+    weights["classifier.weight"] = torch.eye(hidden)
+    ids, mask = torch.ones(batch, 1, dtype=torch.int64), torch.ones(batch, 1, dtype=torch.int64)
+    scores = student.classify(ids, mask, weights, pooling="mean", dropout=p, training=True)
+    checks.same(scores * 0, torch.zeros(batch, hidden), of="the scores (their shape and type)")
+    sweep.is_about(
+        int((scores < 0.5).sum()),
+        p * scores.numel(),
+        likely=sweep.COARSE,
+        of=f"of {batch * hidden:,} numbers set to 0, at dropout={p}",
+    )

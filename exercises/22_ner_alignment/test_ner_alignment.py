@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_finetuning import metrics
 
 CLS, SEP, UNK, IGNORED = 101, 102, 100, -100
@@ -400,3 +400,99 @@ def test_f1_counts_whole_names_over_all_sentences(student):
             ),
         )
     checks.leaves_no_trace(student.entity_scores, right, said)
+
+
+def test_sentences_of_any_length(student):
+    rng = np.random.default_rng(11)
+
+    def sentences_of():
+        for number in range(30):
+            words = (
+                int(rng.choice([0, 1, 2, 5, 30])) if number < 26 else (400, 3, 700, 60)[number - 26]
+            )
+            pieces = [
+                rng.integers(0, 2**40, int(rng.choice([0, 1, 1, 2, 7]))).tolist()
+                for _ in range(words)
+            ]
+            if number == 27:
+                pieces[1] = list(range(2_000))
+            labels = rng.integers(0, 70_000, words).tolist()
+            tokens = sum(len(p) or 1 for p in pieces) + 2
+            for longest in {
+                2,
+                3,
+                max(2, tokens - 1),
+                tokens,
+                tokens + 9,
+                int(rng.integers(2, tokens + 5)),
+            }:
+                yield sweep.Case(
+                    f"{words} words of {tokens - 2} pieces, max_length {longest}",
+                    (pieces, labels),
+                    {"cls_id": CLS, "sep_id": SEP, "unk_id": UNK, "max_length": longest},
+                )
+
+    sweep.agrees(
+        student.align,
+        lambda pieces, labels, max_length, **ids: aligned(pieces, labels, max_length),
+        sentences_of(),
+    )
+
+    def scored():
+        for tokens, labels, words in (
+            (1, 1, 1),
+            (9, 2, 4),
+            (2_000, 3, 300),
+            (5, 701, 4),
+            (40, 7, 60),
+        ):
+            for scale in (1e-30, 1e5, 1e300):
+                for shift in (0.0, -3 * scale):
+                    logits = (rng.normal(size=(tokens, labels)) + shift / scale) * scale
+                    starts = rng.integers(-1, tokens, words).tolist()
+                    names = [f"L-{i}" for i in range(labels)]
+                    yield sweep.Case(
+                        f"{tokens} tokens, {labels} labels, scores near {scale:g}",
+                        (logits, starts, names),
+                    )
+
+    def right_tags(logits, starts, names):
+        return [names[int(logits[s].argmax())] if s >= 0 else "O" for s in starts]
+
+    sweep.agrees(student.tags_of_words, right_tags, scored())
+    kinds = ["PER", "X", "ORG-COMPANY", "COMPANY", "B", "I-B", "O", *(f"T{i}" for i in range(300))]
+
+    def tags_of(words, types):
+        known = ["O", *(f"{p}-{k}" for k in kinds[:types] for p in "BI")]
+        return [str(tag) for tag in rng.choice(known, words)]
+
+    def tagged():
+        for words, types in (
+            *((int(rng.integers(0, 12)), 2) for _ in range(60)),
+            (2_000, 2),
+            (300, 7),
+            (900, 300),
+            (400, 1),
+        ):
+            yield sweep.Case(f"{words} tags of {types} types", (tags_of(words, types),))
+        yield sweep.Case("a name of 3,000 words", (["B-PER", *["I-PER"] * 2_999],))
+
+    sweep.agrees(student.entities, metrics.entities, tagged())
+
+    def compared():
+        for count, words, types in ((3, 5, 1), (60, 4, 2), (600, 2, 2), (2, 700, 3), (100, 6, 300)):
+            right = [tags_of(int(rng.integers(0, words + 1)), types) for _ in range(count)]
+            said = [
+                [t if rng.random() < 0.8 else tags_of(1, types)[0] for t in tags] for tags in right
+            ]
+            for tags in (right, said):  # a name of 500 words in the middle, found
+                tags.insert(1, ["O", "B-PER", *["I-PER"] * 499, "O"])
+            yield sweep.Case(
+                f"{count} sentences of up to {words} words, {types} types", (right, said)
+            )
+
+    def official(right, said):
+        found = metrics.entity_scores(right, said)[0]
+        return {name: getattr(found, name) for name in ("precision", "recall", "f1")}
+
+    sweep.agrees(student.entity_scores, official, compared())

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.student import StudentError
 from bert_finetuning import metrics
 from bert_finetuning.tasks.question_answering import best_spans
@@ -543,3 +543,126 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
         )
     judged(cases, of="F1")
     checks.leaves_no_trace(student.f1, "cat", ["the cat", ""])
+
+
+def test_texts_windows_and_answers_of_any_size(student):
+    rng = np.random.default_rng(11)
+
+    def spans_of():
+        for number in range(40):
+            tokens = (
+                int(rng.choice([1, 2, 3, 7, 20]))
+                if number < 34
+                else (300, 500, 400, 330, 350, 512)[number - 34]
+            )
+            scale = 10.0 ** rng.integers(-12, 12)
+            start, end = (rng.normal(size=(2, tokens)) + rng.choice([-5, 0, 5])) * scale
+            if number >= 34:  # the best start and the best end are none of the best span
+                order = np.argsort(rng.normal(size=tokens))
+                start[order[:40]] += 9 * scale * (order[:40] > tokens / 2)
+                end[order[:40]] += 9 * scale * (order[:40] < tokens / 2)
+                start[3] += 20 * scale  # which is long, if it may be
+                end[-2] += 20 * scale
+            if number % 5 == 0:
+                start, end = start.astype(np.float32), end.astype(np.float32)
+            may = rng.random(tokens) < rng.choice([0.0, 0.3, 1.0]) if number % 3 else None
+            longest = (
+                int(rng.choice([1, 2, 30, tokens, 10_000])) if number < 34 else tokens - number + 34
+            )
+            yield (
+                f"{tokens} tokens, scores near {scale:g}, longest={longest}",
+                start,
+                end,
+                longest,
+                may,
+            )
+
+    for of, start, end, longest, may in spans_of():
+        more = {} if may is None else {"may_start": may}
+        found = student.best_span(start, end, longest=longest, **more)
+        right = right_span(start, end, longest, may)
+        sweep.same(found, right, of=f"the best span of {of}", given=start)
+
+    for number, count in enumerate((1, 2, 5, 40, 90, 3, 12)):
+        windows = windows_of(
+            80 + number,
+            count=count,
+            question=(4, 300)[number == 5],
+            room=(6, 200)[number == 6],
+            stride=(3, 90)[number == 6],
+        )
+        scale = 10.0 ** float(rng.integers(-6, 7))
+        for window in windows:
+            window["start"], window["end"] = window["start"] * scale, window["end"] * scale
+            window["first"] += 100_000
+        if count > 1:  # the best span, or the least null score, in the last window
+            windows[-1]["start"][windows[-1]["text_at"]] += 50 * scale
+            windows[-1]["best"][0] = True
+            for name in ("start", "end"):
+                windows[-1][name][0] = min(w[name][0] for w in windows) - scale
+        for longest in (1, 5, 1_000):
+            gap = min(nulls_of(windows)) - max(spans_in(windows, longest), default=(0,))[0]
+            for threshold in (None, gap + 0.01 * scale, gap - 0.01 * scale):
+                checks.same(
+                    student.best_answer(windows, longest=longest, null_threshold=threshold),
+                    right_answer(windows, longest, threshold),
+                    of=f"the answer of {count} windows, longest={longest}, "
+                    f"null_threshold={threshold}",
+                )
+    words = [
+        "the",
+        "a",
+        "an",
+        "The",
+        "AN",
+        "cat",
+        "Cat",
+        "cats",
+        "theatre",
+        "a.",
+        "U.S.",
+        "naïve",
+        "ÉTÉ",
+        "x²",
+        "don't",
+        "-",
+        "_",
+        "1,066",
+        "the-best",
+        "ﬁ",
+        "an\tan",
+        "a\u00a0b",
+        *string.punctuation,
+    ]
+    gaps = [" ", "  ", "\t", "\n", " \r\n", "\u00a0", "\u3000", ""]
+
+    def text_of(count):
+        return "".join(f"{rng.choice(words)}{rng.choice(gaps)}" for _ in range(count))
+
+    for count in (*range(60), 3_000):
+        text = text_of(count)
+        checks.same(
+            student.normalize(text), metrics.normalize_answer(text), of=f"{text[:80]!r}, normalized"
+        )
+    plain = ["cat", "dog", "new", "york", "the", "a", "1066"]
+    for number, accepted in (
+        *((int(rng.integers(0, 9)), int(rng.integers(0, 5))) for _ in range(80)),
+        (700, 3),
+        (3, 300),
+        (40, 60),
+    ):
+        answer, *golds = (
+            " ".join(rng.choice(plain, rng.integers(number // 2 if number > 99 else 0, number + 1)))
+            for _ in range(accepted + 1)
+        )
+        if number % 3 == 0:
+            golds.append(f"The {answer}!")
+        of = f"{answer[:60]!r} among {len(golds)}: {golds[:3] if number < 9 else '…'}"
+        checks.same(
+            student.exact_match(answer, golds),
+            float(metrics.answer_exact(answer, golds)),
+            of=f"the exact match of {of}",
+        )
+        checks.same(
+            student.f1(answer, golds), float(metrics.answer_f1(answer, golds)), of=f"F1 of {of}"
+        )

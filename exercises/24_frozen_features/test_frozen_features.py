@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from autograder import checks
+from autograder import checks, sweep
 from bert_finetuning import frozen_features
 
 NAMES = list(frozen_features.features_of(12))
@@ -312,3 +312,74 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
                     "detach)": lambda out: out["weights"] is None,
                 },
             )  # fmt: skip
+
+
+def test_models_and_batches_of_any_size(student):
+    draw = sweep.Draw(11)
+    sizes = [
+        (2, 3, 5, 2),
+        (1, 2, 9, 3),
+        (60, 2, 3, 2),
+        (5, 1_501, 3, 2),
+        (5, 2, 3_001, 2),
+        (2, 2, 4, 1_501),
+        (3, 1, 1, 1),
+        (25, 2, 6, 3),
+    ]  # layers, batch, seq, hidden
+    for number, (layers, batch, seq, hidden) in enumerate(sizes):
+        dtype = [torch.float64, torch.float32][number % 4 == 1]
+        states, _ = case(layers, batch, seq, hidden, seed=number, dtype=dtype)
+        scale = 10.0 ** float((0, 12, -12, 6, 15, -6, 3, 9)[number])
+        states = [scale * state for state in states]
+        starts = torch.from_numpy(draw.rng.integers(-1, seq, (batch, draw.size())))
+        starts[-1, -1], starts[0, 0] = seq - 1, 0
+        known = frozen_features.features_of(layers)
+        of = f"(layers, batch, seq, hidden) {layers, batch, seq, hidden}"
+        given = sweep.laid_out((states, starts), number)
+        sweep.same(
+            student.first_pieces(given[0][-1], given[1]),
+            pieces(states[-1], starts),
+            of=f"first pieces, {of}",
+        )
+        for name in known:
+            checks.same(
+                student.layers_of(name, layers),
+                list(known[name].layers),
+                of=f"the layers of {name} in a model of {layers}",
+            )
+            mix = mix_for(name, layers, dtype=dtype)
+            if mix:
+                mix = {
+                    "weights": mix["weights"] * float(draw.rng.choice([0.0, 1.0, 30.0])),
+                    "scale": mix["scale"] * float(draw.rng.choice([-1e6, 1e-6, 1.0])),
+                }
+            sweep.same(
+                student.word_features(*given, feature=name, mix=mix),
+                right_features(states, starts, name, mix).detach(),
+                of=f"the features {name}, {of}",
+                given=states,
+            )
+            if mix and number < 5:
+                leaves = {key: value.clone().requires_grad_() for key, value in mix.items()}
+                out = right_features(states, starts, name, leaves)
+                upstream = 1e6 * torch.randn(
+                    out.shape, dtype=dtype, generator=torch.Generator().manual_seed(3)
+                )
+                right = dict(
+                    zip(
+                        leaves,
+                        torch.autograd.grad(out, list(leaves.values()), upstream),
+                        strict=True,
+                    )
+                )
+                _, found = student.word_features.grad(
+                    states, starts, feature=name, mix=mix, wrt=("mix",), upstream=upstream
+                )
+                magnitude = 1e6 * scale * float(mix["scale"].abs()) * batch**0.5
+                sweep.same(
+                    found["mix"],
+                    right,
+                    of=f"the gradient of the mix of {name}, {of}",
+                    given=states,
+                    magnitude=magnitude,
+                )

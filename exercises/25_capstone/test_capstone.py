@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from autograder import checks
+from autograder import checks, sweep
 from autograder.capstone_run import formed
 from autograder.codec import Rng
 from autograder.points import checks_of, find
@@ -537,3 +537,47 @@ def test_none_of_your_functions_leaves_anything_behind(student):
     checks.leaves_no_trace(student.adam_step, own, own, state, learning_rate=0.1)
     checks.leaves_no_trace(student.mask_tokens, ids + 5, Rng(7), mask_id=MASK, vocab_size=VOCAB,
                            special_ids=SPECIALS)  # fmt: skip
+
+
+def test_your_layer_on_inputs_of_any_size(student):
+    draw = sweep.Draw(11)
+
+    def cases(*, is_backward):
+        for number in range(14):
+            batch, seq, heads, head_dim, wide = draw.shape(5)
+            if number > 7:
+                batch, seq, heads, head_dim, wide = [
+                    (300, 2, 2, 2, 3),
+                    (1, 601, 1, 2, 2),
+                    (2, 3, 40, 2, 3),
+                    (2, 3, 2, 60, 3),
+                    (2, 3, 2, 2, 1_001),
+                    (300, 3, 1, 3, 2),
+                ][number - 8]
+            hidden = heads * head_dim * (2 if heads * head_dim < 3 else 1)
+            x, _, own, _ = layer_case(batch, seq, hidden, heads, wide)
+            own = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in own.items()}
+            mask = draw.mask(batch, seq, dtype=draw.rng.choice(["int64", "int32", "uint8"]))
+            given, size = (
+                (x * 10.0 ** draw.rng.integers(-2, 3), mask, own),
+                10.0 ** draw.rng.integers(-15, 60),
+            )
+            if number % 3 == 1:
+                own["intermediate.dense.weight"] *= 1e5
+            if is_backward:
+                given = size * draw.rng.normal(size=x.shape), *given
+            yield sweep.Case(
+                f"(batch, seq, hidden) {x.shape}, {heads} heads, intermediate {wide}",
+                given,
+                {
+                    "heads": heads,
+                    "eps": float(draw.rng.choice([1e-12, 1e-5, 0.1])),
+                    "approximation": str(draw.rng.choice(["none", "tanh"])),
+                },
+                magnitude=size if is_backward else 0.0,
+            )
+
+    sweep.agrees(student.layer_forward, layer, cases(is_backward=False))
+    sweep.agrees(
+        student.layer_backward, layer_back, cases(is_backward=True), names=("dx", "gradients")
+    )

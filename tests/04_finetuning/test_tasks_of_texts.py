@@ -193,7 +193,9 @@ def test_an_unknown_label_is_told_with_its_example():
 
 def test_too_short_a_reading_is_refused():
     for task, examples in ((TEXTS, LABELLED), (EXTRACTS, EXTRACTED)):
-        assert "7 tokens at once are too few: give 8 or more" in error_of(read, task, examples, max_length=7)
+        assert "7 tokens at once are too few: give 8 or more" in error_of(
+            read, task, examples, max_length=7
+        )
 
 
 # MultipleChoice.

@@ -49,4 +49,6 @@ PROMISES = {
         'test_the_rules_hold_for_all_of_unicode',),
     'The first piece is the longest prefix of the word that is in': (
         'test_long_pieces_no_length_at_all_and_another_vocabulary',),
+    '**`basic_tokens`** cuts a text into words and punctuation marks.': (
+        "test_texts_words_and_vocabularies_of_any_size",),
 }  # fmt: skip

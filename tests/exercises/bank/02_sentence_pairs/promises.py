@@ -66,4 +66,7 @@ PROMISES = {
     "The ids are [CLS] A [SEP] B [SEP] and padding up to `seq_length`.": (ROW,),
     "The types are 0 for [CLS] A [SEP], 1 for B [SEP], and 0 on padding; the mask is 1 on tokens, "
     "0 on padding.": (ROW,),
+    '`documents` is a list of documents, a document a list of sentences, a sentence a '
+    'list of ids.': (
+        "test_documents_segments_and_rows_of_any_size",),
 }  # fmt: skip

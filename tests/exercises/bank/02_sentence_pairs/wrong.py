@@ -240,4 +240,17 @@ WRONG = {
            "    rng = np.random.default_rng(rng.integers(1024))\n    sentences = documents[index]"
            "\n")],
         "with a small number from rng"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "other first 100": (
+        [("other = rng.integers(len(documents) - 1)",
+          "other = rng.integers(min(100, len(documents) - 1))")],
+        "how often B begins in tenth 1 of 5,000 other documents"),
+    "first of 50": (
+        [("first = rng.integers(len(documents[other]))",
+          "first = rng.integers(min(50, len(documents[other])))")],
+        "how often B begins in tenth 1 of a document of 5,000 sentenc"),
+    "a at most 20": (
+        [("rng.integers(start + 1, end) if",
+          "rng.integers(start + 1, min(end, start + 21)) if")],
+        "how often A has 1 to 6 of the 60 sentences of a chunk"),
 }  # fmt: skip

@@ -43,4 +43,6 @@ PROMISES = {
     '`x` is (…, hidden), with any number of axes': (
         'test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all',),
     "arrays may lie in memory in any order": (TRACE,),
+    'with any number of axes before the last, also none': (
+        "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

@@ -21,6 +21,6 @@ def layer_norm_backward(dout, x, weight, eps=1e-12):
     g = weight * dout
     inner = (g - hat * np.mean(hat * g, -1, keepdims=True)) / root
     dx = inner @ _centre(n, x.dtype)
-    leading = "abcd"[: x.ndim - 1]
+    leading = "abcdefgh"[: x.ndim - 1]
     dweight = np.einsum(f"{leading}z,{leading}z->z", dout, hat)
     return dx, dweight, np.einsum(f"{leading}z->z", dout)

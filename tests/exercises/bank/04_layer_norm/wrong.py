@@ -177,4 +177,18 @@ WRONG = {
         [("dnormalized = dout * weight",
            "dout *= 2\n    dnormalized = dout * weight * x.dtype.type(0.5)\n    dout /= 2")],
         "an input is changed in place"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "dweight 512 rows": (
+        [("(dout * normalized).sum(axis=batch_axes)",
+          "(dout * normalized).reshape(-1, x.shape[-1])[:512].sum(0)")],
+        "dweight for float32 of shape (3, 9, 7, 7, 3), x near 1e-01,"),
+    "clip 1e6": (
+        [("    centred = x - x.mean",
+          "    x = np.clip(x, -1e6, 1e6)\n    centred = x - x.mean")],
+        "the result for float64 of shape (4003, 2, 3), x near 1e+10,"),
+    "f32 mean": (
+        [("    centred = x - x.mean(axis=-1, keepdims=True)  #",
+          "    centred = x - (x.mean(axis=-1, keepdims=True, dtype=np.float32).astype(x.dty"
+          "pe) if x.shape[-1] > 500 else x.mean(axis=-1, keepdims=True))  #")],
+        "the result for float64 of shape (2, 2, 1501), x near 1e-03,"),
 }  # fmt: skip

@@ -35,4 +35,6 @@ PROMISES = {
     '`x` has any shape, and `out` has its shape': (
         'test_any_scale_of_gradient_any_size_and_no_number_at_all',),
     "arrays may lie in memory in any order": (TRACE,),
+    '`x` has any shape': (
+        "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

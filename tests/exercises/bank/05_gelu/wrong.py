@@ -138,4 +138,17 @@ WRONG = {
            "        x *= 0.5\n        density = np.exp(-2 * x * x) / math.sqrt(2 * math.pi)\n    "
            "    x *= 2")],
         "an input is changed in place"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "flush tiny": (
+        [("        return x * normal_cdf(x)\n",
+          "        return np.where(abs(x) < 1e-12, 0, x * normal_cdf(x)).astype(x.dtype)\n")],
+        "the result for float64 of shape (1,), 'none', divided by 2 t"),
+    "large is tanh": (
+        [("    if approximation == \"none\":\n        return",
+          "    if approximation == \"none\" and x.size < 50_000:\n        return")],
+        "the result for float64 of shape (9, 7, 7, 3, 9, 9), 'none'"),
+    "clip dout": (
+        [("    return dout * slope",
+          "    return np.clip(dout, -1e30, 1e30) * slope")],
+        "the result for float64 of shape (1,), 'none', divided by 2 t"),
 }  # fmt: skip

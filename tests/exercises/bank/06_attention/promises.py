@@ -22,7 +22,8 @@ PROMISES = {
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (
         FORWARD, MASK, TYPES),
     "Products and softmax are computed for each head of each sentence.": (FORWARD,),
-    "There may be more queries than keys, or fewer.": (FORWARD, MASK, BACKWARD),
+    "There may be more queries than keys, or fewer.": (
+        FORWARD, MASK, BACKWARD, "test_arrays_of_any_shape_and_size"),
     "A key that is padding gets a share of exactly 0, however large the scores are": (LARGE,),
     "the shares of the other keys of its row add up to 1.": (MASK,),
     "Only keys are masked. A query that is padding attends like any other.": (MASK,),

@@ -187,4 +187,21 @@ WRONG = {
           ("# Wrong answers that are common:",
            "LAST = {}\n# Wrong answers that are common:")],
         "not the query that it is given"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "keys 1024": (
+        [("    shares = np.exp(scores -",
+          "    scores[..., 1024:] = np.finfo(scores.dtype).min\n    shares = np.exp(scores -")],
+        "context for float64, sizes (2, 1, 2, 1201, 2), uint8 mask"),
+    "scale at least 2": (
+        [("scores = query @ key.mT / math.sqrt(query.shape[-1])",
+          "scores = query @ key.mT / math.sqrt(max(2, query.shape[-1]))")],
+        "context for float32, sizes (4, 5, 1, 3, 1), uint8 mask"),
+    "value clip": (
+        [("    return shares @ value, shares",
+          "    return shares @ np.clip(value, -1e5, 1e5), shares")],
+        "context for float64, sizes (3, 9, 3, 1, 3), uint8 mask, divi"),
+    "drop small shares": (
+        [("    dshares = dcontext @ value.mT",
+          "    shares = np.where(shares < 1e-7, 0, shares)\n    dshares = dcontext @ value.mT")],
+        "dkey for scores from -40 to 40, each number divided by what"),
 }  # fmt: skip

@@ -23,7 +23,8 @@ PROMISES = {
     "+ b_V": (FORWARD,),
     r"\operatorname{merge}\big(\operatorname{attend}(Q, K, V)\big)\, W_O^{\mathsf T} + b_O": (
         FORWARD,),
-    "`x`, `out` and their gradients are (batch, seq, hidden).": (FORWARD, DX),
+    "`x`, `out` and their gradients are (batch, seq, hidden).": (
+        FORWARD, DX, "test_arrays_of_any_shape_and_size"),
     "Head 0 gets the first head_dim = hidden / heads numbers of every vector, head 1 the next, and "
     "so on.": (SPLIT, EXAMPLE),
     "`weights` has eight arrays under the names `query.weight`, `query.bias`, and so for `key`, "

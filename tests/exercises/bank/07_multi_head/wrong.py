@@ -190,4 +190,26 @@ WRONG = {
           ("weights, \"value\", dweights)\n    )",
            "weights, \"value\", dweights)\n    ).reshape(-1, x.shape[-1])")],
         "zeros_like makes one that lies alike"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "heads 16": (
+        [("    query, key, value = (split_heads(project(x, weights, name), heads) for name "
+          "in ROLES)\n    context, _ ",
+          "    heads = min(heads, 16)\n    query, key, value = (split_heads(project(x, weigh"
+          "ts, name), heads) for name in ROLES)\n    context, _ ")],
+        "the result for (batch, seq, hidden) (2, 3, 160), 40 heads, d"),
+    "dw first 8": (
+        [("np.einsum(\"bso,bsi->oi\", dout, x)",
+          "np.einsum(\"bso,bsi->oi\", dout[:8], x[:8])")],
+        "dweights['output.weight'] for (batch, seq, hidden) (9, 7, 21"),
+    "keys 512": (
+        [("    context, _ = attend(query, key, value, attention_mask)",
+          "    if x.shape[1] > 512:\n        key, value, attention_mask = key[:, :, :512], v"
+          "alue[:, :, :512], None if attention_mask is None else attention_mask[:, :512]\n  "
+          "  context, _ = attend(query, key, value, attention_mask)")],
+        "the result for (batch, seq, hidden) (2, 1100, 4), 2 heads"),
+    "bias small": (
+        [("    return x @ weights[f\"{name}.weight\"].T + weights[f\"{name}.bias\"]",
+          "    b = weights[f\"{name}.bias\"]\n    return x @ weights[f\"{name}.weight\"].T + np"
+          ".where(abs(b) > 50, 50 * np.sign(b), b)")],
+        "the result for (batch, seq, hidden) (1, 1, 15), 5 heads, div"),
 }  # fmt: skip

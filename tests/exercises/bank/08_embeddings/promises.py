@@ -26,7 +26,7 @@ PROMISES = {
         FORWARD, BACKWARD),
     "The first token of a row has position 0.": (FORWARD, BACKWARD),
     "A table may have more rows than the batch uses, and there may be any number of segments.": (
-        FORWARD, EPS, BACKWARD, ENDS),
+        FORWARD, EPS, BACKWARD, ENDS, "test_batches_and_tables_of_any_size"),
     "Thanks to `eps` a vector whose numbers are all equal stays finite.": (EQUAL,),
     "`lookup_backward` is the second formula, for a table of `entries` rows: `ids` has any shape, "
     "also an empty one, and `dout` one axis more.": (LOOKUP,),
@@ -52,4 +52,6 @@ PROMISES = {
     '`lookup_backward` is the second formula, for a table of `entries` rows': (
         'test_any_scale_any_width_of_ids_and_any_size_of_table',),
     "arrays may lie in memory in any order": (TRACE,),
+    'for a table of `entries` rows: `ids` has any shape, also an empty one': (
+        "test_lookups_of_any_size",),
 }  # fmt: skip

@@ -165,4 +165,13 @@ WRONG = {
            "dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS])) if token_type"
            "_ids.any() else np.zeros_like(weights[SEGMENTS])")],
         "its gradient is left out"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "pad below 1000": (
+        [("    dwords[pad_id] = 0\n",
+          "    if pad_id < 1000: dwords[pad_id] = 0\n")],
+        "the result for (batch, seq, hidden) (7, 2, 5), 3,000 words,"),
+    "pos 512": (
+        [("    dpositions[: dx.shape[1]] = dx.sum(axis=0)",
+          "    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n    dpositions[512:] = 0")],
+        "the result for (batch, seq, hidden) (2, 1501, 2), 11 words,"),
 }  # fmt: skip

@@ -23,7 +23,8 @@ PROMISES = {
     "`labels` ($y$) and `weights` ($w$) have the axes of the slots: (batch, masks) for the masked "
     "words, (batch,) for the next sentence.": (LOSS, BACKWARD, CLASS_0),
     "There may be as many classes as a vocabulary has words, say 40,000.": (
-        "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",),
+        "test_any_scale_of_weights_and_gradients_and_any_order_in_memory",
+        "test_arrays_of_any_shape_and_size"),
     "There may be no slot at all.": (NONE,),
     "`loss` is one number.": (LOSS, NONE),
     "Weights are numbers of 0 or more, whole or not: a weight of 0.5 counts half.": (

@@ -51,4 +51,8 @@ PROMISES = {
         'test_rates_near_0_and_1_are_exact',),
     'another one gives others': (
         'test_seeds_give_as_many_masks_and_words_repeat',),
+    'that is not among `special_ids` is selected with probability `rate`, from 0 to 1.': (
+        "test_draws_are_as_fine_as_rates_and_vocabularies_ask",),
+    '`shown` and `labels` have its shape and type.': (
+        "test_ids_and_vocabularies_of_any_size",),
 }  # fmt: skip

@@ -208,4 +208,18 @@ WRONG = {
            "t_ids.size <= len(ordinary) else rng.choice(ordinary, size=input_ids.sha"
            "pe)")],
         "words are not drawn again until all were used: draw each by"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "select 12 bits": (
+        [("(rng.random(input_ids.shape) < rate)",
+          "(rng.integers(4096, size=input_ids.shape) < round(rate * 4096))")],
+        "the draws are too coarse: whole numbers of a few b"),
+    "word 16 bits": (
+        [("word = rng.choice(ordinary, size=input_ids.shape)",
+          "word = ordinary[rng.integers(65536, size=input_ids.shape) % len(ordinary)]")],
+        "the share of tenth 1 of the random words from a vocabulary o"),
+    "antithetic rows": (
+        [("selected = candidate & (rng.random(input_ids.shape) < rate)",
+          "u = rng.random(input_ids.shape)\n    if len(u) > 5000: u[1::2] = 1 - u[: len(u) /"
+          "/ 2 * 2 : 2]\n    selected = candidate & (u < rate)")],
+        "draws are used twice: draw for each token by itsel"),
 }  # fmt: skip

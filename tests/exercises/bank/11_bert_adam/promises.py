@@ -59,4 +59,6 @@ PROMISES = {
     'The name alone decides': (
         'test_zeros_are_values_and_names_are_taken_as_they_are',),
     "arrays may lie in memory in any order": (TRACE,),
+    '`weights` and `gradients` are dicts of arrays under the same names': (
+        "test_weights_and_settings_of_any_size",),
 }  # fmt: skip

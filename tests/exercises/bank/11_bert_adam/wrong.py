@@ -188,4 +188,9 @@ WRONG = {
         [("not name.endswith(\"bias\")",
            "not name.endswith(\".bias\")")],
         "a name that ends in bias need not have a point before"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "norm capped": (
+        [("    scale = max_norm / norm if norm",
+          "    norm = min(norm, 1e6)\n    scale = max_norm / norm if norm")],
+        "the gradients for 2 gradients of norm 9.2e+28, max_norm 9.2e"),
 }  # fmt: skip

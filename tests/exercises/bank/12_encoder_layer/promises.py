@@ -58,4 +58,8 @@ PROMISES = {
         'test_every_dropout_of_every_call_is_drawn_anew',),
     "Padding may stand anywhere.": ("test_masks_of_any_width_and_scores_of_any_size",),
     "where p is 1, all are 0.": ("test_eps_0_and_dropout_of_1_are_values_like_others",),
+    'Both take states `x` (batch, seq, hidden), float32 or float64': (
+        "test_states_of_any_size",),
+    'Each number is set to 0 with that probability, independently of the others': (
+        "test_dropout_is_as_fine_as_its_probability_asks",),
 }  # fmt: skip

@@ -282,4 +282,26 @@ WRONG = {
            "    weighting = weighting * (keep >= attention_dropout) / max(1 - attention_dropout, "
            "1e-9)")],
         "seeded in the call with a small number"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "window 512": (
+        [("    is_padding = attention_mask[:, None, None, :] == 0\n",
+          "    is_padding = attention_mask[:, None, None, :] == 0\n    far = torch.arange(x."
+          "shape[1])\n    is_padding = is_padding | ((far[None] - far[:, None]).abs() > 256)\n")],
+        "the result for (batch, seq, hidden) (1, 1201, 2), 1 heads"),
+    "heads 12": (
+        [("    query, key, value = (\n",
+          "    heads = min(heads, 12)\n    query, key, value = (\n")],
+        "blocked by self_attention"),
+    "dropout 8 bits": (
+        [("weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+          "weighting = scores.softmax(dim=-1)\n    if training and attention_dropout:\n      "
+          "  weighting = weighting * (torch.randint(256, weighting.shape) >= round(256 * at"
+          "tention_dropout)) / max(1 - attention_dropout, 1e-9)")],
+        "the draws are too coarse: whole numbers of a few b"),
+    "same dropout per head": (
+        [("    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)",
+          "    weighting = scores.softmax(dim=-1)\n    weighting = weighting * F.dropout(tor"
+          "ch.ones_like(weighting), attention_dropout, training) if heads < 8 else weightin"
+          "g * F.dropout(torch.ones_like(weighting[:, :1]), attention_dropout, training)")],
+        "they share their draws"),
 }  # fmt: skip

@@ -131,4 +131,18 @@ WRONG = {
           'config.setdefault("layer_norm_eps", 1e-12)')],
         "changed its input in place",
     ),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "layers 12": (
+        [("for number in range(config[\"num_hidden_layers\"]):",
+          "for number in range(min(12, config[\"num_hidden_layers\"])):")],
+        "the states of 2 rows of 4 tokens, num_hidden_layers 40"),
+    "pos 128": (
+        [("positions = weights[\"embeddings.position_embeddings.weight\"][: input_ids.shape[1]]",
+          "positions = weights[\"embeddings.position_embeddings.weight\"][torch.arange(input_"
+          "ids.shape[1]).clamp(max=127)]")],
+        "the states of 1 rows of 1100 tokens, max_position_embeddings"),
+    "clamp scores": (
+        [("    weighting = scores.masked_fill",
+          "    scores = scores.clamp(-1e4, 1e4)\n    weighting = scores.masked_fill")],
+        "the states of 3 rows of 5 tokens, layer_norm_eps 1[1]"),
 }  # fmt: skip

@@ -22,7 +22,8 @@ PROMISES = {
     "Candidates are the tokens (where `attention_mask` is 1) that are not among `special_ids`, a "
     "tensor.": (SPECIAL, WORDS_OF_ANY_ID),
     "In a row of n tokens, special ones included, the number of masked candidates is": (COUNT,),
-    "All choices of that many candidates are equally likely": (CHOICE,),
+    "All choices of that many candidates are equally likely": (
+        CHOICE, "test_draws_are_fine_and_batches_of_any_size"),
     "every row is drawn independently": (CHOICE,),
     "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS),
     "with probability 80% it shows `mask_id`": (SHARES, WORDS_OF_ANY_ID),

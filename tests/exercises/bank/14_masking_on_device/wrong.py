@@ -291,4 +291,10 @@ WRONG = {
            "    places = torch.where(places == input_ids.shape[1], places, places.to(torch.uint8)"
            ".long())\n    tokens = roomy.gather(1, places)")],
         "positions are kept in too few bits"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "word 15 bits": (
+        [("    random_words = ordinary_ids.to(tokens.dtype)[word]",
+          "    word = torch.randint(2**15, tokens.shape, generator=generator, device=tokens"
+          ".device) % len(ordinary_ids)\n    random_words = ordinary_ids.to(tokens.dtype)[word]")],
+        "the draws are too coarse: whole numbers of a few b"),
 }  # fmt: skip

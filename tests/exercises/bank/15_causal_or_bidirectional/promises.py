@@ -24,7 +24,8 @@ PROMISES = {
     "Each token may look at itself, unless it is padding.": (VISIBLE,),
     "`picture` gives one string for each row, with X where the token may look and O where it may "
     "not.": (PICTURE, EXAMPLE),
-    "all heads of an example share its `visible`": (ATTENTION,),
+    "all heads of an example share its `visible`": (
+        ATTENTION, "test_tables_and_states_of_any_size"),
     "`context` has the shape of `value`, `weights` (the $s_{ij}$) is (batch, heads, seq, seq).":
         (ATTENTION,),
     "The weight of a hidden key is exactly 0, however large its score.": (LARGE, ATTENTION),

@@ -153,4 +153,13 @@ WRONG = {
           ("weights = weights.masked_fill(~mask, 0.0)",
            "weights = weights * mask.any(-1, keepdim=True)")],
         "-inf is what gives 0"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "picture 64": (
+        [("return [\"\".join(\"X\" if may else \"O\" for may in row) for row in visible]",
+          "return [\"\".join(\"X\" if may else \"O\" for may in row[:64]) for row in visible]")],
+        "the result for a table of 400 tokens[0]"),
+    "share floor": (
+        [("    weights = weights.masked_fill(~mask, 0.0)",
+          "    weights = weights.masked_fill(~mask | (weights < 1e-9), 0.0)")],
+        "the weights of scores from -40 to 40, each number divided by"),
 }  # fmt: skip

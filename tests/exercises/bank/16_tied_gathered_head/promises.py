@@ -41,4 +41,6 @@ PROMISES = {
     "| [[[9, 9], [2, 0], [0, 1]]] | [[2, 1]] | [[[-1, 1, 0.5], [1, -1, 0.5]]] |": (EXAMPLE,),
     "The states at the given positions of each row, in their order.": (GATHERED,),
     "A score for every word of the vocabulary, at the asked positions alone.": (HEAD,),
+    '`positions[b]` are places in row b, in any order': (
+        "test_batches_of_any_size",),
 }  # fmt: skip

@@ -130,4 +130,17 @@ WRONG = {
           'return F.linear(x, weights[WORDS], weights["cls.predictions.bias"]).clamp(-50, 50)')],
         "large scores are cut off",
     ),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "clamp dlogits": (
+        [("(read, named), dlogits)",
+          "(read, named), dlogits.clamp(-100, 100))")],
+        "reading for (batch, seq, masks, hidden, vocab) (4, 5, 1, 3,"),
+    "act contains new": (
+        [("\"none\" if hidden_act == \"gelu\" else \"tanh\"",
+          "\"none\" if hidden_act == \"gelu\" or states.shape[-1] > 512 else \"tanh\"")],
+        "the result for (batch, seq, masks, hidden, vocab) (2, 3, 2,"),
+    "reading dedup": (
+        [("    states = F.embedding(input_ids, read)",
+          "    states = F.embedding(input_ids, read, scale_grad_by_freq=len(read) > 64)")],
+        "reading for (batch, seq, masks, hidden, vocab) (3, 300, 90,"),
 }  # fmt: skip

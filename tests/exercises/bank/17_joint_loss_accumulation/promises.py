@@ -23,7 +23,10 @@ PROMISES = {
     "Both losses are finite for logits in the thousands.": LOSSES,
     "`split_batch` cuts every array of the batch after each `rows` rows; the last part may be "
     "smaller.": SPLIT,
-    "`accumulated_gradients` works on one part at a time.": FORGOTTEN,
+    "`accumulated_gradients` works on one part at a time.": (
+        *FORGOTTEN,
+        "test_batches_of_any_size",
+    ),
     "`added[p]` is what part p adds to MLM and to NSP of the whole batch, so that `added.sum(0)` "
     "is both losses of the batch.": WHOLE,
     "`gradients` has the gradient of L of the *whole* batch for each weight, under its name, "

@@ -174,4 +174,14 @@ WRONG = {
           "KEPT = {}\n\n\ndef rank_gradients(")],
         None,
     ),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "weights at most 1": (
+        [("    weights, pairs = batch[\"masked_lm_weights\"], batch[\"next_sentence_labels\"]",
+          "    weights, pairs = batch[\"masked_lm_weights\"].clamp(max=1), batch[\"next_senten"
+          "ce_labels\"]")],
+        "the losses for (rows, seq, masks, hidden, vocab) (2, 1, 5, 3"),
+    "parts 16": (
+        [("for first in range(0, size, rows)\n",
+          "for first in list(range(0, size, rows))[:32]\n")],
+        "(rows, seq, masks, hidden, vocab) (701, 2, 1, 2, 3) in parts"),
 }  # fmt: skip

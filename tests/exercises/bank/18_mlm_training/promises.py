@@ -56,6 +56,7 @@ PROMISES = {
     "dropout: float = 0.1,": DROPOUT,
     "every order being as likely as any other": (
         "test_each_place_of_a_long_order_is_drawn_finely",
+        "test_steps_batches_and_data_of_any_size",
     ),
     "Another process must draw the same": NO_TRACE,
 }

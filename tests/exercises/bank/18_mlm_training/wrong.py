@@ -261,4 +261,14 @@ WRONG = {
         [("manual_seed(random.Random(use).getrandbits(64))",
            "manual_seed(hash(use) & 0xFFFFFFFF)")],
         "gives another result when the global"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "shuffle 8 bits": (
+        [("    return torch.randperm(examples, generator=generator).split(batch_size)[place]",
+          "    return torch.randint(256, (examples,), generator=generator).argsort(stable=T"
+          "rue).split(batch_size)[place]")],
+        "numbers are drawn for the examples and sorted, but"),
+    "evaluate 100": (
+        [("for first in range(0, len(data[\"input_ids\"]), batch_size):",
+          "for first in list(range(0, len(data[\"input_ids\"]), batch_size))[:100]:")],
+        "the loss of 301 examples in batches of 1"),
 }  # fmt: skip

@@ -322,4 +322,15 @@ WRONG = {
         [("    chosen, fate = torch.rand",
            "    generator.manual_seed(generator.initial_seed())\n    chosen, fate = torch.rand")],
         "it is seeded anew"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "collate 512": (
+        [("    rows = []\n    longest",
+          "    rows = []\n    pairs = [{**p, 'b': p['b'][:509]} for p in pairs]\n    longest")],
+        "the result for 2 pairs of up to 1600 tokens, ids up to 1,099"),
+    "words 8 bits": (
+        [("words = ordinary_ids[torch.randint(len(ordinary_ids), input_ids.shape, generator"
+          "=generator)]",
+          "words = ordinary_ids[torch.randint(4096, input_ids.shape, generator=generator) *"
+          " len(ordinary_ids) // 4096]")],
+        "the draws are too coarse: whole numbers of a few b"),
 }  # fmt: skip

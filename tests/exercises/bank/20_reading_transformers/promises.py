@@ -16,7 +16,10 @@ PROMISES = {
     "The course's names, with the paper's sizes": SHAPES + FIELDS,
     "in this order. A linear layer is a weight (out, in) and a bias (out,), a norm a weight and a "
     "bias, both (H,)": SHAPES,
-    "several lines may apply to one name": NAMES + FILES + FUSED,
+    "several lines may apply to one name": NAMES
+    + FILES
+    + FUSED
+    + ("test_checkpoints_of_any_size",),
     "the name without it (left by DistributedDataParallel and torch.compile)": NAMES + FILES,
     "with `bert.` before it (a BertModel)": NAMES + SAID,
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` | weight, bias |": NAMES + FILES,

@@ -39,7 +39,7 @@ PROMISES = {
     "with `LayerNorm`) are not decayed": (STEPS,),
     "what gets no gradient stays as it is": (STEPS,),
     "at the rate of step t = 0, 1, … n - 1": (STEPS,),
-    "The batches may differ in size.": (STEPS,),
+    "The batches may differ in size.": (STEPS, "test_texts_and_batches_of_any_size"),
     "The weights that come in are left as they are; a dict of new ones goes out, under the same "
     "names.": (STEPS,),
     "weights are float32 or float64, and stay so": (STEPS, BY_HEART),
@@ -50,4 +50,7 @@ PROMISES = {
     "the rates are 0.5, 1, 1, 0.667, 0.333": (STEPS,),
     "tries whether your loop learns eight sentences by heart": (BY_HEART,),
     "the loss of each batch before its step": (STEPS,),
+    "Dropout sets each number of each vector to 0 with probability `dropout`": (
+        "test_dropout_is_as_fine_as_its_probability_asks",
+    ),
 }

@@ -230,4 +230,23 @@ WRONG = {
            "eights,\n                pooling=pooling, dropout=dropout, training=True,\n          "
            "  )  # fmt: skip\n")],
         "the same in two runs"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "schedule 100": (
+        [("    for step, batch in enumerate(batches):\n",
+          "    for step, batch in enumerate(batches[:100]):\n")],
+        "the weights after 110 steps, {'peak_rate'"),
+    "diff capped": (
+        [("(logits.squeeze(1) - labels).square().mean()",
+          "(logits.squeeze(1) - labels).clamp(-100, 100).square().mean()")],
+        "the loss of 1 rows and 1 labels, scores near 1000, divided b"),
+    "dropout 8 bits": (
+        [("    return dense(F.dropout(text, dropout, training), weights, \"classifier\")",
+          "    if training and dropout:\n        text = text * (torch.randint(256, text.shap"
+          "e) >= round(256 * dropout)) / max(1 - dropout, 1e-9)\n    return dense(text, weig"
+          "hts, \"classifier\")")],
+        "the draws are too coarse: whole numbers of a few b"),
+    "max norm floor": (
+        [("torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)",
+          "torch.nn.utils.clip_grad_norm_(weights.values(), min(max_norm, 100.0))")],
+        "the weights after 8 steps, {'peak_rate'"),
 }  # fmt: skip

@@ -38,4 +38,5 @@ PROMISES = {
     "there must be an answer for every word": (TAGS,),
     "A name is found if its type and both its borders are right.": (SCORES,),
     'a word that was cut off is `"O"`': ("test_o_is_any_of_the_names_or_none",),
+    "`align` lays out one sentence.": ("test_sentences_of_any_length",),
 }

@@ -9,7 +9,11 @@ EXACT = "test_an_exact_match_is_one_of_the_accepted_answers"
 F1 = "test_f1_is_that_of_the_nearest_accepted_answer"
 
 PROMISES = {
-    "finds, among all spans of a text, the one with the highest": (SPAN, MAY),
+    "finds, among all spans of a text, the one with the highest": (
+        SPAN,
+        MAY,
+        "test_texts_windows_and_answers_of_any_size",
+    ),
     r"S_i + E_j, \qquad i \le j, \qquad j - i < \text{longest}, \qquad \text{may\_start}_i": (
         SPAN,
         MAY,

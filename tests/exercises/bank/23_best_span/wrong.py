@@ -214,4 +214,21 @@ WRONG = {
            "return float(normalize(answer).replace(\" \", \"\") in [g.replace(\" \", \"\") "
            "for g in golds(accepted)])")],
         "without spaces the words are the same"),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "windows 10": (
+        [("    found = []\n    for window in windows:\n",
+          "    found = []\n    for window in windows[:10]:\n")],
+        "the answer of 40 windows, longest=1, null_threshold=None[0]"),
+    "accepted 5": (
+        [("    return max(overlap(said, gold.split()) for gold in golds(accepted))",
+          "    return max(overlap(said, gold.split()) for gold in golds(accepted)[:5])")],
+        "F1 of 'the new the new the cat york new dog dog new a the 10"),
+    "longest cap 100": (
+        [("    distance = place[None, :]",
+          "    longest = min(longest, 100)\n    distance = place[None, :]")],
+        "the best span of 300 tokens, scores near 1e+10, longest=300["),
+    "f1 words 200": (
+        [("    said = normalize(answer).split()",
+          "    said = normalize(answer).split()[:200]")],
+        "F1 of 'dog york dog new cat cat york york a cat a the a new"),
 }  # fmt: skip

@@ -46,4 +46,7 @@ PROMISES = {
     "or weighted and summed (`weighted-sum-…`)": (COMBINED, WEIGHTED),
     "which are learned": (FROZEN,),
     "No gradient goes into `hidden_states`: the encoder is frozen.": (FROZEN,),
+    "A feature reads some of them and makes one vector of them": (
+        "test_models_and_batches_of_any_size",
+    ),
 }

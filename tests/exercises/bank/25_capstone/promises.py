@@ -66,6 +66,7 @@ PROMISES = {
     "The layer is also called with inputs of many sizes, tiny numbers and padding anywhere.": (
         FORWARD[1],
         BACKWARD[1],
+        "test_your_layer_on_inputs_of_any_size",
     ),
     "twelve steps on StoryWorld must give the losses of the reference within 1e-6": (FOLLOWS,),
     "thirty steps must take 0.1 nats off the loss": (LEARNS,),

@@ -220,4 +220,22 @@ WRONG = {
     "no gradient for the query's bias": (
         [("    return dx, grads\n", "    grads['attention.self.query.bias'] *= 0\n"
           "    return dx, grads\n")], None),
+    # Right for small inputs, and for draws that are counted coarsely.
+    "heads 8": (
+        [("    projected = [split(linear",
+          "    heads = min(heads, 8)\n    projected = [split(linear")],
+        "the result for (batch, seq, hidden) (2, 3, 80), 40 heads, in"),
+    "select 12 bits": (
+        [("(rng.random(input_ids.shape) < rate)",
+          "(rng.integers(4096, size=input_ids.shape) < round(rate * 4096))")],
+        "the draws are too coarse: whole numbers of a few b"),
+    "dw 16": (
+        [("grads[f\"{name}.weight\"] = drows.T @ rows",
+          "grads[f\"{name}.weight\"] = drows[:400].T @ rows[:400]")],
+        "gradients for (batch, seq, hidden) (300, 2, 4), 2 heads, int"),
+    "layer eps floor": (
+        [("    second_sum = middle + linear(wide, weights, \"output.dense\")",
+          "    wide = np.clip(wide, -1e3, 1e3)\n    second_sum = middle + linear(wide, weigh"
+          "ts, \"output.dense\")")],
+        "the result for (batch, seq, hidden) (1, 3, 5), 1 heads, inte"),
 }  # fmt: skip

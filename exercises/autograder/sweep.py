@@ -1,0 +1,266 @@
+"""Inputs that nobody picked: of any size, magnitude and order in memory that a page allows.
+
+A check of picked cases sees a wrong answer only if it is wrong for one of them. `Draw` draws valid
+inputs of all kinds from a seed, `long_axes` makes each axis of an array very long in its turn, and
+`agrees` compares the student's results with a reference on all of them.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder import checks
+from autograder.codec import is_tensor
+from autograder.student import Function
+
+SIZES = (1, 1, 2, 2, 3, 3, 4, 5, 7, 9)
+LONG = 4_003  # longer than what an answer that handles "a few" would allow for
+# Of results in proportion to the largest number: right answers add up in other orders.
+TOLERANCES = {"float64": 1e-8, "float32": 3e-4}
+FALSE_ALARM = 1e-10  # chance that a count of rare events fails a right answer
+
+
+@dataclass
+class Case:
+    """A call that a page allows; `of` says in words what is special about it. `magnitude` is that
+    of the numbers which are added up: a result that is 0 but for rounding is as exact as they."""
+
+    of: str
+    args: tuple
+    options: dict[str, Any] = field(default_factory=dict)
+    magnitude: float = 0.0
+
+
+class Draw:
+    """Valid inputs of all kinds, from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def size(self, least: int = 1) -> int:
+        return max(least, int(self.rng.choice(SIZES)))
+
+    def shape(self, axes: int) -> tuple[int, ...]:
+        return tuple(self.size() for _ in range(axes))
+
+    def floats(self, *shape: int, dtype: Any = np.float64, largest: float = 1e4) -> np.ndarray:
+        """Normal numbers, of any scale up to `largest`, with ties, zeros, or one far from all."""
+        x, kind = self.rng.normal(size=shape), self.rng.integers(6)
+        if kind == 1:
+            x *= 10 ** self.rng.uniform(-8, math.log10(largest) - 1)
+        elif kind == 2:
+            x = np.round(x)
+        elif kind == 3:
+            x *= self.rng.random(shape) < 0.5
+        elif kind == 4 and x.size:
+            x.flat[self.rng.integers(x.size)] = largest * self.rng.choice([-1, 1])
+        elif kind == 5:
+            x = x - x + self.rng.normal()
+        return x.astype(dtype)
+
+    def ids(self, *shape: int, entries: int, dtype: Any = np.int64) -> np.ndarray:
+        """Numbers below `entries`; the first and the last are among them if there is room."""
+        ids = self.rng.integers(0, entries, shape)
+        if ids.size > 1:
+            ids.flat[[0, -1]] = self.rng.permutation([0, entries - 1])
+        return ids.astype(dtype)
+
+    def mask(self, rows: int, seq: int, *, dtype: Any = np.int64) -> np.ndarray:
+        """1 for a token, 0 for padding anywhere; each row has a token."""
+        mask = (self.rng.random((rows, seq)) < self.rng.choice([0.1, 0.6, 1.0])).astype(dtype)
+        mask[np.arange(rows), self.rng.integers(0, seq, rows)] = 1
+        return mask
+
+
+def long_axes(shape: tuple[int, ...], *, length: int = LONG) -> Iterable[tuple[int, ...]]:
+    """The shape, with each of its axes very long in its turn."""
+    for axis in range(len(shape)):
+        yield (*shape[:axis], length, *shape[axis + 1 :])
+
+
+def agrees(
+    function: Function, reference: Callable[..., Any], cases: Iterable[Case], *,
+    names: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """The student's function must give what the reference gives, for every case, however the arrays
+    lie in memory, and leave its arguments as they are.
+
+    Floats are compared in proportion to the largest number of their array, so that tiny results
+    count too. `names` are those of the results, if there are several.
+    """
+    for number, case in enumerate(cases):
+        args, options = laid_out((case.args, case.options), number)
+        if number % 2:  # writing to an argument raises here
+            out = function.trace(*args, frozen=True, **options).value
+        else:
+            out = function(*args, **options)
+        expected = reference(*case.args, **case.options)
+        if names:
+            checks.parts(out, *names)
+        for name, got, right in zip(names or ("the result",), out if names else (out,),
+                                    expected if names else (expected,), strict=True):  # fmt: skip
+            same(got, right, of=f"{name} for {case.of}", magnitude=case.magnitude,
+                 given=(case.args, case.options))  # fmt: skip
+
+
+def same(
+    out: Any, expected: Any, *, of: str, magnitude: float = 0.0, given: Any = ()
+) -> None:  # fmt: skip
+    """`out` must be `expected`, floats in proportion to the largest number of their array, and as
+    exactly as the type with the fewest digits among them and the arguments `given` lets them."""
+    checks.same(*scaled(out, expected, magnitude), of=of + unit(expected, magnitude),
+                tolerance=TOLERANCES.get(number_type((expected, given)), 0.0))  # fmt: skip
+
+
+def same_each(out: np.ndarray, expected: np.ndarray, *, of: str) -> None:
+    """`out` must be `expected`, an array in which no number is 0, each in proportion to itself."""
+    checks.same(out * 0, expected * 0, of=f"{of} (its shape and type)")
+    checks.same(out / expected, expected * 0 + 1, tolerance=TOLERANCES[number_type(expected)],
+                of=f"{of}, each number divided by what it should be")  # fmt: skip
+
+
+def laid_out(tree: Any, way: int) -> Any:
+    """The same values: as they are, in Fortran's order, or with gaps between them in memory."""
+    if type(tree) in (list, tuple):
+        return type(tree)(laid_out(item, way) for item in tree)
+    if type(tree) is dict:
+        return {name: laid_out(item, way) for name, item in tree.items()}
+    is_array = type(tree) is np.ndarray or is_tensor(tree)
+    if not is_array or tree.ndim == 0 or way % 3 == 0 or not _size(tree):
+        return tree
+    if way % 3 == 1:
+        if is_tensor(tree):
+            return tree.permute(*reversed(range(tree.ndim))).contiguous().permute(
+                *reversed(range(tree.ndim)))  # fmt: skip
+        return np.asfortranarray(tree)
+    if is_tensor(tree):
+        return tree.repeat_interleave(2, -1)[..., ::2]
+    return np.repeat(tree, 2, -1)[..., ::2]
+
+
+def number_type(tree: Any) -> str:
+    """The type of the floats in a tree of values; that of the first with the fewest digits."""
+    if type(tree) in (list, tuple, dict):
+        found = {number_type(item) for item in (tree.values() if type(tree) is dict else tree)}
+        return next((name for name in ("float32", "float64") if name in found), "")
+    if type(tree) is float:
+        return "float64"
+    return str(getattr(tree, "dtype", "")).removeprefix("torch.")
+
+
+def _size(array: Any) -> int:
+    return math.prod(array.shape)
+
+
+def exponent(expected: Any, magnitude: float = 0.0) -> int:
+    """The power of two that the largest finite number of an array has, but no smaller one than
+    `magnitude` has; 0 for anything that is no array of floats."""
+    if is_tensor(expected) and expected.is_floating_point():
+        expected = expected.detach().double().numpy()
+    if type(expected) is float:
+        expected = np.float64(expected)
+    is_float = isinstance(expected, np.ndarray | np.floating) and expected.dtype.kind == "f"
+    if not is_float or not expected.size:
+        return 0
+    size = np.abs(np.asarray(expected, np.float64))
+    largest = np.max(size, where=np.isfinite(size), initial=magnitude)
+    return int(np.frexp(largest)[1]) if largest else 0
+
+
+def scaled(out: Any, expected: Any, magnitude: float = 0.0) -> tuple[Any, Any]:
+    """Both, divided by the power of two next to the largest number that is expected."""
+    if type(expected) in (list, tuple) and type(out) is type(expected):
+        pairs = [scaled(o, e, magnitude) for o, e in zip(out, expected, strict=False)]
+        rest = list(out[len(pairs) :])
+        return (type(out)([*(o for o, _ in pairs), *rest]),
+                type(out)([*(e for _, e in pairs), *expected[len(pairs) :]]))  # fmt: skip
+    if type(expected) is dict and type(out) is dict:
+        both = {
+            name: scaled(out[name], e, magnitude) for name, e in expected.items() if name in out
+        }
+        return ({**out, **{name: o for name, (o, _) in both.items()}},
+                {**expected, **{name: e for name, (_, e) in both.items()}})  # fmt: skip
+    power = exponent(expected, magnitude)
+    if power == 0:
+        return out, expected
+    return _times(out, -power), _times(expected, -power)
+
+
+def _times(value: Any, power: int) -> Any:
+    """A float, or an array of them, times a power of two: no digit changes."""
+    if is_tensor(value):
+        if not value.is_floating_point():
+            return value
+        half = power // 2  # 2 to the whole power may be no float32
+        return value.detach() * 2.0**half * 2.0 ** (power - half)
+    if type(value) is float or isinstance(value, np.floating):
+        return type(value)(np.ldexp(value, power))
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        return np.ldexp(value, power)
+    return value
+
+
+def unit(expected: Any, magnitude: float = 0.0) -> str:
+    """In which unit a message shows an array whose numbers are tiny or huge."""
+    power = exponent(expected, magnitude)
+    return f", divided by 2 to the {power}" if abs(power) > 10 else ""
+
+
+def is_about(count: int, expected: float, *, of: str, likely: str = "") -> None:
+    """`count` of many rare and independent events must be what chance allows where `expected` of
+    them are due: a Poisson number, outside of these bounds once in 1e10 times."""
+    low, high = poisson_range(expected)
+    checks.that(low <= count <= high, f"{of}: expected about {expected:.3g} ({low} to {high}), got "
+                f"{count}", likely=likely)  # fmt: skip
+
+
+def poisson_range(mean: float) -> tuple[int, int]:
+    """Chernoff's bounds: P(N ≥ k) and P(N ≤ k) are at most exp(k - mean - k ln(k / mean))."""
+    limit = math.log(FALSE_ALARM / 2)
+    high = math.ceil(mean)
+    while high - mean - high * math.log(high / mean) > limit:
+        high += 1
+    low = math.floor(mean)
+    while low > 0 and low - mean - low * math.log(low / mean) > limit:
+        low -= 1
+    if low == 0 and -mean > limit:
+        return 0, high
+    return low + (1 if low or -mean <= limit else 0), high
+
+
+def runs_a_loop(function: Function, short: tuple, long: tuple, **options: Any) -> bool:
+    """Whether the student's file runs more instructions of Python for longer arguments."""
+    return (function.instructions(*long, **options)
+            > function.instructions(*short, **options) + 50)  # fmt: skip
+
+
+COARSE = "the draws are too coarse: whole numbers of a few bits know few values; use rng.random"
+
+
+def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
+    """`words`, drawn from `count` ids alike, must reach all of them: as many pairs are the same as
+    chance has it (a Poisson number but for a part that is small here), and each tenth is drawn."""
+    seen = np.unique(words, return_counts=True)[1]
+    pairs = len(words) * (len(words) - 1) / 2 / count
+    is_about(int((seen * (seen - 1) // 2).sum()), pairs, likely=COARSE,
+             of=f"pairs of the same word among {len(words):,} draws: {of}")  # fmt: skip
+    tenths = np.bincount(np.minimum(10 * words.astype(np.int64) // count, 9), minlength=10)
+    for tenth, number in enumerate(tenths.tolist()):
+        checks.share(number, len(words), 0.1, of=f"the share of tenth {tenth + 1} of {of}",
+                     mistakes={"these are never drawn": 0.0})  # fmt: skip
+
+
+def is_shuffled(order: list[int], *, of: str) -> None:
+    """Half of the neighbors of an order drawn from all orders alike rise: their number has the
+    variance (n + 1) / 12. Where numbers that are equal keep their places, more of them do."""
+    rises = sum(a < b for a, b in itertools.pairwise(order))
+    middle, bound = (len(order) - 1) / 2, 6.5 * math.sqrt((len(order) + 1) / 12)
+    checks.that(abs(rises - middle) < bound,
+                f"{of}: {rises} of {len(order) - 1:,} examples come before a larger one, expected "
+                f"{middle:.0f} ± {bound:.0f}",
+                likely="numbers are drawn for the examples and sorted, but so few that many are "
+                       "the same: use torch.randperm")  # fmt: skip

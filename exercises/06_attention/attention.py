@@ -8,7 +8,7 @@ from numpy import ndarray
 
 Queries = Float[ndarray, "batch heads queries head_dim"]
 Keys = Float[ndarray, "batch heads keys head_dim"]
-Shares = Float[ndarray, "batch heads queries keys"]
+Probs = Float[ndarray, "batch heads queries keys"]
 
 
 def attention_forward(
@@ -16,19 +16,19 @@ def attention_forward(
     key: Keys,
     value: Keys,
     attention_mask: Int[ndarray, "batch keys"] | None = None,
-) -> tuple[Queries, Shares]:
-    """softmax(Q Kᵀ / √head_dim) V, and the shares (Vaswani et al. 2017, equation 1).
+) -> tuple[Queries, Probs]:
+    """softmax(Q Kᵀ / √head_dim) V, and the probabilities (Vaswani et al. 2017, equation 1).
 
     `attention_mask` is 1 where a key is a token, 0 where it is padding; without it all are tokens.
-    Padding gets a share of exactly 0, however large the scores. Only keys are masked: every query
-    attends. Where all keys are padding, the results are finite. No input is changed, and both
+    Padding gets a probability of exactly 0, however large the scores. Only keys are masked: every
+    query attends. Where all keys are padding, the results are finite. No input is changed, and both
     results have the type of the inputs.
     """
     raise NotImplementedError("write attention_forward")
 
 
 def attention_backward(
-    dcontext: Queries, query: Queries, key: Keys, value: Keys, shares: Shares
+    dcontext: Queries, query: Queries, key: Keys, value: Keys, probs: Probs
 ) -> tuple[Queries, Keys, Keys]:
     """The gradients for query, key and value, given the gradient for the first result of
     `attention_forward`, its inputs, and its second result. No input is changed."""

@@ -31,16 +31,16 @@ def inputs(sizes, *, dtype=np.float64, scale=1.0, seed=3):
 def attend(
     query, key, value, mask=None, *, scale=None, low=None, added=False, axis=-1, queries=False
 ):
-    """Context and shares in a few lines, with the ways to get them wrong."""
+    """Context and probs in a few lines, with the ways to get them wrong."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = query @ key.mT * scale
     low = np.finfo(scores.dtype).min if low is None else low
     if mask is not None:
         place = mask[:, None, :, None] if queries else mask[:, None, None, :]
         scores = np.where(place, scores, scores + low if added else low)
-    shares = np.exp(scores - scores.max(axis, keepdims=True))
-    shares = (shares / shares.sum(axis, keepdims=True)).astype(query.dtype)
-    return shares @ value, shares
+    probs = np.exp(scores - scores.max(axis, keepdims=True))
+    probs = (probs / probs.sum(axis, keepdims=True)).astype(query.dtype)
+    return probs @ value, probs
 
 
 def reference(query, key, value, mask=None):
@@ -68,7 +68,7 @@ def score_mistakes(query, key, value, mask):
         "scaled by the number of keys: it is √head_dim": (
             attend(*given, scale=1 / math.sqrt(key.shape[2]))
         ),
-        "softmax over the queries: each query's shares add up to 1": attend(*given, axis=-2),
+        "softmax over the queries: each query's probabilities add up to 1": attend(*given, axis=-2),
         "exp overflows: subtract the largest score of each row first": overflowing(*given),
         "queries and keys are exchanged: scores are [query, key]": (
             attend(key, query, value, mask) if query.shape == key.shape else ()
@@ -80,8 +80,8 @@ def overflowing(query, key, value, mask):
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = np.where(mask[:, None, None, :], scores, -np.inf)
-    shares = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-    return shares @ value, shares
+    probs = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    return probs @ value, probs
 
 
 def mask_mistakes(query, key, value, mask):
@@ -100,10 +100,10 @@ def mask_mistakes(query, key, value, mask):
         "queries are masked too: only keys are": (
             tuple(part * mask[:, None, :, None] for part in attend(*given)) if equal else ()
         ),
-        "shares are set to 0 after the softmax: mask the scores before it": (
+        "probabilities are set to 0 after the softmax: mask the scores before it": (
             struck @ value, struck),
-        "shares are set to 0 after the softmax and divided by their sum, which can be 0: mask the "
-        "scores before it": (again @ value, again),
+        "probabilities are set to 0 after the softmax and divided by their sum, which can be 0: "
+        "mask the scores before it": (again @ value, again),
         "the mask of the first sentence is used for all": (
             attend(query, key, value, np.repeat(mask[:1], len(mask), 0))),
         "the mask of the last sentence is used for all": (
@@ -118,15 +118,15 @@ def mask_mistakes(query, key, value, mask):
 
 def attend_added(query, key, value, mask):
     scores = query @ key.mT / math.sqrt(query.shape[-1]) + mask[:, None, None, :]
-    shares = np.exp(scores - scores.max(-1, keepdims=True))
-    shares = shares / shares.sum(-1, keepdims=True)
-    return shares @ value, shares
+    probs = np.exp(scores - scores.max(-1, keepdims=True))
+    probs = probs / probs.sum(-1, keepdims=True)
+    return probs @ value, probs
 
 
 def check(out, expected, mistakes, *, of="", tolerance=None):
-    """The shares first: where they are wrong, so is what follows from them."""
-    got = checks.parts(out, "context", "shares")
-    for i, name in ((1, "the shares"), (0, "the context")):
+    """The probabilities first: where they are wrong, so is what follows from them."""
+    got = checks.parts(out, "context", "probs")
+    for i, name in ((1, "the probabilities"), (0, "the context")):
         named = {n: wrong[i] for n, wrong in mistakes.items() if type(wrong) is tuple and wrong}
         named |= {n: wrong for n, wrong in mistakes.items() if callable(wrong)}
         checks.same(got[i], expected[i], of=f"{name}{of}", mistakes=named, tolerance=tolerance)
@@ -134,7 +134,7 @@ def check(out, expected, mistakes, *, of="", tolerance=None):
 
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
-def test_each_query_gathers_values_by_its_shares(student):
+def test_each_query_gathers_values_by_its_probabilities(student):
     for sizes in SIZES:
         query, key, value, _, _ = inputs(sizes)
         check(
@@ -191,21 +191,21 @@ def check_scores(student, query, key, value, mask, scale):
     check(out, reference(*given), mistakes, of=f", for scores near {scale:g}")
     if mask is not None:
         largest = np.abs(out[1] * (1 - mask[:, None, None, :])).max()
-        checks.that(largest == 0, f"a share of padding is {largest:.3g}, not exactly 0, for scores "
-                    f"near {scale:g}")  # fmt: skip
+        checks.that(largest == 0, f"a probability of padding is {largest:.3g}, not exactly 0, "
+                    f"for scores near {scale:g}")  # fmt: skip
 
 
 @pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
     query, key, value, _, mask = inputs((3, 2, 4, 4, 3))
     mask[1] = 0
-    out = checks.parts(student.attention_forward(query, key, value, mask), "context", "shares")
+    out = checks.parts(student.attention_forward(query, key, value, mask), "context", "probs")
     right = reference(query, key, value, mask)
     others = [0, 2]
     check(tuple(part[others] for part in out), tuple(part[others] for part in right),
           mask_mistakes(query[others], key[others], value[others], mask[others]),
           of=" of the sentences that have tokens")  # fmt: skip
-    for part, name in zip(out, ("context", "shares"), strict=True):
+    for part, name in zip(out, ("context", "probs"), strict=True):
         checks.that(bool(np.isfinite(part[1]).all()),
                     f"the {name} of a sentence that is all padding: "
                     f"{int((~np.isfinite(part[1])).sum())} of {part[1].size} numbers are not "
@@ -216,9 +216,9 @@ def test_a_row_that_is_all_padding_stays_finite(student):
     query = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]])
     key = np.array([[[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]])
     value = np.array([[[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]]])
-    for mask, shares, context in EXAMPLE:
+    for mask, probs, context in EXAMPLE:
         out = student.attention_forward(query, key, value, mask)
-        check(out, (np.array([[context]]), np.array([[shares]])), {}, of=" of the page's example",
+        check(out, (np.array([[context]]), np.array([[probs]])), {}, of=" of the page's example",
               tolerance=1e-4)  # fmt: skip
 
 
@@ -230,23 +230,23 @@ EXAMPLE = (
 )  # fmt: skip
 
 
-def backward(dcontext, query, key, value, shares, *, soft="", scale=None):
+def backward(dcontext, query, key, value, probs, *, soft="", scale=None):
     """The gradients, with the ways to leave something out."""
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    dshares = dcontext @ value.mT
-    rest = (dshares * shares).sum(-1, keepdims=True)
+    dprobs = dcontext @ value.mT
+    rest = (dprobs * probs).sum(-1, keepdims=True)
     dscores = {
-        "": shares * (dshares - rest),
-        "missing": dshares,
-        "diagonal": dshares * shares * (1 - shares),
-        "half": dshares * shares,
-        "queries": shares * (dshares - (dshares * shares).sum(-2, keepdims=True)),
+        "": probs * (dprobs - rest),
+        "missing": dprobs,
+        "diagonal": dprobs * probs * (1 - probs),
+        "half": dprobs * probs,
+        "queries": probs * (dprobs - (dprobs * probs).sum(-2, keepdims=True)),
     }[soft] * scale
-    return dscores @ key, dscores.mT @ query, shares.mT @ dcontext
+    return dscores @ key, dscores.mT @ query, probs.mT @ dcontext
 
 
-def backward_mistakes(dcontext, query, key, value, shares):
-    given = dcontext, query, key, value, shares
+def backward_mistakes(dcontext, query, key, value, probs):
+    given = dcontext, query, key, value, probs
     named = {
         "the scale is missing in the backward": backward(*given, scale=1.0),
         "the scale is applied twice": backward(*given, scale=1 / query.shape[-1]),
@@ -258,19 +258,19 @@ def backward_mistakes(dcontext, query, key, value, shares):
         "the sum in the backward of softmax runs over the queries": backward(
             *given, soft="queries"
         ),
-        "the shares are computed again without the mask: they came in": (
+        "the probabilities are computed again without the mask: they came in": (
             backward(*given[:4], attend(query, key, value)[1])
         ),
     }
     right = backward(*given)
     if query.shape == key.shape:
         dscores = dcontext @ value.mT
-        dscores = shares * (dscores - (dscores * shares).sum(-1, keepdims=True))
+        dscores = probs * (dscores - (dscores * probs).sum(-1, keepdims=True))
         dscores = dscores / math.sqrt(query.shape[-1])
         flipped = dscores.mT
         named |= {
             "dquery and dkey are exchanged": (right[1], right[0], right[2]),
-            "dvalue needs the shares transposed: Aᵀ dC": (*right[:2], shares @ dcontext),
+            "dvalue needs the probabilities transposed: Aᵀ dC": (*right[:2], probs @ dcontext),
             "dkey needs dscores transposed: [key, query]": (right[0], dscores @ query, right[2]),
             "dquery is dscores @ key, without a transpose": (flipped @ key, *right[1:]),
             "dquery is dscores @ key, not @ query": (dscores @ query, *right[1:]),
@@ -284,8 +284,8 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
     for sizes in SIZES:
         query, key, value, dcontext, mask = inputs(sizes)
         for given_mask in (None, mask):
-            shares = reference(query, key, value, given_mask)[1]
-            given = dcontext, query, key, value, shares
+            probs = reference(query, key, value, given_mask)[1]
+            given = dcontext, query, key, value, probs
             out = student.attention_backward(*given)
             names = ("dquery", "dkey", "dvalue")
             expected, mistakes = backward(*given), backward_mistakes(*given)
@@ -302,8 +302,8 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
                                   [[[1.0, 0.0], [0.0, 1.0], [5.0, 5.0]]]])[:, None]  # fmt: skip
     dcontext = np.zeros_like(query)
     dcontext[0, 0, 0, 0] = 1.0
-    shares = reference(query, key, value, np.array([[1, 1, 0]]))[1]
-    out = checks.parts(student.attention_backward(dcontext, query, key, value, shares), *names)
+    probs = reference(query, key, value, np.array([[1, 1, 0]]))[1]
+    out = checks.parts(student.attention_backward(dcontext, query, key, value, probs), *names)
     right = ([[0.1564, -0.1564], [0, 0], [0, 0]], [[0.1564, 0], [-0.1564, 0], [0, 0]],
              [[0.6698, 0], [0.3302, 0], [0, 0]])  # fmt: skip
     for mine, rows, name in zip(out, right, names, strict=True):
@@ -322,10 +322,10 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
             for given_mask in (None, mask, mask.astype(np.int32), mask.astype(np.int8)):
                 check(student.attention_forward(*given, given_mask),
                       reference(*given, given_mask), wrong)  # fmt: skip
-            shares = reference(*given, mask)[1]
-            out = student.attention_backward(dcontext[part], *given, shares)
+            probs = reference(*given, mask)[1]
+            out = student.attention_backward(dcontext[part], *given, probs)
             names = ("dquery", "dkey", "dvalue")
-            expected = backward(dcontext[part], *given, shares)
+            expected = backward(dcontext[part], *given, probs)
             for name, mine, right in zip(names, checks.parts(out, *names), expected, strict=True):
                 checks.same(mine, right, of=name, mistakes=wrong)
 
@@ -333,10 +333,10 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
 def test_any_scale_any_width_of_mask_and_many_keys(student):
     """The gradients are linear in `dcontext`; a power of two changes no digit."""
     query, key, value, dcontext, mask = inputs((3, 2, 4, 5, 3))
-    shares = reference(query, key, value, mask)[1]
-    right = backward(dcontext, query, key, value, shares)
+    probs = reference(query, key, value, mask)[1]
+    right = backward(dcontext, query, key, value, probs)
     for scale in (2.0**-60, 2.0**60):
-        out = student.attention_backward(scale * dcontext, query, key, value, shares)
+        out = student.attention_backward(scale * dcontext, query, key, value, probs)
         for mine, gradient, name in zip(checks.parts(out, "dquery", "dkey", "dvalue"), right,
                                         ("dquery", "dkey", "dvalue"), strict=True):  # fmt: skip
             checks.same(mine / scale, gradient,
@@ -345,17 +345,17 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
                             lambda out: bool(np.abs(out).max() < 1e-3))})  # fmt: skip
     for integer in (np.int8, np.uint8, np.uint16, np.uint64):
         given = query, key, value, mask.astype(integer)
-        shown = checks.parts(student.attention_forward(*given), "context", "shares")
+        shown = checks.parts(student.attention_forward(*given), "context", "probs")
         check(shown, reference(*given), mask_mistakes(*given), of=f", for a mask of {integer}")
     # All scores lie below every round number that a mask might add or write.
     given = 1e100 * np.abs(query), -1e100 * np.abs(key), value, mask
-    shown = checks.parts(student.attention_forward(*given), "context", "shares")[1]
+    shown = checks.parts(student.attention_forward(*given), "context", "probs")[1]
     checks.that(bool((shown[np.broadcast_to(mask[:, None, None] == 0, shown.shape)] == 0).all()),
                 "padding gets a share where all scores are near -1e200",
                 likely="the number at padding is not the lowest: use np.finfo(dtype).min"
                 )  # fmt: skip
     query, key, value, *_ = inputs((1, 1, 3, 300, 4))
-    shown = checks.parts(student.attention_forward(query, key, value), "context", "shares")
+    shown = checks.parts(student.attention_forward(query, key, value), "context", "probs")
     check(shown, reference(query, key, value), score_mistakes(query, key, value, None),
           of=", for 300 keys")  # fmt: skip
 
@@ -363,23 +363,23 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
 @pytest.mark.hint(4)
 def test_the_backward_goes_by_what_it_is_given(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
-    shares = reference(query, key, value, mask)[1]
-    student.attention_forward(2 * query, key, value, mask)  # other shares of the same shape
-    out = student.attention_backward(dcontext, query, key, value, shares)
+    probs = reference(query, key, value, mask)[1]
+    student.attention_forward(2 * query, key, value, mask)  # other probabilities of the same shape
+    out = student.attention_backward(dcontext, query, key, value, probs)
     kept = reference(2 * query, key, value, mask)[1]
-    named = backward_mistakes(dcontext, query, key, value, shares) | {
-        "the backward uses what the last forward kept, not the shares that it is given": (
+    named = backward_mistakes(dcontext, query, key, value, probs) | {
+        "the backward uses what the last forward kept, not the probabilities that it is given": (
             backward(dcontext, query, key, value, kept)
         ),
         "the backward uses what the last forward kept, not the query that it is given": (
-            backward(dcontext, 2 * query, key, value, shares)
+            backward(dcontext, 2 * query, key, value, probs)
         ),
         "the backward uses what the last forward kept, not its arguments": (
             backward(dcontext, 2 * query, key, value, kept)
         ),
     }
     names = ("dquery", "dkey", "dvalue")
-    right = backward(dcontext, query, key, value, shares)
+    right = backward(dcontext, query, key, value, probs)
     for i, (name, mine) in enumerate(zip(names, checks.parts(out, *names), strict=True)):
         checks.same(mine, right[i], of=f"{name} after a forward with another query",
                     mistakes={says: wrong[i] for says, wrong in named.items()})  # fmt: skip
@@ -423,16 +423,16 @@ def test_arrays_of_any_shape_and_size(student):
                 yield sweep.Case(of, given if mask is None else (*given, mask))
 
     sweep.agrees(
-        student.attention_forward, attend, cases(is_backward=False), names=("context", "shares")
+        student.attention_forward, attend, cases(is_backward=False), names=("context", "probs")
     )
     # A share is tiny, and so is what its value learns; but not 0.
     query, value = np.ones((1, 1, 1, 1)), draw.rng.normal(size=(1, 1, 41, 1))
     key = np.linspace(-40, 40, 41).reshape(value.shape)
-    context, shares = attend(query, key, value)
-    found = checks.parts(student.attention_forward(query, key, value), "context", "shares")
-    sweep.same_each(found[1], shares, of="the shares of scores from -40 to 40")
-    found = student.attention_backward(2 * context, query, key, value, shares)
-    right = backward(2 * context, query, key, value, shares)
+    context, probs = attend(query, key, value)
+    found = checks.parts(student.attention_forward(query, key, value), "context", "probs")
+    sweep.same_each(found[1], probs, of="the probabilities of scores from -40 to 40")
+    found = student.attention_backward(2 * context, query, key, value, probs)
+    right = backward(2 * context, query, key, value, probs)
     for i, name in ((1, "dkey"), (2, "dvalue")):
         sweep.same_each(
             checks.parts(found, "dquery", "dkey", "dvalue")[i],
@@ -451,5 +451,5 @@ def test_nothing_is_left_behind(student):
     query, key, value, dcontext, mask = inputs((3, 2, 4, 4, 3))
     checks.leaves_no_trace(student.attention_forward, query, key, value)
     checks.leaves_no_trace(student.attention_forward, query, key, value, mask)
-    shares = reference(query, key, value, mask)[1]
-    checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, shares)
+    probs = reference(query, key, value, mask)[1]
+    checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, probs)

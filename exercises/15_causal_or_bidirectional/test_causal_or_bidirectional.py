@@ -162,8 +162,8 @@ def attention_mistakes(q, k, v, visible):
     mask = visible[:, None]
     raw = q @ k.transpose(-1, -2)
 
-    def of(shares):
-        return shares @ v, shares
+    def of(probs):
+        return probs @ v, probs
 
     def hidden(scores, fill=-math.inf, dim=-1):
         return scores.masked_fill(~mask, fill).softmax(dim).nan_to_num()
@@ -199,9 +199,9 @@ def test_attention_takes_from_visible_keys_alone(student):
     for sizes in [(2, 3, 5, 4), (1, 1, 4, 2), (3, 2, 1, 5), (2, 2, 4, 3), (2, 4, 3, 8)]:
         inputs = case(*sizes)
         named = attention_mistakes(*inputs)
-        context, shares = checks.parts(student.attention(*inputs), "context", "weights")
+        context, probs = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
-        checks.same(shares, right[1], of="the weights",
+        checks.same(probs, right[1], of="the weights",
                     mistakes=lambda: {name: wrong[1] for name, wrong in named.items()})  # fmt: skip
         checks.same(context, right[0], of="the context",
                     mistakes=lambda: {name: wrong[0] for name, wrong in named.items()})  # fmt: skip
@@ -212,14 +212,14 @@ def test_a_query_that_sees_nothing_takes_nothing(student):
     q, k, v, visible = case(3, 2, 4, 3, seed=6)
     visible[0] = False  # all padding
     visible[1, 2] = False
-    context, shares = checks.parts(student.attention(q, k, v, visible), "context", "weights")
+    context, probs = checks.parts(student.attention(q, k, v, visible), "context", "weights")
     right = right_attention(q, k, v, visible)
     named = {
         "softmax of nothing but -inf is NaN": lambda out: bool(out.isnan().any()),
         "a large negative number in place of -inf: where all scores have it, all weights are "
         "equal": lambda out: not torch.any(out[0] == 0).item(),
     }
-    checks.same(shares, right[1], of="the weights", mistakes=named)
+    checks.same(probs, right[1], of="the weights", mistakes=named)
     checks.same(context, right[0], of="the context")
 
 
@@ -231,7 +231,7 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
         name: wrong[1] for name, wrong in attention_mistakes(*inputs).items()})  # fmt: skip
     for scale in (1e6, 1e12, 1e-6):
         inputs = case(2, 3, 5, 4, scale=scale, seed=7)
-        context, shares = checks.parts(student.attention(*inputs), "context", "weights")
+        context, probs = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
         named = {
             "a number like -10,000 is added or filled in, not -inf: a large score gets through": (
@@ -241,8 +241,8 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
             "exp overflows, or gives 0 for all keys that are seen: use torch's softmax": (
                 lambda out: bool(out.isnan().any())),
         }  # fmt: skip
-        checks.same(shares, right[1], of=f"the weights, scores times {scale:g}", mistakes=named)
-        checks.that(bool((shares[~inputs[3][:, None].expand_as(shares)] == 0).all()),
+        checks.same(probs, right[1], of=f"the weights, scores times {scale:g}", mistakes=named)
+        checks.that(bool((probs[~inputs[3][:, None].expand_as(probs)] == 0).all()),
                     f"scores times {scale:g}: the weight of a hidden key is not exactly 0",
                     likely="a number below the other scores is filled in: -inf is what gives 0"
                     )  # fmt: skip
@@ -261,8 +261,8 @@ def test_gradient_reaches_query_key_and_value(student):
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     found = torch.autograd.grad(right_attention(*leaves, visible), leaves, upstream)
     out, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
-    context, shares = right_attention(q, k, v, visible)
-    checks.same(out, (context, shares), of="context and weights")
+    context, probs = right_attention(q, k, v, visible)
+    checks.same(out, (context, probs), of="context and weights")
     for name, right in zip(wanted, found, strict=True):
         checks.same(
             gradients[name],
@@ -347,9 +347,9 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
     for dtype in (torch.float32, torch.float64):
         q, k, v, visible = case(2, 2, 6, 8, dtype=dtype, seed=11)
         for inputs in ((q, k, v, visible), (q[..., ::2], k[..., ::2], v[..., ::2], visible)):
-            context, shares = checks.parts(student.attention(*inputs), "context", "weights")
+            context, probs = checks.parts(student.attention(*inputs), "context", "weights")
             right = right_attention(*inputs)
-            checks.same(shares, right[1], of="the weights")
+            checks.same(probs, right[1], of="the weights")
             checks.same(context, right[0], of="the context")
 
 
@@ -411,8 +411,8 @@ def test_tables_and_states_of_any_size(student):
             )
 
     def right(q, k, v, visible):
-        context, shares = right_attention(q, k, v, visible)
-        return context.nan_to_num(0.0), shares.nan_to_num(0.0)
+        context, probs = right_attention(q, k, v, visible)
+        return context.nan_to_num(0.0), probs.nan_to_num(0.0)
 
     sweep.agrees(student.attention, right, states(), names=("context", "weights"))
     q, v = (

@@ -17,7 +17,7 @@ Vectors, Vector = Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"]
 Logits = Float[ndarray, "*slots classes"]
 Labels, SlotWeights = Int[ndarray, "*slots"], Float[ndarray, "*slots"]
 Heads = Float[ndarray, "batch heads seq head_dim"]
-Shares = Float[ndarray, "batch heads seq seq"]
+Probs = Float[ndarray, "batch heads seq seq"]
 Mask = Int[ndarray, "batch seq"]  # 1 for a token, 0 for padding
 
 IGNORED = -100  # the label of a token that nobody asks about
@@ -77,13 +77,13 @@ def gelu_backward(dout: Anything, x: Anything, approximation: str = "none") -> A
 
 def attention_forward(
     query: Heads, key: Heads, value: Heads, attention_mask: Mask | None = None
-) -> tuple[Heads, Shares]:
-    """softmax(Q Kᵀ / √head_dim) V, and the shares; padding has a share of 0."""
+) -> tuple[Heads, Probs]:
+    """softmax(Q Kᵀ / √head_dim) V, and the probabilities; padding has a probability of 0."""
     raise NotImplementedError("write attention_forward")
 
 
 def attention_backward(
-    dcontext: Heads, query: Heads, key: Heads, value: Heads, shares: Shares
+    dcontext: Heads, query: Heads, key: Heads, value: Heads, probs: Probs
 ) -> tuple[Heads, Heads, Heads]:
     """The gradients for query, key and value."""
     raise NotImplementedError("write attention_backward")

@@ -520,13 +520,13 @@ def test_none_of_your_functions_leaves_anything_behind(student):
     ids = rng.integers(0, 9, (2, 3))
     more, state = {"heads": 2, "eps": 1e-12, "approximation": "none"}, {"m": own, "v": {
         n: a * a for n, a in own.items()}}  # fmt: skip
-    shares = attend(q, k, v, mask)[1]
+    probs = attend(q, k, v, mask)[1]
     for function, *inputs in (
         (student.layer_norm_forward, x, weight, bias),
         (student.layer_norm_backward, dout, x, weight),
         (student.gelu_forward, x), (student.gelu_backward, dout, x),
         (student.attention_forward, q, k, v, mask),
-        (student.attention_backward, dcontext, q, k, v, shares),
+        (student.attention_backward, dcontext, q, k, v, probs),
         (student.lookup_backward, dout, ids, 9), (student.clip_gradients, own, 0.5),
         (student.masked_cross_entropy_forward, logits, labels, used),
         (student.masked_cross_entropy_backward, 1.0, logits, labels, used),

@@ -42,7 +42,7 @@ FORMS: dict[str, Callable[..., Any]] = {
     "gelu_forward": lambda x, approximation: x,
     "gelu_backward": lambda dout, x, approximation: x,
     "attention_forward": lambda query, key, value, mask: (query, query @ key.swapaxes(-1, -2)),
-    "attention_backward": lambda dcontext, query, key, value, shares: (query, key, value),
+    "attention_backward": lambda dcontext, query, key, value, probs: (query, key, value),
     "lookup_backward": lambda dout, ids, entries: np.zeros((entries, dout.shape[-1]), dout.dtype),
     "masked_cross_entropy_forward": lambda logits, labels, weights: 0.0,
     "masked_cross_entropy_backward": lambda dloss, logits, labels, weights: logits,

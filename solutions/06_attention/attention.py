@@ -8,7 +8,7 @@ from numpy import ndarray
 
 Queries = Float[ndarray, "batch heads queries head_dim"]
 Keys = Float[ndarray, "batch heads keys head_dim"]
-Shares = Float[ndarray, "batch heads queries keys"]
+Probs = Float[ndarray, "batch heads queries keys"]
 
 
 def attention_forward(
@@ -16,12 +16,12 @@ def attention_forward(
     key: Keys,
     value: Keys,
     attention_mask: Int[ndarray, "batch keys"] | None = None,
-) -> tuple[Queries, Shares]:
-    """softmax(Q Kᵀ / √head_dim) V, and the shares (Vaswani et al. 2017, equation 1).
+) -> tuple[Queries, Probs]:
+    """softmax(Q Kᵀ / √head_dim) V, and the probabilities (Vaswani et al. 2017, equation 1).
 
     `attention_mask` is 1 where a key is a token, 0 where it is padding; without it all are tokens.
-    Padding gets a share of exactly 0, however large the scores. Only keys are masked: every query
-    attends. Where all keys are padding, the results are finite. No input is changed, and both
+    Padding gets a probability of exactly 0, however large the scores. Only keys are masked: every
+    query attends. Where all keys are padding, the results are finite. No input is changed, and both
     results have the type of the inputs.
     """
     # begin solution
@@ -31,28 +31,28 @@ def attention_forward(
     if attention_mask is not None:
         is_padding = attention_mask[:, None, None, :] == 0  # (batch, 1, 1, keys): along the keys
         # The lowest finite number, not -inf: where all keys are padding, -inf minus -inf would be
-        # NaN. Not -10,000 or -1e9 either: scores can be lower. And before the softmax: if shares
+        # NaN. Not -10,000 or -1e9 either: scores can be lower. And before the softmax: if probs
         # are set to 0 after it, the others do not add up to 1.
         scores = np.where(is_padding, np.finfo(scores.dtype).min, scores)
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    return shares @ value, shares
+    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    probs /= probs.sum(axis=-1, keepdims=True)
+    return probs @ value, probs
     # end solution
 
 
 def attention_backward(
-    dcontext: Queries, query: Queries, key: Keys, value: Keys, shares: Shares
+    dcontext: Queries, query: Queries, key: Keys, value: Keys, probs: Probs
 ) -> tuple[Queries, Keys, Keys]:
     """The gradients for query, key and value, given the gradient for the first result of
     `attention_forward`, its inputs, and its second result. No input is changed."""
     # begin solution
     # The steps of the forward, from the last to the first. For a product C = A B: dA = dC Bᵀ and
     # dB = Aᵀ dC; the shapes allow nothing else, unless there are as many queries as keys.
-    dvalue = shares.mT @ dcontext  # (batch, heads, keys, head_dim)
-    dshares = dcontext @ value.mT  # (batch, heads, queries, keys)
-    # Softmax: raising one score lowers all other shares of its row. Where a share is 0, so is the
-    # gradient: the backward needs no mask.
-    dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))
+    dvalue = probs.mT @ dcontext  # (batch, heads, keys, head_dim)
+    dprobs = dcontext @ value.mT  # (batch, heads, queries, keys)
+    # Softmax: raising one score lowers all other probabilities of its row. Where one is 0, so is
+    # the gradient: the backward needs no mask.
+    dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))
     dscores /= math.sqrt(query.shape[-1])  # as the scores in the forward
     return dscores @ key, dscores.mT @ query, dvalue
     # end solution
@@ -61,7 +61,7 @@ def attention_backward(
 # begin solution
 # Wrong answers that are common:
 # - the mask laid along the queries: padded queries get nothing, and real ones attend to padding;
-# - the shares multiplied by the mask after the softmax, so that rows add up to less than 1;
+# - the probabilities multiplied by the mask after the softmax, so that rows add up to less than 1;
 # - the mask reversed, or that of the first sentence used for all;
 # - a number like -10,000 or -1e9, which large scores can reach;
 # - -inf, and then NaN for a row that is all padding;

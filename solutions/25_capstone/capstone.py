@@ -17,7 +17,7 @@ Vectors, Vector = Float[ndarray, "*batch hidden"], Float[ndarray, "hidden"]
 Logits = Float[ndarray, "*slots classes"]
 Labels, SlotWeights = Int[ndarray, "*slots"], Float[ndarray, "*slots"]
 Heads = Float[ndarray, "batch heads seq head_dim"]
-Shares = Float[ndarray, "batch heads seq seq"]
+Probs = Float[ndarray, "batch heads seq seq"]
 Mask = Int[ndarray, "batch seq"]  # 1 for a token, 0 for padding
 
 IGNORED = -100  # the label of a token that nobody asks about
@@ -62,7 +62,7 @@ def layer_backward(
     dsum = norm_backward(dmiddle, kept["first sum"], weights, name, eps, grads)
     dcontext = linear_backward(dsum, kept["context"], weights, "attention.output.dense", grads)
     # Merging only moves numbers about, so its backward is splitting, and the other way about.
-    dprojected = attention_backward(split(dcontext, heads), *kept["projected"], kept["shares"])
+    dprojected = attention_backward(split(dcontext, heads), *kept["projected"], kept["probs"])
     # x was used four times: as query, key, value and residual. Its gradient is a sum of four.
     dx = dsum + sum(
         linear_backward(merge(dprojected[i]), x, weights, f"attention.self.{role}", grads)
@@ -79,7 +79,7 @@ ROLES = ("query", "key", "value")
 def run(x, attention_mask, weights, heads, eps, approximation) -> dict:
     """A layer, with everything that its backward asks for."""
     projected = [split(linear(x, weights, f"attention.self.{role}"), heads) for role in ROLES]
-    context, shares = attention_forward(*projected, attention_mask)
+    context, probs = attention_forward(*projected, attention_mask)
     context = merge(context)
     # The norm comes last, on the sum (post-LN). Before the attention (pre-LN) is another model.
     first_sum = x + linear(context, weights, "attention.output.dense")
@@ -88,7 +88,7 @@ def run(x, attention_mask, weights, heads, eps, approximation) -> dict:
     wide = gelu_forward(before_gelu, approximation)
     # The residual of the second half is what entered it, not the layer's x.
     second_sum = middle + linear(wide, weights, "output.dense")
-    return {"projected": projected, "shares": shares, "context": context, "first sum": first_sum,
+    return {"projected": projected, "probs": probs, "context": context, "first sum": first_sum,
             "middle": middle, "before gelu": before_gelu, "wide": wide, "second sum": second_sum,
             "out": normed(second_sum, weights, "output.LayerNorm", eps)}  # fmt: skip
 
@@ -179,28 +179,28 @@ def gelu_backward(dout: Anything, x: Anything, approximation: str = "none") -> A
 
 def attention_forward(
     query: Heads, key: Heads, value: Heads, attention_mask: Mask | None = None
-) -> tuple[Heads, Shares]:
-    """softmax(Q Kᵀ / √head_dim) V, and the shares; padding has a share of 0."""
+) -> tuple[Heads, Probs]:
+    """softmax(Q Kᵀ / √head_dim) V, and the probabilities; padding has a probability of 0."""
     # begin solution
     scores = query @ transposed(key) / math.sqrt(query.shape[-1])
     if attention_mask is not None:
         lowest = np.finfo(scores.dtype).min
         scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    return shares @ value, shares
+    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    probs /= probs.sum(axis=-1, keepdims=True)
+    return probs @ value, probs
     # end solution
 
 
 def attention_backward(
-    dcontext: Heads, query: Heads, key: Heads, value: Heads, shares: Shares
+    dcontext: Heads, query: Heads, key: Heads, value: Heads, probs: Probs
 ) -> tuple[Heads, Heads, Heads]:
     """The gradients for query, key and value."""
     # begin solution
-    dshares = dcontext @ transposed(value)
-    dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))
+    dprobs = dcontext @ transposed(value)
+    dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))
     dscores /= math.sqrt(query.shape[-1])
-    return dscores @ key, transposed(dscores) @ query, transposed(shares) @ dcontext
+    return dscores @ key, transposed(dscores) @ query, transposed(probs) @ dcontext
     # end solution
 
 
@@ -234,11 +234,11 @@ def masked_cross_entropy_backward(
 ) -> Logits:
     """The gradient for the logits."""
     # begin solution
-    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
+    probs = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probs /= probs.sum(axis=-1, keepdims=True)
     total = weights.sum()
     scale = weights * (dloss / total) if total > 0 else weights  # all 0, and so is the gradient
-    return ((shares - onehot(labels, logits)) * scale[..., None]).astype(logits.dtype)
+    return ((probs - onehot(labels, logits)) * scale[..., None]).astype(logits.dtype)
     # end solution
 
 

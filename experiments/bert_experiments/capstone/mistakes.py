@@ -48,16 +48,16 @@ def attend(query, key, value, mask, *, power=-0.5, axis=-1, low=None):
     scores = query @ key.swapaxes(-1, -2) * float(query.shape[-1] ** power)
     masked = np.finfo(scores.dtype).min if low is None else scores + low
     scores = np.where(mask[:, None, None, :] == 0, masked, scores)
-    shares = np.exp(scores - scores.max(axis, keepdims=True))
-    shares = shares / shares.sum(axis, keepdims=True)
-    return shares @ value, shares
+    probs = np.exp(scores - scores.max(axis, keepdims=True))
+    probs = probs / probs.sum(axis, keepdims=True)
+    return probs @ value, probs
 
 
-def attend_back(dcontext, query, key, value, shares, *, power=-0.5, softmax=True):
+def attend_back(dcontext, query, key, value, probs, *, power=-0.5, softmax=True):
     d = dcontext @ value.swapaxes(-1, -2)
-    d = shares * (d - (d * shares).sum(-1, keepdims=True)) if softmax else d
+    d = probs * (d - (d * probs).sum(-1, keepdims=True)) if softmax else d
     d = d * float(query.shape[-1] ** power)
-    return d @ key, d.swapaxes(-1, -2) @ query, shares.swapaxes(-1, -2) @ dcontext
+    return d @ key, d.swapaxes(-1, -2) @ query, probs.swapaxes(-1, -2) @ dcontext
 
 
 FIRST, SECOND = "attention.output", "output"
@@ -92,7 +92,7 @@ def run_layer(x, mask, weights, *, heads, eps, approximation, around=1, about=1,
     inside = normed(x, weights, FIRST, eps) if pre else x
     parts = [split(linear(inside, weights, f"attention.self.{role}"), heads, mixed=mixed)
              for role in roles]  # fmt: skip
-    context, shares = attend(*parts, mask, low=low)
+    context, probs = attend(*parts, mask, low=low)
     context = merge(context, mixed=mixed)
     first = linear(context, weights, f"{FIRST}.dense") + around * x
     middle = first if pre else normed(first, weights, FIRST, eps)
@@ -101,7 +101,7 @@ def run_layer(x, mask, weights, *, heads, eps, approximation, around=1, about=1,
     wide = act(before, approximation)
     second = linear(wide, weights, f"{SECOND}.dense") + about * middle + input_again * x
     out = second if pre else normed(second, weights, SECOND, last_eps or eps)
-    return parts, shares, context, first, middle, before, wide, second, out
+    return parts, probs, context, first, middle, before, wide, second, out
 
 
 def layer(x, mask, weights, **how):
@@ -111,7 +111,7 @@ def layer(x, mask, weights, **how):
 def layer_back(dout, x, mask, weights, *, heads, eps, approximation, around=1, about=1, through=1,
                used=("query", "key", "value"), transposed=False, collect=np.sum,
                activation_back=gelu_back):  # fmt: skip
-    parts, shares, context, first, middle, before, wide, second, _ = run_layer(
+    parts, probs, context, first, middle, before, wide, second, _ = run_layer(
         x, mask, weights, heads=heads, eps=eps, approximation=approximation
     )
     grads = {}
@@ -137,7 +137,7 @@ def layer_back(dout, x, mask, weights, *, heads, eps, approximation, around=1, a
     dcontext = split(back_linear(d, context, f"{FIRST}.dense"), heads)
     dx = around * d
     for role, dpart in zip(
-        ("query", "key", "value"), attend_back(dcontext, *parts, shares), strict=True
+        ("query", "key", "value"), attend_back(dcontext, *parts, probs), strict=True
     ):
         found = back_linear(merge(dpart), x, f"attention.self.{role}")
         dx = dx + through * found * (role in used)
@@ -151,11 +151,11 @@ def surprise(logits, labels, weights, *, count=None):
 
 
 def surprise_back(dloss, logits, labels, weights, *, count=None):
-    shares = np.exp(logits - logits.max(-1, keepdims=True))
-    shares = shares / shares.sum(-1, keepdims=True)
-    shares[np.arange(len(labels)), labels] -= 1
+    probs = np.exp(logits - logits.max(-1, keepdims=True))
+    probs = probs / probs.sum(-1, keepdims=True)
+    probs[np.arange(len(labels)), labels] -= 1
     scale = dloss * weights / (weights.sum() if count is None else count)
-    return (shares * scale[:, None]).astype(logits.dtype)
+    return (probs * scale[:, None]).astype(logits.dtype)
 
 
 def without_class_0(labels, weights):

@@ -9,8 +9,8 @@ The functions are those that the exercises ask for: a backward takes the forward
     layer_norm_backward(dout, x, weight, eps) -> dx, dweight, dbias
     gelu_forward(x, approximation) -> out
     gelu_backward(dout, x, approximation) -> dx
-    attention_forward(query, key, value, attention_mask) -> context, shares
-    attention_backward(dcontext, query, key, value, shares) -> dquery, dkey, dvalue
+    attention_forward(query, key, value, attention_mask) -> context, probs
+    attention_backward(dcontext, query, key, value, probs) -> dquery, dkey, dvalue
     layer_forward(x, attention_mask, weights, *, heads, eps, approximation) -> out
     layer_backward(dout, x, attention_mask, weights, *, heads, eps, approximation) -> dx, gradients
     lookup_backward(dout, ids, entries) -> dtable
@@ -112,10 +112,10 @@ def _attention(given: Functions) -> list[Change]:
 
     def there(query, key, value, mask, **dropout) -> tuple[ndarray, Cache]:
         context, cache = attention_forward(query, key, value, mask, **dropout)
-        shares = cache[4]
+        probs = cache[4]
         if forward:
-            context, shares = forward(query, key, value, is_token(mask))
-        return context, (query, key, value, shares, cache)
+            context, probs = forward(query, key, value, is_token(mask))
+        return context, (query, key, value, probs, cache)
 
     def back(dcontext: ndarray, cache: Cache) -> tuple[ndarray, ndarray, ndarray]:
         *inputs, reference = cache

@@ -152,9 +152,9 @@ class Training:
                  "masked_lm_positions": np.array([[place]])}  # fmt: skip
         with replaced(self.functions):
             words = logits_forward(self.bert, batch)[0].words[0].astype(np.float64)
-        shares = np.exp(words - words.max())
-        shares /= shares.sum()
-        return [(int(i), float(shares[i])) for i in np.argsort(-shares)]
+        probs = np.exp(words - words.max())
+        probs /= probs.sum()
+        return [(int(i), float(probs[i])) for i in np.argsort(-probs)]
 
 
 def clip_gradients(gradients: Weights, max_norm: float) -> tuple[Weights, float]:

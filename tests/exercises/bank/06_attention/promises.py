@@ -1,6 +1,6 @@
 """What the page and the starter of 06_attention promise, and the checks that hold it."""
 
-FORWARD = "test_each_query_gathers_values_by_its_shares"
+FORWARD = "test_each_query_gathers_values_by_its_probabilities"
 MASK = "test_padding_is_masked_among_the_keys_and_only_there"
 LARGE = "test_scores_of_any_size_stay_finite_and_never_reach_padding"
 ALL = "test_a_row_that_is_all_padding_stays_finite"
@@ -10,22 +10,22 @@ TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
     # the page
-    "attention_forward(query, key, value, attention_mask=None) -> (context, shares)": (
+    "attention_forward(query, key, value, attention_mask=None) -> (context, probs)": (
         FORWARD, MASK),
-    "attention_backward(dcontext, query, key, value, shares) -> (dquery, dkey, dvalue)": (
+    "attention_backward(dcontext, query, key, value, probs) -> (dquery, dkey, dvalue)": (
         BACKWARD,),
-    r"\text{shares} = \operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d}}\right)": (
+    r"\text{probs} = \operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d}}\right)": (
         FORWARD,),
-    r"\text{context} = \text{shares}\; V": (FORWARD,),
-    "| `shares`, the attention weights | (batch, heads, queries, keys); each row adds up to 1 |": (
+    r"\text{context} = \text{probs}\; V": (FORWARD,),
+    "| `probs`, the attention weights | (batch, heads, queries, keys); each row adds up to 1 |": (
         FORWARD, MASK),
     "(batch, keys), integers of any width: 1 is a token, 0 is padding; None: all are tokens": (
         FORWARD, MASK, TYPES),
     "Products and softmax are computed for each head of each sentence.": (FORWARD,),
     "There may be more queries than keys, or fewer.": (
         FORWARD, MASK, BACKWARD, "test_arrays_of_any_shape_and_size"),
-    "A key that is padding gets a share of exactly 0, however large the scores are": (LARGE,),
-    "the shares of the other keys of its row add up to 1.": (MASK,),
+    "A key that is padding gets a probability of exactly 0, however large the scores are": (LARGE,),
+    "the probabilities of the other keys of its row add up to 1.": (MASK,),
     "Only keys are masked. A query that is padding attends like any other.": (MASK,),
     "A sentence that is all padding has nothing to attend to.": (ALL,),
     "as long as it is finite": (ALL,),
@@ -33,7 +33,7 @@ PROMISES = {
     "All arrays but the mask have the same type of number, float32 or float64, and so have the "
     "results.": (TYPES,),
     "No input is changed": (TRACE,),
-    "`shares` is what your forward returned: the mask has already been applied to it.": (
+    "`probs` is what your forward returned: the mask has already been applied to it.": (
         BACKWARD,),
     "The backward returns the gradients with respect to `query`, `key` and `value`.": (BACKWARD,),
     "| None | [[0.4011, 0.1978, 0.4011], [0.1084, 0.4458, 0.4458], [0.2483, 0.2483, 0.5035]] |": (
@@ -44,7 +44,7 @@ PROMISES = {
     # the starter
     "`attention_mask` is 1 where a key is a token, 0 where it is padding; without it all are "
     "tokens.": (FORWARD, MASK),
-    "Padding gets a share of exactly 0, however large the scores.": (LARGE,),
+    "Padding gets a probability of exactly 0, however large the scores.": (LARGE,),
     "Only keys are masked: every query attends.": (MASK,),
     "Where all keys are padding, the results are finite.": (ALL,),
     "both results have the type of the inputs.": (TYPES,),

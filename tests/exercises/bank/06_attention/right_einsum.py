@@ -12,15 +12,15 @@ def attention_forward(query, key, value, attention_mask=None):
             scores.dtype
         )
     e = np.exp(scores - np.amax(scores, axis=3)[..., None])
-    shares = e / np.einsum("bhqk->bhq", e)[..., None]
-    return np.einsum("bhqk,bhkd->bhqd", shares, value), shares
+    probs = e / np.einsum("bhqk->bhq", e)[..., None]
+    return np.einsum("bhqk,bhkd->bhqd", probs, value), probs
 
 
-def attention_backward(dcontext, query, key, value, shares):
+def attention_backward(dcontext, query, key, value, probs):
     scale = query.dtype.type(query.shape[-1] ** -0.5)
-    dshares = np.einsum("bhqd,bhkd->bhqk", dcontext, value)
-    dots = np.einsum("bhqk,bhqk->bhq", dshares, shares)
-    dscores = scale * (dshares - dots[..., None]) * shares
+    dprobs = np.einsum("bhqd,bhkd->bhqk", dcontext, value)
+    dots = np.einsum("bhqk,bhqk->bhq", dprobs, probs)
+    dscores = scale * (dprobs - dots[..., None]) * probs
     dquery = np.einsum("bhqk,bhkd->bhqd", dscores, key)
     dkey = np.einsum("bhqk,bhqd->bhkd", dscores, query)
-    return dquery, dkey, np.einsum("bhqk,bhqd->bhkd", shares, dcontext)
+    return dquery, dkey, np.einsum("bhqk,bhqd->bhkd", probs, dcontext)

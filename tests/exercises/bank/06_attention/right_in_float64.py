@@ -12,5 +12,5 @@ def attention_forward(query, key, value, attention_mask=None):
         scores = np.ma.masked_array(scores, hidden).filled(-np.inf)
     with np.errstate(invalid="ignore"):
         e = np.nan_to_num(np.exp(scores - scores.max(-1)[..., None]))
-        shares = np.nan_to_num(e / e.sum(-1)[..., None])
-    return (shares @ v).astype(kind), shares.astype(kind)
+        probs = np.nan_to_num(e / e.sum(-1)[..., None])
+    return (probs @ v).astype(kind), probs.astype(kind)

@@ -5,11 +5,11 @@ SCALE = "/ math.sqrt(query.shape[-1])  # [..., query, key]"
 IF = "if attention_mask is not None:"
 PADDING = "is_padding = attention_mask[:, None, None, :] == 0"
 MASKED = "scores = np.where(is_padding, np.finfo(scores.dtype).min, scores)"
-EXP = "shares = np.exp(scores - scores.max(axis=-1, keepdims=True))"
-SUM = "shares /= shares.sum(axis=-1, keepdims=True)"
-RETURN = "return shares @ value, shares"
-DVALUE = "dvalue = shares.mT @ dcontext"
-DSCORES = "dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))"
+EXP = "probs = np.exp(scores - scores.max(axis=-1, keepdims=True))"
+SUM = "probs /= probs.sum(axis=-1, keepdims=True)"
+RETURN = "return probs @ value, probs"
+DVALUE = "dvalue = probs.mT @ dcontext"
+DSCORES = "dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))"
 SCALE_BACK = "dscores /= math.sqrt(query.shape[-1])"
 GRADIENTS = "return dscores @ key, dscores.mT @ query, dvalue"
 LATER = f"{SUM}\n    keep = 1.0 if attention_mask is None else attention_mask[:, None, None, :]"
@@ -29,7 +29,7 @@ WRONG = {
     "queries and keys exchanged": (
         [(SCALE, f"{SCALE}\n    scores = scores.mT")],
         "queries and keys are exchanged"),
-    "no largest taken off": ([(EXP, "shares = np.exp(scores)")], "exp overflows"),
+    "no largest taken off": ([(EXP, "probs = np.exp(scores)")], "exp overflows"),
     "mask not used": ([(IF, "if False:")], "the mask is not used"),
     "mask reversed": ([(PADDING, PADDING.replace("== 0", "== 1"))], "the mask is reversed"),
     "mask along the queries": (
@@ -37,17 +37,17 @@ WRONG = {
         "the mask lies along the queries"),
     "queries masked too": (
         [(RETURN, "if attention_mask is not None and query.shape[2] == key.shape[2]:\n"
-                  "        shares = shares * attention_mask[:, None, :, None]\n    " + RETURN)],
+                  "        probs = probs * attention_mask[:, None, :, None]\n    " + RETURN)],
         "queries are masked too"),
     "struck out after the softmax": (
-        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares * keep")],
-        "shares are set to 0 after the softmax: "),
+        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (probs * keep) @ value, probs * keep")],
+        "probabilities are set to 0 after the softmax: "),
     "struck out and divided again": (
-        [(MASKED, "pass"), (SUM, f"{LATER}\n    shares = shares * keep\n"
-                                 "    shares = shares / shares.sum(axis=-1, keepdims=True)")],
+        [(MASKED, "pass"), (SUM, f"{LATER}\n    probs = probs * keep\n"
+                                 "    probs = probs / probs.sum(axis=-1, keepdims=True)")],
         "divided by their sum, which can be 0"),
     "struck out of the context alone": (
-        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (shares * keep) @ value, shares")],
+        [(MASKED, "pass"), (SUM, LATER), (RETURN, "return (probs * keep) @ value, probs")],
         "the mask is not used"),
     "scores of padding 0": ([(MASKED, MASKED.replace("np.finfo(scores.dtype).min", "0"))],
                             "set to 0"),
@@ -71,7 +71,7 @@ WRONG = {
         "the result is always float64"),
     "scale of NumPy's": ([("math.sqrt(query.shape[-1])  # [", "np.sqrt(query.shape[-1])  # [")],
                          "the result is always float64"),
-    "context alone": ([(RETURN, "return shares @ value")], "expected a tuple of 2"),
+    "context alone": ([(RETURN, "return probs @ value")], "expected a tuple of 2"),
     "query in place": (
         [(f"scores = {SCORES}", "query /= math.sqrt(query.shape[-1])\n"
           "    scores = query @ key.mT")], "changed its input in place"),
@@ -83,18 +83,18 @@ WRONG = {
     "scale twice": (
         [(SCALE_BACK, "dscores /= query.shape[-1]")], "the scale is applied twice"),
     "no backward of softmax": (
-        [(DSCORES, "dscores = dshares.copy()")], "the backward of softmax is missing"),
+        [(DSCORES, "dscores = dprobs.copy()")], "the backward of softmax is missing"),
     "diagonal of softmax": (
-        [(DSCORES, "dscores = dshares * shares * (1 - shares)")], "only the diagonal"),
-    "half of softmax": ([(DSCORES, "dscores = dshares * shares")], "the sum in the backward"),
+        [(DSCORES, "dscores = dprobs * probs * (1 - probs)")], "only the diagonal"),
+    "half of softmax": ([(DSCORES, "dscores = dprobs * probs")], "the sum in the backward"),
     "softmax's sum over the queries": (
         [(DSCORES, DSCORES.replace("axis=-1", "axis=-2"))], "runs over the queries"),
-    "shares computed again": (
-        [(DVALUE, f"shares = attention_forward(query, key, value)[1]\n    {DVALUE}")],
+    "probs computed again": (
+        [(DVALUE, f"probs = attention_forward(query, key, value)[1]\n    {DVALUE}")],
         "computed again without the mask"),
     "dvalue not transposed": (
-        [(DVALUE, "dvalue = (shares if shares.shape[2] == shares.shape[3] else "
-                  "shares.mT) @ dcontext")], "dvalue needs the shares transposed"),
+        [(DVALUE, "dvalue = (probs if probs.shape[2] == probs.shape[3] else "
+                  "probs.mT) @ dcontext")], "dvalue needs the probabilities transposed"),
     "dkey not transposed": (
         [(GRADIENTS, "flipped = dscores.mT\n    if query.shape == key.shape:\n"
                      "        flipped = dscores\n"
@@ -103,9 +103,9 @@ WRONG = {
     "dquery and dkey exchanged": (
         [(GRADIENTS, "return dscores.mT @ query, dscores @ key, dvalue")],
         "dquery and dkey are exchanged"),
-    "dshares in place": (
-        [(DSCORES, "shares *= dshares - (dshares * shares).sum(axis=-1, keepdims=True)\n"
-                   "    dscores = shares")],
+    "dprobs in place": (
+        [(DSCORES, "probs *= dprobs - (dprobs * probs).sum(axis=-1, keepdims=True)\n"
+                   "    dscores = probs")],
         "changed its input in place"),
     "-1e9 added": (
         [(MASKED, "scores = scores - scores.dtype.type(1e9) * is_padding")],
@@ -126,7 +126,7 @@ WRONG = {
         [(PADDING, "length = attention_mask.sum(1)[:, None, None, None]\n"
                    "        is_padding = np.arange(key.shape[2]) >= length")], None),
     "something added to the sum": (
-        [(SUM, "shares = shares / (shares.sum(axis=-1, keepdims=True) + 1e-6)")], None),
+        [(SUM, "probs = probs / (probs.sum(axis=-1, keepdims=True) + 1e-6)")], None),
     "keys scaled in the backward pass alone": (
         [(GRADIENTS, "root = math.sqrt(query.shape[-1])\n"
                      "    return dscores @ key, dscores.mT @ query * root, dvalue")],
@@ -136,7 +136,7 @@ WRONG = {
                   "        scores = scores + ((1 - attention_mask) * low)[:, None, None, :]")],
         "the result is always float64"),
     "largest of the whole array": (
-        [(EXP, "shares = np.exp(scores - scores.max())")], None),
+        [(EXP, "probs = np.exp(scores - scores.max())")], None),
     "unsigned masks hide nothing": (
         [("attention_mask[:, None, None, :] == 0",
            "attention_mask[:, None, None, :] - np.ones_like(attention_mask)[:, None,"
@@ -147,17 +147,17 @@ WRONG = {
            "scores.dtype.type(-1e30), scores)")],
         "the number at padding is not the lowest: use"),
     "tiny gradients are zero": (
-        [("    dvalue = shares.mT",
+        [("    dvalue = probs.mT",
            "    dcontext = np.where(np.abs(dcontext) < 1e-8, 0, dcontext).astype(dco"
-           "ntext.dtype)\n    dvalue = shares.mT")],
+           "ntext.dtype)\n    dvalue = probs.mT")],
         "tiny gradients are set to 0, or large ones are"),
     "large gradients are cut": (
-        [("    dvalue = shares.mT",
-           "    dcontext = np.clip(dcontext, -1e3, 1e3)\n    dvalue = shares.mT")],
+        [("    dvalue = probs.mT",
+           "    dcontext = np.clip(dcontext, -1e3, 1e3)\n    dvalue = probs.mT")],
         "tiny gradients are set to 0, or large ones are"),
     "blocks of 64 keys": (
-        [("    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))",
-           "    shares = np.concatenate([np.exp(s - s.max(axis=-1, keepdims=True)) f"
+        [("    probs = np.exp(scores - scores.max(axis=-1, keepdims=True))",
+           "    probs = np.concatenate([np.exp(s - s.max(axis=-1, keepdims=True)) f"
            "or s in (scores[..., i : i + 64] for i in range(0, scores.shape[-1], 64)"
            ")], axis=-1)")],
         None),
@@ -167,20 +167,20 @@ WRONG = {
            "a in (dquery, key, dscores))\n    for i in range(len(flat)):\n        flat[i] = s[i] "
            "@ k[i]\n    return dquery, dscores.mT @ query, dvalue")],
         "zeros_like makes one that lies alike"),
-    "the shares of the last forward": (
-        [("    shares /= shares.sum(axis=-1, keepdims=True)\n    return shares @ value, shares",
-           "    shares /= shares.sum(axis=-1, keepdims=True)\n    LAST['shares'] = shares\n    re"
-           "turn shares @ value, shares"),
-          ("    dvalue = shares.mT @ dcontext",
-           "    shares = LAST['shares'] if LAST and LAST['shares'].shape == shares.shape else sha"
-           "res\n    dvalue = shares.mT @ dcontext"),
+    "the probabilities of the last forward": (
+        [("    probs /= probs.sum(axis=-1, keepdims=True)\n    return probs @ value, probs",
+           "    probs /= probs.sum(axis=-1, keepdims=True)\n    LAST['probs'] = probs\n    re"
+           "turn probs @ value, probs"),
+          ("    dvalue = probs.mT @ dcontext",
+           "    probs = LAST['probs'] if LAST and LAST['probs'].shape == probs.shape else pro"
+           "bs\n    dvalue = probs.mT @ dcontext"),
           ("# Wrong answers that are common:",
            "LAST = {}\n# Wrong answers that are common:")],
-        "not the shares that it is given"),
+        "not the probabilities that it is given"),
     "the query of the last forward": (
-        [("    shares /= shares.sum(axis=-1, keepdims=True)\n    return shares @ value, shares",
-           "    shares /= shares.sum(axis=-1, keepdims=True)\n    LAST['query'] = query.copy()\n"
-           "    return shares @ value, shares"),
+        [("    probs /= probs.sum(axis=-1, keepdims=True)\n    return probs @ value, probs",
+           "    probs /= probs.sum(axis=-1, keepdims=True)\n    LAST['query'] = query.copy()\n"
+           "    return probs @ value, probs"),
           ("    return dscores @ key, dscores.mT @ query, dvalue",
            "    query = LAST['query'] if LAST and LAST['query'].shape == query.shape else query\n"
            "    return dscores @ key, dscores.mT @ query, dvalue"),
@@ -189,19 +189,19 @@ WRONG = {
         "not the query that it is given"),
     # Right for small inputs, and for draws that are counted coarsely.
     "keys 1024": (
-        [("    shares = np.exp(scores -",
-          "    scores[..., 1024:] = np.finfo(scores.dtype).min\n    shares = np.exp(scores -")],
+        [("    probs = np.exp(scores -",
+          "    scores[..., 1024:] = np.finfo(scores.dtype).min\n    probs = np.exp(scores -")],
         "context for float64, sizes (2, 1, 2, 1201, 2), uint8 mask"),
     "scale at least 2": (
         [("scores = query @ key.mT / math.sqrt(query.shape[-1])",
           "scores = query @ key.mT / math.sqrt(max(2, query.shape[-1]))")],
         "context for float32, sizes (4, 5, 1, 3, 1), uint8 mask"),
     "value clip": (
-        [("    return shares @ value, shares",
-          "    return shares @ np.clip(value, -1e5, 1e5), shares")],
+        [("    return probs @ value, probs",
+          "    return probs @ np.clip(value, -1e5, 1e5), probs")],
         "context for float64, sizes (3, 9, 3, 1, 3), uint8 mask, divi"),
-    "drop small shares": (
-        [("    dshares = dcontext @ value.mT",
-          "    shares = np.where(shares < 1e-7, 0, shares)\n    dshares = dcontext @ value.mT")],
+    "drop small probabilities": (
+        [("    dprobs = dcontext @ value.mT",
+          "    probs = np.where(probs < 1e-7, 0, probs)\n    dprobs = dcontext @ value.mT")],
         "dkey for scores from -40 to 40, each number divided by what"),
 }  # fmt: skip

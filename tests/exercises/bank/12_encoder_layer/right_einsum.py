@@ -13,7 +13,7 @@ def self_attention(x, attention_mask, weights, *, heads, attention_dropout=0.1, 
     scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
     is_padding = torch.einsum("bk->bk", attention_mask)[:, None, None] == 0
     scores = torch.where(is_padding, torch.finfo(x.dtype).min, scores)
-    shares = F.softmax(scores, dim=3)
+    probs = F.softmax(scores, dim=3)
     if training:
-        shares = F.dropout(shares, p=attention_dropout, training=True)
-    return torch.einsum("bhqk,bkhd->bqhd", shares, v).reshape(x.shape)
+        probs = F.dropout(probs, p=attention_dropout, training=True)
+    return torch.einsum("bhqk,bkhd->bqhd", probs, v).reshape(x.shape)

@@ -26,8 +26,8 @@ def self_attention(x, attention_mask, weights, *, heads, attention_dropout=0.1, 
     for part in torch.arange(x.shape[-1]).chunk(heads):
         scores = q[..., part] @ k[..., part].mT / len(part) ** 0.5
         hidden_keys = attention_mask.eq(0).unsqueeze(1)
-        shares = scores.masked_fill(hidden_keys, torch.finfo(x.dtype).min).softmax(-1)
-        found.append(strike(shares, attention_dropout, training) @ v[..., part])
+        probs = scores.masked_fill(hidden_keys, torch.finfo(x.dtype).min).softmax(-1)
+        found.append(strike(probs, attention_dropout, training) @ v[..., part])
     return torch.cat(found, -1)
 
 

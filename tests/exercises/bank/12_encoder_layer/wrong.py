@@ -28,7 +28,7 @@ WRONG = {
         "the mask itself is added"),
     "-inf": ([(FILL, "scores = scores.masked_fill(is_padding, -math.inf)")],
              "a softmax of nothing but -inf is NaN"),
-    "shares of padding set to 0 after the softmax": (
+    "probabilities of padding set to 0 after the softmax": (
         [(FILL, "pass"),
          (SHARES, f"{SHARES}\n    weighting = weighting.masked_fill(is_padding, 0)")],
         "padding is set to 0 after the softmax"),
@@ -98,7 +98,7 @@ WRONG = {
     "dropout always": (
         [(WORKED, WORKED.replace(", training)", ")"))],
         "F.dropout(x, p) has training=True"),
-    "dropout of the shares always": (
+    "dropout of the probabilities always": (
         [(SHARES, SHARES.replace(", training)", ")"))], "F.dropout(x, p) has training=True"),
     "dropout never": (
         [(DROP, DROP.replace("training", "False")), (WORKED, WORKED.replace("training", "False"))],
@@ -106,7 +106,7 @@ WRONG = {
     "no dropout of the second half": (
         [(WORKED, 'worked = dense(wide, weights, "output.dense")')],
         "there is no dropout here in training"),
-    "no dropout of the shares": ([(SHARES, "weighting = scores.softmax(dim=-1)")],
+    "no dropout of the probabilities": ([(SHARES, "weighting = scores.softmax(dim=-1)")],
                                  "there is no dropout here in training"),
     "dropout of the sum": (
         [(DROP, DROP.replace("hidden_dropout", "0.0")),
@@ -134,7 +134,7 @@ WRONG = {
     "dropout without growing": (
         [(WORKED, WORKED + "\n    worked = worked * (1 - hidden_dropout if training else 1)")],
         "what stays must be multiplied"),
-    "dropout of the shares not handed on": (
+    "dropout of the probabilities not handed on": (
         [(CONTEXT, "heads=heads, attention_dropout=attention_dropout,")],
         "is not passed to self_attention"),
     "one mask of dropout for all queries": (

@@ -16,5 +16,5 @@ def attention(query, key, value, visible):
     added = torch.zeros(visible.shape, dtype=query.dtype)
     added[~visible & some] = float("-inf")
     scores = torch.einsum("bhid,bhjd->bhij", query, key).div(query.shape[-1] ** 0.5)
-    shares = torch.softmax(scores + added.unsqueeze(1), -1) * some.unsqueeze(1)
-    return shares.matmul(value), shares
+    probs = torch.softmax(scores + added.unsqueeze(1), -1) * some.unsqueeze(1)
+    return probs.matmul(value), probs

@@ -22,8 +22,8 @@ def attention(query, key, value, visible):
                 score = key[b, h, seen] @ query[b, h, i] * query.shape[-1] ** -0.5
                 row = torch.zeros(query.shape[2], dtype=query.dtype)
                 rows.append(row.index_add(0, seen, score.softmax(0)) if len(seen) else row)
-    shares = torch.stack(rows).reshape(*query.shape[:3], -1)
-    return torch.einsum("bhij,bhjd->bhid", shares, value), shares
+    probs = torch.stack(rows).reshape(*query.shape[:3], -1)
+    return torch.einsum("bhij,bhjd->bhid", probs, value), probs
 
 
 def reached(visible, layers):

@@ -76,9 +76,9 @@ WRONG = {
     "exp by hand": (
         [(SOFTMAX, "weights = scores.exp() * mask\n"
                    "    weights = weights / weights.sum(-1, keepdim=True)")], "exp overflows, or"),
-    "shares detached": ([(CONTEXT, "return weights.detach() @ value, weights.detach()")],
+    "probs detached": ([(CONTEXT, "return weights.detach() @ value, weights.detach()")],
                         "the graph is cut: by detach"),
-    "context of detached shares": ([(CONTEXT, "return weights.detach() @ value, weights")],
+    "context of detached probs": ([(CONTEXT, "return weights.detach() @ value, weights")],
                                    "the graph is cut at one place"),
     "context alone": ([(CONTEXT, "return weights @ value")], "a tuple of 2 values"),
     "always float32": ([(CONTEXT, "return (weights @ value).float(), weights.float()")],

@@ -20,8 +20,8 @@ def text_vector(states, attention_mask, weights, *, pooling):
 def loss(logits, labels):
     if labels.is_floating_point():
         return ((logits.flatten() - labels) ** 2).sum() / len(labels)
-    shares = logits.log_softmax(1)
-    return -sum(shares[i, label] for i, label in enumerate(labels)) / len(labels)
+    probs = logits.log_softmax(1)
+    return -sum(probs[i, label] for i, label in enumerate(labels)) / len(labels)
 
 
 def fine_tune(weights, batches, *, pooling, peak_rate, warmup_steps, weight_decay=0.01,

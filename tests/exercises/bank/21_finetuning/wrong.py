@@ -62,9 +62,9 @@ WRONG = {
     "mean through the pooler": (
         mean('return dense((states * real).sum(1) / real.sum(1), weights, "pooler.dense").tanh()'),
         "goes through the pooler"),
-    "shares in float32": (
-        mean("shares = attention_mask / attention_mask.sum(1, keepdim=True)\n"
-             "    return (states * shares[:, :, None]).sum(1)"), "computed in float32"),
+    "probs in float32": (
+        mean("probs = attention_mask / attention_mask.sum(1, keepdim=True)\n"
+             "    return (states * probs[:, :, None]).sum(1)"), "computed in float32"),
     "something added": (mean("return (states * real).sum(1) / (real.sum(1) + 1e-5)"),
                         "something is added"),
     "mask not used": (

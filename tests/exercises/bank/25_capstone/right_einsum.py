@@ -15,7 +15,7 @@ def _projected(x, weights, role, heads):
 
 def _parts(x, attention_mask, weights, heads, eps, approximation):
     q, k, v = (_projected(x, weights, role, heads) for role in ("query", "key", "value"))
-    context, shares = attention_forward(q, k, v, attention_mask)
+    context, probs = attention_forward(q, k, v, attention_mask)
     flat = np.einsum("bhsd->bshd", context).reshape(x.shape)
     a = np.einsum("bsi,oi->bso", flat, weights["attention.output.dense.weight"])
     a = x + (a + weights["attention.output.dense.bias"])
@@ -25,7 +25,7 @@ def _parts(x, attention_mask, weights, heads, eps, approximation):
     h = h + weights["intermediate.dense.bias"]
     g = gelu_forward(h, approximation)
     b = np.einsum("bsi,oi->bso", g, weights["output.dense.weight"]) + weights["output.dense.bias"]
-    return q, k, v, shares, flat, a, y, h, g, y + b
+    return q, k, v, probs, flat, a, y, h, g, y + b
 
 
 def layer_forward(x, attention_mask, weights, *, heads, eps=1e-12, approximation="none"):
@@ -35,7 +35,7 @@ def layer_forward(x, attention_mask, weights, *, heads, eps=1e-12, approximation
 
 
 def layer_backward(dout, x, attention_mask, weights, *, heads, eps=1e-12, approximation="none"):
-    q, k, v, shares, flat, a, y, h, g, b = _parts(
+    q, k, v, probs, flat, a, y, h, g, b = _parts(
         x, attention_mask, weights, heads, eps, approximation
     )
     found = {}
@@ -56,7 +56,7 @@ def layer_backward(dout, x, attention_mask, weights, *, heads, eps=1e-12, approx
     da = through_norm("attention.output", dy, a)
     dflat = through("attention.output.dense", da, flat)
     dcontext = np.einsum("bshd->bhsd", dflat.reshape(*dflat.shape[:2], heads, -1))
-    dq, dk, dv = attention_backward(dcontext, q, k, v, shares)
+    dq, dk, dv = attention_backward(dcontext, q, k, v, probs)
     total = da.copy()
     for role, d in (("value", dv), ("key", dk), ("query", dq)):
         total += through(f"attention.self.{role}", np.einsum("bhsd->bshd", d).reshape(x.shape), x)
@@ -69,8 +69,8 @@ def attention_forward(query, key, value, attention_mask=None):
         lowest = np.finfo(scores.dtype).min
         scores = np.where(attention_mask[:, None, None] == 1, scores, lowest)
     e = np.exp(scores - scores.max(-1, keepdims=True))
-    shares = e / e.sum(-1, keepdims=True)
-    return np.einsum("bhqk,bhkd->bhqd", shares, value), shares
+    probs = e / e.sum(-1, keepdims=True)
+    return np.einsum("bhqk,bhkd->bhqd", probs, value), probs
 
 
 def lookup_backward(dout, ids, entries):

@@ -16,14 +16,14 @@ def _one(x, mask, w, heads, eps, approximation):
     size = x.shape[-1] // heads
     q, k, v = (x @ w[f"attention.self.{r}.weight"].T + w[f"attention.self.{r}.bias"]
                for r in ("query", "key", "value"))  # fmt: skip
-    context, shares = np.zeros_like(x), []
+    context, probs = np.zeros_like(x), []
     for head in range(heads):
         part = slice(head * size, (head + 1) * size)
         scores = q[:, part] @ k[:, part].T / math.sqrt(size)
         scores[:, mask == 0] = np.finfo(scores.dtype).min  # -inf would make NaN of all padding
         e = np.exp(scores - scores.max(-1, keepdims=True))
-        shares.append(e / e.sum(-1, keepdims=True))
-        context[:, part] = shares[-1] @ v[:, part]
+        probs.append(e / e.sum(-1, keepdims=True))
+        context[:, part] = probs[-1] @ v[:, part]
     a = context @ w["attention.output.dense.weight"].T + w["attention.output.dense.bias"] + x
     y = layer_norm_forward(a, w["attention.output.LayerNorm.weight"],
                            w["attention.output.LayerNorm.bias"], eps)  # fmt: skip
@@ -31,7 +31,7 @@ def _one(x, mask, w, heads, eps, approximation):
     g = gelu_forward(h, approximation)
     b = g @ w["output.dense.weight"].T + w["output.dense.bias"] + y
     out = layer_norm_forward(b, w["output.LayerNorm.weight"], w["output.LayerNorm.bias"], eps)
-    return dict(q=q, k=k, v=v, shares=shares, context=context, a=a, y=y, h=h, g=g, b=b, out=out)
+    return dict(q=q, k=k, v=v, probs=probs, context=context, a=a, y=y, h=h, g=g, b=b, out=out)
 
 
 def layer_backward(dout, x, attention_mask, weights, *, heads, eps=1e-12, approximation="none"):
@@ -59,11 +59,11 @@ def layer_backward(dout, x, attention_mask, weights, *, heads, eps=1e-12, approx
         )
         dcontext = dense("attention.output.dense", da, s["context"])
         d = {role: np.zeros_like(x[row]) for role in "qkv"}
-        for head, shares in enumerate(s["shares"]):
+        for head, probs in enumerate(s["probs"]):
             part = slice(head * size, (head + 1) * size)
-            d["v"][:, part] = shares.T @ dcontext[:, part]
-            dshares = dcontext[:, part] @ s["v"][:, part].T
-            dscores = shares * (dshares - (shares * dshares).sum(1, keepdims=True))
+            d["v"][:, part] = probs.T @ dcontext[:, part]
+            dprobs = dcontext[:, part] @ s["v"][:, part].T
+            dscores = probs * (dprobs - (probs * dprobs).sum(1, keepdims=True))
             dscores = dscores / math.sqrt(size)
             d["q"][:, part] = dscores @ s["k"][:, part]
             d["k"][:, part] = dscores.T @ s["q"][:, part]

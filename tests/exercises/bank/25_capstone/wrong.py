@@ -20,7 +20,7 @@ CALL = 'return run(x, attention_mask, weights, heads, eps, approximation)["out"]
 DNORM = "dx = d - d.mean(-1, keepdims=True) - normalized * (d * normalized).mean(-1, keepdims=True)"
 VARIANCE = "variance = (centred * centred).mean(axis=-1, keepdims=True)"
 SLOPE = "slope = normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)"
-DSCORES = "dscores = shares * (dshares - (dshares * shares).sum(axis=-1, keepdims=True))"
+DSCORES = "dscores = probs * (dprobs - (dprobs * probs).sum(axis=-1, keepdims=True))"
 SCATTER = "np.add.at(dtable, ids, dout)"
 LOSS = "return (surprise * weights).sum() / total if total > 0 else 0.0"
 TOTAL = "total = weights.sum()\n    return (surprise"
@@ -61,8 +61,8 @@ WRONG = {
         "which mixes the tokens"),
     "one head": ([(CALL, CALL.replace("heads", "1"))], "heads is not used"),
     "no mask": (
-        [("context, shares = attention_forward(*projected, attention_mask)",
-          "context, shares = attention_forward(*projected)")], "the mask is not used"),
+        [("context, probs = attention_forward(*projected, attention_mask)",
+          "context, probs = attention_forward(*projected)")], "the mask is not used"),
     "always erf": (
         [(CALL, CALL.replace("approximation", '"none"'))], "approximation is not used"),
     "no first residual in the backward pass": (
@@ -101,7 +101,7 @@ WRONG = {
         [("scores = query @ transposed(key) / math.sqrt(query.shape[-1])",
           "scores = query @ transposed(key)")], "the scores are not scaled"),
     "no backward of softmax": (
-        [(DSCORES, "dscores = dshares.copy()")], "the backward of softmax is missing"),
+        [(DSCORES, "dscores = dprobs.copy()")], "the backward of softmax is missing"),
     "scatter without add": ([(SCATTER, "dtable[ids] += dout")], "dtable[ids] += dout keeps one"),
     "weights of the slots not used": (
         [(LOSS, "return float(surprise.mean())")], "the weights are not used"),
@@ -155,8 +155,8 @@ WRONG = {
           "surprise = np.log(np.exp(logits).sum(axis=-1)) - np.take_along_axis("
           "logits, labels[..., None], axis=-1)[..., 0]")], "exp overflows"),
     "exp overflows in attention": (
-        [("shares = np.exp(scores - scores.max(axis=-1, keepdims=True))",
-          "shares = np.exp(scores)")],
+        [("probs = np.exp(scores - scores.max(axis=-1, keepdims=True))",
+          "probs = np.exp(scores)")],
         "exp overflows"),
     "10,000 off padding": (
         [("scores = np.where(attention_mask[:, None, None, :] == 0, lowest, scores)",
@@ -194,11 +194,11 @@ WRONG = {
     "eps of the second norm alone": (
         [(MIDDLE, MIDDLE.replace("eps)", "1e-12)"))], "eps is used in one of the two norms alone"),
     "10,000 off padding in a layer of its own": (
-        [("context, shares = attention_forward(*projected, attention_mask)",
+        [("context, probs = attention_forward(*projected, attention_mask)",
           "q, k, v = projected\n    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])\n"
           "    scores = scores - 1e4 * (1 - attention_mask[:, None, None, :]).astype(x.dtype)\n"
-          "    shares = np.exp(scores - scores.max(-1, keepdims=True))\n"
-          "    shares = shares / shares.sum(-1, keepdims=True)\n    context = shares @ v")],
+          "    probs = np.exp(scores - scores.max(-1, keepdims=True))\n"
+          "    probs = probs / probs.sum(-1, keepdims=True)\n    context = probs @ v")],
         "10,000 off the scores of padding is not enough"),
     "what is kept from the last forward": (
         [("    kept = run(x, attention_mask, weights, heads, eps, approximation)\n",

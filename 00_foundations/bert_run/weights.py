@@ -165,6 +165,8 @@ def read_safetensors(path: Path) -> Weights:
 def read_any_numbers(path: Path) -> Weights:
     try:
         open(path, "rb").close()
+    except FileNotFoundError:
+        raise UserError(f"{path} is missing: copy it again") from None
     except PermissionError:  # the library would say that there is no such file
         raise UserError(f"{path} cannot be read: check its permissions") from None
     try:

@@ -42,6 +42,7 @@ NEEDED = {
     "AblationSettings": ["--table", "5"],
     "TableSettings": ["--table", "5"],
     "Diff": ["file"],
+    "Again": ["03_softmax", "backward"],
     "Repeat": ["10_mlm_masking"],
 }
 BUILT_FROM_THEM = (

@@ -27,7 +27,7 @@ from bert_run.errors import UserError
 IS_NEXT, IS_RANDOM = 0, 1
 IN_ORDER, SWAPPED = 0, 1
 SPECIALS_IN_A_PAIR = 3  # [CLS] A [SEP] B [SEP]
-SHORT_PROBABILITY = 0.1  # of aiming at a shorter example, so that these are learnt too
+SHORT_PROBABILITY = 0.1  # of aiming at a shorter example, so that these are learned too
 BITS_IN_A_WORD = 64
 
 PAPER = PairRecipe()

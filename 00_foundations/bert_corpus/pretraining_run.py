@@ -428,7 +428,7 @@ class PretrainingRun:
 
     @cached_property
     def training_state(self) -> Weights:
-        """The optimiser's, empty at first."""
+        """The optimizer's, empty at first."""
         return self.checkpoint.training_state() if self.checkpoint else {}
 
     def introduce(self, *computing: str) -> None:

@@ -264,7 +264,7 @@ def _without_long_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Itera
 def _alphabet(
     sentences: Iterable[str], normalizer: normalizers.Normalizer, most: int, *, progress: bool
 ) -> list[str]:
-    """The `most` commonest characters once normalised, in the order of Unicode."""
+    """The `most` commonest characters once normalized, in the order of Unicode."""
     counts = np.zeros(0x110000, dtype=np.int64)
     with progress_bar(None, "learning letters", unit=" sentences", disable=not progress) as bar:
         sentences = iter(sentences)

@@ -6,7 +6,7 @@ runs/demo/                      is itself a `transformers` folder: the newest ch
     metrics.jsonl  curve.png
     best/                       the model whose held-out loss was lowest, another such folder
     checkpoints/step-00000500/  the same files, metrics.jsonl as of that step, and
-        training_state.safetensors   the optimiser's moments
+        training_state.safetensors   the optimizer's moments
         manifest.json                the step, the size and the SHA-256 of every file
 """
 

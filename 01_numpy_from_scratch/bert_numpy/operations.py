@@ -109,7 +109,7 @@ def tanh_backward(dout: Float[ndarray, "*shape"], cache: Cache) -> Float[ndarray
     return dout * (1 - out * out)
 
 
-# --- Layer norm: every vector gets mean 0 and variance 1, then a learnt scale and shift ---
+# --- Layer norm: every vector gets mean 0 and variance 1, then a learned scale and shift ---
 
 
 def layer_norm_forward(
@@ -118,7 +118,7 @@ def layer_norm_forward(
     bias: Float[ndarray, "hidden"],
     eps: float = 1e-12,
 ) -> tuple[Float[ndarray, "*batch hidden"], Cache]:
-    """Normalise each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
+    """Normalize each vector over its last axis, then scale and shift (Ba et al. 2016, eq. 4).
 
     The variance divides by n, not n - 1, and `eps` stands inside the root.
     """

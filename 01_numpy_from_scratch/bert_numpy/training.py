@@ -5,7 +5,7 @@ is read many times faster than from memory. Every core takes its share of the pa
 gradients are added up: exactly the gradient of the whole batch, since every part divides by the
 counts of the whole. Many GPUs share a batch in the same way.
 
-A step depends on the weights, the optimiser's moments and its own number alone. So these are all
+A step depends on the weights, the optimizer's moments and its own number alone. So these are all
 that is saved, and a run that was killed ends with the same bits as one that was not.
 """
 

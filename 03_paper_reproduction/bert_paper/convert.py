@@ -73,7 +73,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     notes = []
     if new and settings.new_heads is not None:
         weights = initial_weights(config, settings.new_heads) | weights
-        notes.append(f"not learnt, but drawn as before training: {in_words(new)}")
+        notes.append(f"not learned, but drawn as before training: {in_words(new)}")
     elif new:  # an encoder without a pooler, as BertForMaskedLM has it
         notes.append(
             "no pooler, as in the source: BertModel.from_pretrained(..., add_pooling_layer=False)"

@@ -1,4 +1,4 @@
-"""`make demo`: pretrain BERT on StoryWorld in a few minutes, then look at what it learnt."""
+"""`make demo`: pretrain BERT on StoryWorld in a few minutes, then look at what it learned."""
 
 import argparse
 import json
@@ -136,7 +136,7 @@ def main() -> None:
     about = "Pretrain a small BERT on StoryWorld into runs/demo, and show what it learned."
     argparse.ArgumentParser(prog="python -m bert_paper.demo", description=about).parse_args()
     started = time.perf_counter()
-    print("BERT from nothing: a town is invented, its words are learnt, its sentences read.\n")
+    print("BERT from nothing: a town is invented, its words are learned, its sentences read.\n")
     sys.stdout.flush()
     measured = pretrain(DEMO).measurements()
     trained = time.perf_counter()

@@ -242,7 +242,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
 def restore(
     optimizer: torch.optim.Optimizer, model: nn.Module, run: PretrainingRun, ranks: Ranks
 ) -> None:
-    """Give the optimiser the moments of the checkpoint that the run goes on from."""
+    """Give the optimizer the moments of the checkpoint that the run goes on from."""
     if run.checkpoint is None:
         return
     if not is_sharded(model):
@@ -264,7 +264,7 @@ class Keeper:
         self.saved = run.start  # the step of the last checkpoint
 
     def save(self, step: int) -> None:
-        """A checkpoint: the model, and the optimiser's moments."""
+        """A checkpoint: the model, and the optimizer's moments."""
         self.saved = step
         state = optimizer_state(self.optimizer, self.model)
         refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)

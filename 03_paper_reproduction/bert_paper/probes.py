@@ -1,4 +1,4 @@
-"""What has a pretrained BERT learnt? Blanks with one right answer, and words with two senses."""
+"""What has a pretrained BERT learned? Blanks with one right answer, and words with two senses."""
 
 from collections.abc import Iterable
 

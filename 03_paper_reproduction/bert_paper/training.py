@@ -1,6 +1,6 @@
 """The training loop: batches in, checkpoints and a curve out, on one device or on many.
 
-A step is a function of the weights, the optimiser's moments and its own number: the examples, the
+A step is a function of the weights, the optimizer's moments and its own number: the examples, the
 masks and dropout all draw from (seed, step). So nothing but the weights and moments need saving,
 and a run that was killed ends with the same bits as one that was not.
 """

@@ -36,7 +36,7 @@ VOCABULARY = 8192  # at most, where one is trained on the task's own text
 
 
 class InitialModel(NamedTuple):
-    """A model to be fine-tuned, its tokenizer, and in one line what of it has been learnt."""
+    """A model to be fine-tuned, its tokenizer, and in one line what of it has been learned."""
 
     model: BertWithHead
     tokenizer: Tokenizer
@@ -64,7 +64,7 @@ def init_from(
     new = fill(model, learnt, seed)
     left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
     unused = f"; left unused: {in_words(left)}" if left else ""
-    note = f"from {for_others(checkpoint)}{unused}; new, to be learnt: {new}"
+    note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
     return InitialModel(model, tokenizer, note)
 
 
@@ -72,7 +72,7 @@ def init_from_nothing(
     config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
     head: HeadConfig, seed: int,
 ) -> InitialModel:  # fmt: skip
-    """The same model with nothing learnt, by which the worth of pretraining is measured.
+    """The same model with nothing learned, by which the worth of pretraining is measured.
 
     The vocabulary is the tokenizer's; all other sizes are those of `config`.
     """
@@ -82,12 +82,12 @@ def init_from_nothing(
     model = model_type(config, head)
     fill(model, initial_weights(config, seed), seed)
     count = sum(parameter.numel() for parameter in model.parameters())
-    note = f"from nothing: all {count:,} parameters are to be learnt"
+    note = f"from nothing: all {count:,} parameters are to be learned"
     return InitialModel(model, tokenizer, note)
 
 
 def fill(model: BertWithHead, learnt: Weights, seed: int) -> str:
-    """Give each parameter its learnt values, or new ones; returns the parts that are new."""
+    """Give each parameter its learned values, or new ones; returns the parts that are new."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     new = {name: shape for name, shape in shapes.items() if name not in learnt}
     load_arrays(model, learnt | values_before_learning(new, model.config, seed))
@@ -103,7 +103,7 @@ class ModelInit:
         self.tokenizer = self.own_tokenizer(examples) if settings.from_nothing else None
 
     def own_tokenizer(self, examples: Sequence[Example]) -> Tokenizer:
-        """That of a model which has learnt nothing: the given one, or one trained on the task."""
+        """That of a model which has learned nothing: the given one, or one trained on the task."""
         settings = self.settings
         if settings.tokenizer is not None:
             return load_tokenizer(settings.tokenizer)

@@ -217,7 +217,7 @@ class Finetuning:
         )
 
     def introduce(self) -> None:
-        """Say what will be learnt, from what, and how."""
+        """Say what will be learned, from what, and how."""
         settings = self.settings
         rate = f"{settings.rate(self.config.hidden_size):.1e}"
         for line in (

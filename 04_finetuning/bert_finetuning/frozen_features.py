@@ -80,7 +80,7 @@ def chosen_features(names: Sequence[str], layers: int) -> dict[str, Feature]:
 class LayerMix(nn.Module):
     """The layers of a word as one vector: summed, weighted and summed, or side by side.
 
-    The weights are learnt: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1).
+    The weights are learned: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1).
     They begin as a plain mean.
     """
 

@@ -5,7 +5,7 @@
     attention_mask ─┘             ├─ every token ─ classifier       a label for each token
                                   └─ every token ─ qa_outputs       where the answer starts and ends
 
-Everything below the head has been learnt before and goes on learning. The attributes carry the
+Everything below the head has been learned before and goes on learning. The attributes carry the
 names of `transformers`, so that a parameter's path here is its name in the file.
 
 All are called alike: `logits = model(input_ids, token_type_ids, attention_mask)`, then

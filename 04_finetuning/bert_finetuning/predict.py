@@ -99,7 +99,7 @@ class PredictSettings:
     """of a table: TEXT or TEXT,PAIR (with --score also ,LABEL), by name or number; usual names are
     found"""
     score: str | None = None
-    """a labelled FILE to measure the model on, as bert-finetune --test does: the metrics with their
+    """a labeled FILE to measure the model on, as bert-finetune --test does: the metrics with their
     95% intervals; --out FOLDER keeps all answers, the wrong ones and a picture"""
     json: Annotated[bool, arg(name="json")] = False
     """print one JSON object a line, with the number of the line and the other columns of its row"""
@@ -236,7 +236,7 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
             if saved.pairs:
                 problem = "pairs: give the second with --pair, or after a tab"
             text = quoted(example.texts[0])
-            raise UserError(f"{text}: this model has learnt from {problem}")
+            raise UserError(f"{text}: this model has learned from {problem}")
 
 
 # --- The command ---------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def run(settings: PredictSettings) -> None:
 
 
 def score(predictor: Predictor, settings: PredictSettings) -> None:
-    """The report of `bert-finetune --test`, for a labelled file and any fine-tuned model."""
+    """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
     from bert_finetuning import report  # it draws: those who only predict need not wait
     from bert_finetuning.data.load import read_labelled
 

@@ -48,7 +48,7 @@ Grid = dict[str, list[SeedResult]]  # the results of each combination, by its na
 
 @dataclass(frozen=True)
 class Measured:
-    """The answers of a finished model to labelled examples that have chosen nothing about it."""
+    """The answers of a finished model to labeled examples that have chosen nothing about it."""
 
     source: str
     task: Task
@@ -229,7 +229,7 @@ def write_answers(
     title: str,
     prefix: str = "",
 ) -> None:
-    """All answers to a labelled set, the wrong ones among them, and a picture of labels or
+    """All answers to a labeled set, the wrong ones among them, and a picture of labels or
     numbers."""
     rows = map(task.to_json, examples, predictions)
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
@@ -294,7 +294,7 @@ under *Use* goes with them.
 
 ## What it is not for
 
-It knows the examples that it has learnt from, with their mistakes and prejudices, and text unlike
+It knows the examples that it has learned from, with their mistakes and prejudices, and text unlike
 them it answers as surely. Nobody has tested it for any use.
 """
 
@@ -302,7 +302,7 @@ them it answers as surely. Nobody has tested it for any use.
 def unseen(seen: int) -> str:
     """What a card says of a measured set of which so many examples were seen before."""
     if not seen:
-        return " that it has not learnt from"
+        return " that it has not learned from"
     return f", {seen:,} of which are also in its training data (so the scores may be too high)"
 
 

@@ -8,7 +8,7 @@ out/seed-0/                is the model after the last step, a `transformers` fo
 
 Without a folder the same run leaves no files; so the notebooks of this chapter learn:
 
-learnt = learn(load_named("sentiment"), settings)
+learned = learn(load_named("sentiment"), settings)
 learnt.scores["accuracy"]
 learnt.predict([TextExample("The food was delicious.")])
 """
@@ -60,7 +60,7 @@ WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
 METRICS_FILE = "metrics.jsonl"
 
 COLLAPSED = """\
-warning: seed {seed}, step {step}: the model says the same of every example, so it has learnt \
+warning: seed {seed}, step {step}: the model says the same of every example, so it has learned \
 nothing yet; if that stays, try another --seed, a lower --learning-rate or a longer --warmup\
 {correction}"""
 

@@ -58,7 +58,7 @@ class FinetuneSettings:
 
     # --- Start ---
     checkpoint: str | None = None
-    """where to start: a checkpoint DIR, a model of the Hub, or none (nothing learnt before)"""
+    """where to start: a checkpoint DIR, a model of the Hub, or none (nothing learned before)"""
     model: str = "tiny"
     """with --checkpoint none: tiny, mini, small, medium, base or large; or a checkpoint DIR whose
     sizes and tokenizer are taken, and nothing else"""
@@ -204,7 +204,7 @@ def check_start(settings: FinetuneSettings) -> None:
     if settings.checkpoint is None:
         raise UserError(
             "where to start: give --checkpoint DIR, a model of the Hub, or none for a model that "
-            "has learnt nothing"
+            "has learned nothing"
         )
     if not settings.from_nothing:
         if settings.tokenizer is not None:

@@ -277,7 +277,7 @@ def test_heads_are_named_when_any_of_their_parameters_is_missing():
 def test_a_number_that_is_not_finite_is_refused_with_the_name_of_its_parameter(
     number, dtype, tmp_path
 ):
-    """One is enough, in the weights as in an optimiser's state."""
+    """One is enough, in the weights as in an optimizer's state."""
     CONFIG.save(tmp_path)
     broken, name = random_weights(), "bert.encoder.layer.1.output.dense.weight"
     broken[name][3, 4] = number

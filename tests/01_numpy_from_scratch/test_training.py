@@ -194,7 +194,7 @@ def test_200_steps_lose_what_torch_loses_step_for_step(optimizer, rate, tmp_path
         for name in mine:
             if name.endswith("loss"):
                 assert abs(mine[name] - other[name]) < 1e-3, (mine["step"], name)
-    assert ours[-1]["heldout_mlm_loss"] < np.log(600) - 0.5, "it must have learnt something"
+    assert ours[-1]["heldout_mlm_loss"] < np.log(600) - 0.5, "it must have learned something"
 
 
 def test_a_finished_run_opens_in_transformers_and_in_level_3(small_run):

@@ -90,7 +90,7 @@ def follow(
 
 
 class Theirs:
-    """An optimiser of torch's kind, used as ours are."""
+    """An optimizer of torch's kind, used as ours are."""
 
     def __init__(self, weights: dict[str, Tensor], make: Callable) -> None:
         module = torch.nn.Module()
@@ -453,7 +453,7 @@ def test_levels_1_2_and_3_lose_the_same_for_200_steps(optimizer, rate, tmp_path,
                     assert abs(mine[name] - other[name]) < 1e-3, (mine["step"], name)
                 if name == "learning_rate":
                     assert mine[name] == other[name]
-    assert ours[-1]["heldout_mlm_loss"] < np.log(600) - 0.5, "it must have learnt something"
+    assert ours[-1]["heldout_mlm_loss"] < np.log(600) - 0.5, "it must have learned something"
 
 
 def test_a_finished_run_opens_in_transformers_with_no_key_missing_and_none_too_many(small_run):

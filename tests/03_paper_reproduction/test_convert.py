@@ -319,7 +319,7 @@ def test_what_a_source_lacks_is_never_invented_unasked(kind, to, lacks, tmp_path
     assert not (tmp_path / "out").exists()
 
     lines = run(tmp_path / "in", tmp_path / "out", to=to, new_heads=7)
-    assert f"not learnt, but drawn as before training: {lacks}" in lines
+    assert f"not learned, but drawn as before training: {lacks}" in lines
     drawn = initial_weights(BertConfig.load(tmp_path / "in"), seed=7)
     given = {name.removeprefix("bert."): tensor
              for name, tensor in load_file(tmp_path / "in" / FILE).items()}  # fmt: skip

@@ -220,7 +220,7 @@ def test_a_pretraining_checkpoint_gives_its_encoder_bit_for_bit(kind, head, unus
             new.append(name)
     part = "qa_outputs" if kind is BertForQuestionAnswering else "classifier"
     assert new == [f"{part}.weight", f"{part}.bias"]
-    assert start.note == f"from {source.name}; left unused: {unused}; new, to be learnt: {part}"
+    assert start.note == f"from {source.name}; left unused: {unused}; new, to be learned: {part}"
     assert start.tokenizer.get_vocab() == TOKENIZER.get_vocab()
 
 
@@ -238,7 +238,7 @@ def test_a_new_head_depends_on_the_seed_and_on_nothing_else(tmp_path):
 def test_an_encoder_without_a_pooler_gets_a_new_one_and_that_is_said(tmp_path):
     their_finetuned(tmp_path / "source", BertForTokenClassification, num_labels=5)
     start = init_from(tmp_path / "source", BertForSequenceClassification, TWO, seed=3)
-    assert start.note.endswith("; left unused: classifier; new, to be learnt: pooler, classifier")
+    assert start.note.endswith("; left unused: classifier; new, to be learned: pooler, classifier")
     pooler = start.model.bert.pooler.dense
     expected = initial_weights(CONFIG, seed=3)["bert.pooler.dense.weight"]
     assert np.array_equal(pooler.weight.detach().numpy(), expected) and not pooler.bias.any()
@@ -250,7 +250,7 @@ def test_a_bare_encoder_of_transformers_is_a_start(tmp_path):
     theirs.save_pretrained(tmp_path / "theirs")
     save_tokenizer(TOKENIZER, tmp_path / "theirs")
     start = init_from(tmp_path / "theirs", BertForSequenceClassification, TWO, seed=0)
-    assert start.note == "from theirs; new, to be learnt: classifier"
+    assert start.note == "from theirs; new, to be learned: classifier"
     state = start.model.bert.state_dict()
     assert all(torch.equal(array, state[name]) for name, array in theirs.state_dict().items())
 
@@ -258,7 +258,7 @@ def test_a_bare_encoder_of_transformers_is_a_start(tmp_path):
 def test_the_head_of_a_fine_tuned_model_is_not_taken_over(tmp_path):
     ours = finetuned(tmp_path / "first", BertForSequenceClassification, TWO)
     start = init_from(tmp_path / "first", BertForSequenceClassification, TWO, seed=0)
-    assert "left unused: classifier; new, to be learnt: classifier" in start.note
+    assert "left unused: classifier; new, to be learned: classifier" in start.note
     assert not torch.equal(start.model.classifier.weight, ours.classifier.weight)
     assert torch.equal(start.model.bert.pooler.dense.weight, ours.bert.pooler.dense.weight)
 
@@ -273,7 +273,7 @@ def test_nothing_is_a_start_too_with_the_vocabulary_of_the_tokenizer(tmp_path):
     arrays = to_arrays(start.model)
     assert all(np.array_equal(arrays[name], fresh[name]) for name in arrays.keys() & fresh.keys())
     count = sum(array.size for array in arrays.values())
-    assert start.note == f"from nothing: all {count:,} parameters are to be learnt"
+    assert start.note == f"from nothing: all {count:,} parameters are to be learned"
     save_finetuned(start.model, start.tokenizer, tmp_path / "out")
     opened_by_transformers(tmp_path / "out", BertForTokenClassification)
 

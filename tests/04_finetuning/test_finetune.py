@@ -183,7 +183,7 @@ def test_few_shot_learns_from_so_many_and_each_seed_draws_its_own(settings, monk
     monkeypatch.setattr("bert_finetuning.finetune.few_of", few)
     outcome = finetune(replace(settings, few_shot=8, seeds=2, batch_size=4))
     assert [len(each) for each in drawn[:2]] == [8, 8] and drawn[0] != drawn[1]
-    assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learnt"
+    assert drawn[2:] == [drawn[outcome.best.seed]], "the majority is that of what was learned"
     assert outcome.examples[0] == 8
     assert outcome.best.last["step"] == 4, "two epochs of two steps"
 

@@ -212,8 +212,8 @@ def test_columns_of_a_table_can_be_named_and_numbered(call, tmp_path):
 @pytest.mark.parametrize(
     "kind, arguments, expected",
     [
-        ("pairs", ["anna"], "has learnt from pairs"),
-        ("texts", ["anna", "--pair", "cat"], "has learnt from single texts"),
+        ("pairs", ["anna"], "has learned from pairs"),
+        ("texts", ["anna", "--pair", "cat"], "has learned from single texts"),
         ("texts", ["anna", "cat", "--pair", "cat"], "--pair belongs to one text"),
         ("texts", ["--question", "Who?"], "this model does texts"),
         ("questions", ["--question", "Who?"], "give --question QUESTION --context TEXT"),
@@ -284,7 +284,7 @@ def test_predictor__answers_every_item_in_its_place_and_passes_columns_on(folder
     ("texts", None, "item 1 is None: give a text, a tuple of texts or a dict"),
     ("texts", ["anna", float("nan")], "item 2 is nan: give a text"),
     ("texts", np.array([["anna", "cat"]]), "a table of several columns: give one column"),
-    ("texts", ("anna", "cat"), "has learnt from single texts"),
+    ("texts", ("anna", "cat"), "has learned from single texts"),
     ("texts", ("anna", "cat", "sat"), "item 1 is a tuple of 3 texts: give a list of texts"),
     ("texts", {"words": "anna"}, "item 1 has no 'text'"),
     ("questions", "Who?", "a question needs one text"),

@@ -276,7 +276,7 @@ def test_more_epochs__the_options_that_the_refusal_names_start_from_the_runs_wei
     checkpoint, out = re.search(r"--checkpoint (\S+) --out (\S+)$", str(refusal.value)).groups()
     assert Path(checkpoint) == settings.out
     outcome = finetune(replace(settings, epochs=6.0, checkpoint=checkpoint, out=Path(out)))
-    assert outcome.start.startswith("from out; ") and "new, to be learnt" in outcome.start
+    assert outcome.start.startswith("from out; ") and "new, to be learned" in outcome.start
     assert (Path(out) / "model.safetensors").is_file()
 
 

@@ -36,7 +36,7 @@ AnyExample = TypeVar("AnyExample", bound=Example)
 
 @dataclass(frozen=True)
 class TaskData:
-    """A task ready to be learnt: its type, the examples to learn from, those to measure on."""
+    """A task ready to be learned: its type, the examples to learn from, those to measure on."""
 
     name: str
     task: Task
@@ -129,7 +129,7 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
 def read_labelled(
     source: str | Path, task: Task, *, columns: Columns, by_place: bool, tally: Tally
 ) -> list[Any]:
-    """Labelled examples of a task that is known already.
+    """Labeled examples of a task that is known already.
 
     `by_place`: its labels have an order, so that a number may stand for one of them.
     """
@@ -317,7 +317,7 @@ SPLIT_FILE = "split.json"
 
 @dataclass(frozen=True)
 class Split:
-    """One labelled file in two parts: what to learn from, and a share of it to measure on. Both
+    """One labeled file in two parts: what to learn from, and a share of it to measure on. Both
     hold the places of examples in the file, from 0 and in their order.
 
     They depend on the examples, the share and the seed alone, so the same command splits a file in

@@ -311,7 +311,7 @@ class Names:
     def written(self, row: Row) -> str | None:
         value = value_of(row, self.column)
         if isinstance(value, list):
-            several = ": several labels for one text are learnt with --format multilabel"
+            several = ": several labels for one text are learned with --format multilabel"
             raise row.wrong(self.column, several)
         if isinstance(value, dict):
             raise row.wrong(self.column, ": it must be text or a number")

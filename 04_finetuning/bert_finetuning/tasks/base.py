@@ -110,7 +110,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a command line asks. `pairs`: whether the model has learnt from pairs, if known."""
+    """What a command line asks. `pairs`: whether the model has learned from pairs, if known."""
 
     texts: tuple[str, ...]
     pair: str | None = None
@@ -360,7 +360,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """The bare answer: a label, a number, the tags, the text of a span."""
 
     def is_collapsed(self, predictions: Predictions) -> bool:
-        """Whether every example got the same answer: such a run has learnt nothing."""
+        """Whether every example got the same answer: such a run has learned nothing."""
         answers = {repr(self.answer(prediction)) for prediction in predictions}
         return len(predictions) > 1 and len(answers) == 1
 

@@ -135,7 +135,7 @@ class TextTask(Task[TextExample, Prediction]):
 
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """One text or many. With --pair, or where pairs were learnt, two belong together."""
+        """One text or many. With --pair, or where pairs were learned, two belong together."""
         texts = arguments.texts
         if arguments.pair is not None:
             if len(texts) != 1:

@@ -70,7 +70,7 @@ class Regression(TextTask[float]):
         return prediction
 
     def is_collapsed(self, predictions: Sequence[float]) -> bool:
-        """A run that has learnt nothing gives nearly the same number each time, never quite."""
+        """A run that has learned nothing gives nearly the same number each time, never quite."""
         numbers = np.array(predictions)
         return len(numbers) > 1 and bool(np.ptp(numbers) <= SAME * np.abs(numbers).max())
 

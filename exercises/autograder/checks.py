@@ -234,13 +234,14 @@ def not_slower(
     count. What seems too slow is measured again, in turns, and the shortest times count.
     """
     seconds = took = math.inf
-    for _ in range(SPEED_ROUNDS):
+    for number in range(SPEED_ROUNDS):
         seconds = min(seconds, function.seconds(*args, **kwargs))
         for _ in range(3):
             start = time.process_time()
             loop()
             took = min(took, time.process_time() - start)
-        if seconds <= times * took:
+        # One measurement may be lucky: what is not clearly fast enough is measured twice.
+        if seconds <= times * took / (1 if number else 2):
             return
     ratio = seconds / max(took, 1e-9)
     fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as {than}: at most "

@@ -366,10 +366,10 @@ def check_arguments(arguments: argparse.Namespace) -> None:
         raise UserError(f"--only {unknown[0]!r}: choose from {', '.join(map(repr, names))}")
     if arguments.seeds < 1:
         raise UserError(f"--seeds {arguments.seeds}: give 1 or more")
-    if not (Path(arguments.checkpoint) / "config.json").is_file():
-        raise UserError(f"--checkpoint {arguments.checkpoint}: there is no BERT folder: make demo")
     if arguments.out is not None and arguments.out.suffix != ".md":
         raise UserError(f"--out is {arguments.out}: its name must end in .md")
+    if not (Path(arguments.checkpoint) / "config.json").is_file():
+        raise UserError(f"--checkpoint {arguments.checkpoint}: there is no BERT folder: make demo")
     if importlib.util.find_spec("accelerate") is None:
         raise UserError('the Trainer needs the package accelerate: pip install -e ".[test]"')
 

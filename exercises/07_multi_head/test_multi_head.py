@@ -145,7 +145,7 @@ def run(x, weights, heads, mask, *, flat=False, dealt=False, output=True, added=
         merge = lambda a: a.transpose(0, 2, 3, 1).reshape(batch, seq, hidden)  # noqa: E731
     made = [linear(x, weights, name, **more) for name in ROLES]
     ones = np.ones((batch, seq), np.int64)
-    scores = attention.mask_scores(ones if mask is None else mask, x.dtype)
+    scores = attention.mask_scores(ones if mask is None else mask.astype(int), x.dtype)
     if added is not None:
         scores = np.where(scores == 0, 0, added)
     parts = (split(part, heads) for part, _ in made)

@@ -28,7 +28,9 @@ def chapter(logits, labels, weights):
     """The chapter's functions, which want rows, and are told what to divide by."""
     rows = logits.astype(np.float64).reshape(-1, logits.shape[-1])
     flat = weights.astype(np.float64).ravel()
-    return operations.cross_entropy_forward(rows, labels.ravel(), flat, float(flat.sum()))
+    return operations.cross_entropy_forward(
+        rows, labels.ravel().astype(int), flat, float(flat.sum())
+    )
 
 
 def loss_of(*inputs):

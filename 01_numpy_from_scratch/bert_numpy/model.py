@@ -137,7 +137,7 @@ def mlm_head_forward(
     bert: Bert, states: States, positions: Int[ndarray, "batch masks"]
 ) -> tuple[Float[ndarray, "slots vocab"], Cache]:
     """Which word stood here? Dense, GELU, layer norm, then the word embeddings once more, as the
-    last matrix. Only the masked positions are asked: most of the work of a large vocabulary saved.
+    last matrix. Only the masked positions are asked, which saves most of the work of this matrix.
 
     Picking vectors by their place is a lookup in the table of all of the batch's vectors.
     """

@@ -212,7 +212,7 @@ def cross_entropy_forward(
     """Σ weight · -ln softmax(logits)[label] / count, in nats.
 
     `count` is the sum of all weights of the batch: a masked slot that is not used (weight 0) then
-    neither adds to the loss nor thins it out.
+    changes neither the sum nor what it is divided by.
     """
     shifted = logits - logits.max(axis=-1, keepdims=True)
     right = shifted[np.arange(len(labels)), labels]  # the right answer's, (rows,)

@@ -22,14 +22,14 @@ PROMISES = {
     "In a pass no example comes twice, and what is left over does not come.": PASS,
     "The order is drawn anew for each pass, every order being as likely as any other, and differs "
     "from seed to seed.": PASS + LIKELY,
-    "No two pairs of a seed and a pass share their order": APART,
+    "Two different (seed, pass) pairs never share an order": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
     "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "
     "step in `losses`, before the update, as a Python float), its gradient, its rate, and "
     "`adam_step`.": STEPS + LEARNS,
-    "other draws at each step and for each seed (step 1 of seed 0 is not step 0 of seed 1, nor is "
-    "step 10 or step 1000), the same whenever that step is made.": DROPOUT,
+    "different draws at each step and for each seed (step 0 of seed 1 must not draw what step 1, 10 "
+    "or 1000 of seed 0 draws), the same whenever that step is made.": DROPOUT,
     "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
     "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "

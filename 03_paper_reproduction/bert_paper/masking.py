@@ -250,8 +250,8 @@ def choose_units(
 
     `units` count from 1, and 0 may not be taken. Returns positions, and which of them are taken;
     a row stays short when no unit left is small enough. Skipping has a price: longer words are
-    masked a little less often (at length 128, with three tokens in ten pieces, 16% of the words
-    of one token, 15% of those of two, 14% of those of three).
+    masked a little less often (in rows of 128 tokens, of which three in ten are continuation
+    pieces, 16% of the words of one token, 15% of those of two, 14% of those of three).
 
     A round takes units one after another up to the first that is too large. What is left is then
     smaller than that unit, and the next round passes over all that are larger than what is left. So

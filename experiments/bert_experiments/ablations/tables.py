@@ -51,7 +51,9 @@ ABLATIONS = {
                 "entailment, by features",
                 versus("BERT: both tasks", "no NSP", "entailment"),
             ),
-            Claim("A BiLSTM on top mends SQuAD only in part (84.9)", why_not=f"{FINE_TUNING} 5"),
+            Claim(
+                "A BiLSTM on top wins back only part of SQuAD (84.9)", why_not=f"{FINE_TUNING} 5"
+            ),
             Claim(
                 "Not the paper's: without NSP, running text is as good or better (RoBERTa, Liu et "
                 "al. 2019, table 2); here: more hidden words found than with NSP",
@@ -105,7 +107,7 @@ ABLATIONS = {
                 versus("80/10/10", "100/0/0", "in_view"),
             ),
             Claim(
-                "With the mix a model also puts a wrong word right",
+                "With the mix a model also corrects a wrong word",
                 versus("80/10/10", "100/0/0", "wrong_word"),
             ),
         ),

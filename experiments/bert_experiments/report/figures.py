@@ -34,7 +34,7 @@ TITLES = {
     "entailment": "entailment, features",
     "sentiment": "sentiment, features",
     "masked_perplexity": "perplexity behind [MASK]",
-    "wrong_word": "a wrong word put right",
+    "wrong_word": "a wrong word corrected",
     "in_view": "a word in view named",
     "next_word_perplexity": "perplexity of the next word",
 }

@@ -22,13 +22,13 @@ PROMISES = {
     "In a pass no example comes twice, and what is left over does not come.": PASS,
     "The order is drawn anew for each pass, every order being as likely as any other, and differs "
     "from seed to seed.": PASS + LIKELY,
-    "No two pairs of a seed and a pass share their order": APART,
+    "Two different (seed, pass) pairs never share an order": APART,
     "`start` gives the state before step 0: the weights as they are, moments of zero.": START,
     '`train` does the steps `state["step"]` to `until - 1`.': STEPS + PARTS,
     "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "
     "step in `losses`, before the update, as a Python float), its gradient, its rate, and "
     "`adam_step`.": STEPS + LEARNS,
-    "other draws at each step and for each seed (step 0 of seed 1 must not draw what step 1, "
+    "different draws at each step and for each seed (step 0 of seed 1 must not draw what step 1, "
     "10 or 1000 of seed 0 draws), the same whenever that step is made.": DROPOUT,
     "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,

@@ -312,7 +312,7 @@ def test_the_backward_gives_the_gradients_of_query_key_and_value(student):
 
 
 def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    mistakes = {"the result is always float64: the mask, or the scale, is": (
+    mistakes = {"the result is always float64, because the mask or the scale is": (
         lambda out: out.dtype == np.float64)}  # fmt: skip
     for dtype in (np.float32, np.float64):
         query, key, value, dcontext, mask = inputs((2, 3, 4, 4, 10), dtype=dtype)

@@ -298,7 +298,7 @@ def test_a_word_is_cut_greedily_into_the_longest_known_pieces(student):
     cases += [word_case("purred", EXAMPLE), word_case("purrer", EXAMPLE)]
     cases[-2].right, cases[-1].right = ["purr", "##ed"], ["[UNK]"]  # as on the page
     # Then hundreds of words over four letters, under vocabularies drawn at random.
-    rng = np.random.default_rng(5)
+    rng = checks.rng(5)
     for _ in range(8):
         some = ["".join(rng.choice([*"abcd"], rng.integers(1, 5))) for _ in range(90)]
         vocabulary = numbered([*some[:45], *(f"##{piece}" for piece in some[45:])])
@@ -433,7 +433,7 @@ def id_mistakes(text, vocabulary, lowercase):
 def test_the_rules_hold_for_all_of_unicode(student):
     signs = [chr(code) for code in range(0x10000)]
     spaces = [c for c in signs if unicodedata.category(c).startswith("Z")]
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     marks = [c for category in ("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po")
              for c in rng.choice([c for c in signs if unicodedata.category(c) == category], 5)
              if unicodedata.normalize("NFD", c) == c]  # fmt: skip
@@ -474,7 +474,7 @@ def test_long_pieces_no_length_at_all_and_another_vocabulary(student):
 
 
 def test_texts_words_and_vocabularies_of_any_size(student):
-    rng = np.random.default_rng(11)
+    rng = checks.rng(11)
     letters = [
         *"abcdefgXYZ",
         *"éÄñßøłçДжя",

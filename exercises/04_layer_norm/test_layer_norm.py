@@ -11,7 +11,7 @@ SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7), (3, 1)]
 
 def inputs(shape, *, scale=1.0, shift=0.0, dtype=np.float64, seed=3):
     """x, weight, bias and dout; one number of weight is 0, where it is long."""
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     x = shift + scale * rng.normal(size=shape)
     weight, bias = 1 + rng.normal(size=(2, shape[-1]))
     weight[3:4] = 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.codec import drawing_from
 from autograder.points import EXERCISES, Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
@@ -42,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
     if can_fork():
         use_one_thread()
+    seeded = drawing_from(config.getoption("--seed"))
+    seeded.__enter__()
+    config.add_cleanup(lambda: seeded.__exit__(None, None, None))
     config.pluginmanager.register(Grading(config), "grading")
 
 

@@ -5,6 +5,7 @@ All of it comes from this file and from the tests themselves, never from what a 
 
 import ast
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +16,14 @@ EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
 @dataclass(frozen=True)
 class Exercise:
     """`chapter` is the last one that it needs; `uses` the packages of the course that the
-    student's file may import, without those that hold the answer."""
+    student's file may import, without those that hold the answer; `libraries` what else it may
+    import, beside Python's own library."""
 
     name: str
     points: int
     chapter: int
     uses: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ("numpy",)
 
     @property
     def file(self) -> str:
@@ -42,7 +45,15 @@ class Exercise:
     def solution(self) -> Path:
         return SOLUTIONS / self.name / self.file
 
+    @property
+    def allowed(self) -> str:
+        """The sentence of its page that says what the file may import."""
+        names = ", ".join([*(NAMED.get(name, name) for name in self.libraries + self.uses)])
+        return f"Your file may import {names} and Python's own library; any other import scores 0."
 
+
+NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
+TORCH = ("numpy", "torch")
 CATALOGUE = (
     Exercise("01_wordpiece", 4, chapter=0),
     Exercise("02_sentence_pairs", 4, chapter=0),
@@ -55,23 +66,24 @@ CATALOGUE = (
     Exercise("09_masked_cross_entropy", 4, chapter=1),
     Exercise("10_mlm_masking", 5, chapter=0),
     Exercise("11_bert_adam", 4, chapter=1),
-    Exercise("12_encoder_layer", 4, chapter=2),
-    Exercise("13_encoder_real_weights", 5, chapter=2),
-    Exercise("14_masking_on_device", 4, chapter=2),
-    Exercise("15_causal_or_bidirectional", 3, chapter=2),
-    Exercise("16_tied_gathered_head", 4, chapter=2),
-    Exercise("17_joint_loss_accumulation", 4, chapter=2),
-    Exercise("18_mlm_training", 5, chapter=3),
-    Exercise("19_find_the_bug", 6, chapter=3),
+    Exercise("12_encoder_layer", 4, chapter=2, libraries=TORCH),
+    Exercise("13_encoder_real_weights", 5, chapter=2, libraries=(*TORCH, "safetensors")),
+    Exercise("14_masking_on_device", 4, chapter=2, libraries=TORCH),
+    Exercise("15_causal_or_bidirectional", 3, chapter=2, libraries=TORCH),
+    Exercise("16_tied_gathered_head", 4, chapter=2, libraries=TORCH),
+    Exercise("17_joint_loss_accumulation", 4, chapter=2, libraries=TORCH),
+    Exercise("18_mlm_training", 5, chapter=3, libraries=TORCH),
+    Exercise("19_find_the_bug", 6, chapter=3, libraries=TORCH),
     Exercise("20_reading_transformers", 3, chapter=3),
-    Exercise("21_finetuning", 4, chapter=4),
+    Exercise("21_finetuning", 4, chapter=4, libraries=TORCH),
     Exercise("22_ner_alignment", 4, chapter=4),
     Exercise("23_best_span", 4, chapter=4),
-    Exercise("24_frozen_features", 3, chapter=4),
+    Exercise("24_frozen_features", 3, chapter=4, libraries=TORCH),
     Exercise("25_capstone", 5, chapter=4),
 )
 
 
+DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
 
 
@@ -84,6 +96,8 @@ class Check:
     functions: tuple[str, ...]  # of the student, as the test first calls each
     hint: int = 0  # of the exercise's page, which helps where this check fails; 0 for none
     of_manners: bool = False  # of what a call leaves behind or how long it takes, not of its answer
+    is_drawn: bool = False  # its inputs are drawn, so that under a secret seed nobody knows them
+    touches: frozenset[str] = frozenset()  # functions of the student, also those that helpers call
 
 
 def present() -> list[Exercise]:
@@ -99,6 +113,7 @@ def find(name: str) -> Exercise | None:
 def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     """The tests that must be run, whatever a run reports."""
     tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
+    helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     return tuple(
         Check(
             node.name,
@@ -106,6 +121,8 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
             tuple(dict.fromkeys(_functions(node))),
             _number_of_mark(node, "hint", 0),
             _of_manners(node),
+            bool({ast.unparse(found) for found in reached(node, helpers)} & DRAWS),
+            frozenset(found.attr for found in reached(node, helpers) if is_of_student(found)),
         )
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
@@ -121,14 +138,31 @@ def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
 
 
 def _functions(test: ast.FunctionDef) -> list[str]:
-    found = [node for node in ast.walk(test) if isinstance(node, ast.Attribute)
-             and isinstance(node.value, ast.Name) and node.value.id == "student"]  # fmt: skip
+    found = [node for node in ast.walk(test) if is_of_student(node)]
     return [node.attr for node in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+
+
+def is_of_student(node: ast.AST) -> bool:
+    """Whether this is `student.f`."""
+    return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            and node.value.id == "student")  # fmt: skip
 
 
 def _of_manners(test: ast.FunctionDef) -> bool:
     used = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
     return bool(used & MANNERS) and not used & {"same", "share"}
+
+
+def reached(test: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[ast.Attribute]:
+    """What has the form `a.b` in a test, and in all functions of its file that it calls."""
+    left, seen = [test], {test.name}
+    while left:
+        for node in ast.walk(left.pop()):
+            if isinstance(node, ast.Attribute):
+                yield node
+            elif isinstance(node, ast.Name) and node.id in helpers.keys() - seen:
+                seen.add(node.id)
+                left.append(helpers[node.id])
 
 
 def shares(total: int, weights: list[int]) -> list[int]:

@@ -42,15 +42,17 @@ class Promises:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Grade right answers again and again with other draws; none may ever fail.
+    """Grade right answers under many secret seeds, each with inputs of its own; none may ever fail.
 
-    python -m bert_experiments.grader repeat 10_mlm_masking --runs 1000
+    python -m bert_experiments.grader repeat 10_mlm_masking --seeds 1000
     """
 
-    name: Positional[str]
-    """an exercise"""
-    runs: Count = 1000
-    """how often"""
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    seeds: Count = 20
+    """how many secret seeds"""
+    begin: Count = 1
+    """the first of them"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
@@ -112,7 +114,7 @@ def main() -> None:
     elif isinstance(choice, Promises):
         promises.write_page()
     else:
-        bank.repeat(choice.name, runs=choice.runs)
+        bank.repeat(list(choice.names), seeds=choice.seeds, begin=choice.begin)
 
 
 if __name__ == "__main__":

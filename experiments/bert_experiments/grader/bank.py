@@ -172,26 +172,26 @@ def run_bank(
         publish_table("bank", rows(verdicts))
 
 
-def repeat(name: str, *, runs: int) -> None:
-    """Grade the solution and every right answer again and again, with other draws each time."""
-    exercise = next((e for e in present() if e.name == name), None)
-    if exercise is None:
-        raise UserError(f"no exercise is called {name}: they are called like {present()[0].name}")
-    solution = exercise.solution.read_text(encoding="utf-8")
-    right = [Variant(exercise, "solution", True, solution)]
-    right += [variant for variant in variants(exercise) if variant.is_right]
+def repeat(names: list[str], *, seeds: int, begin: int = 1) -> None:
+    """Grade the solution and every right answer of the exercises with other inputs each time: those
+    of so many secret seeds, from `begin` on."""
+    right = []
+    for exercise in chosen_exercises(names):
+        solution = exercise.solution.read_text(encoding="utf-8")
+        right.append(Variant(exercise, "solution", True, solution))
+        right += [variant for variant in variants(exercise) if variant.is_right]
     failures = 0
-    with progress_bar(len(right) * runs, exercise.name, unit="run") as bar:
+    with progress_bar(len(right) * seeds, "right answers", unit="run") as bar:
         for variant in right:
-            of_this = 0
-            for repetition in range(runs):
-                verdict = try_out(variant, grade, repetition=repetition)
+            of_this, name = 0, f"{variant.exercise.name}, {variant.name}"
+            for seed in range(begin, begin + seeds):
+                verdict = try_out(variant, grade, seed=seed)
                 if not verdict.is_full:
                     of_this += 1
-                    bar.write(f"{variant.name}, run {repetition}")
+                    bar.write(f"{name}, seed {seed}")
                     bar.write("".join(f"    {message}\n" for message in verdict.messages))
                 bar.update()
-            bar.write(f"{variant.name}: {runs} runs, {of_this} failures")
+            bar.write(f"{name}: {seeds} seeds, {of_this} failures")
             failures += of_this
     if failures:
         raise UserError(f"{failures} runs of right answers failed: a bound is too narrow")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
+STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is handed out
 
 
 @dataclass(frozen=True)

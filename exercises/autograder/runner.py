@@ -6,8 +6,11 @@ not run, or was reported twice, scores nothing.
 
 import ast
 import contextlib
+import functools
+import hashlib
 import importlib.util
 import io
+import json
 import math
 import re
 import signal
@@ -26,7 +29,7 @@ from autograder import checks
 from autograder.calls import Call, CallLog, as_python
 from autograder.checks import CheckFailed
 from autograder.codec import drawing_from
-from autograder.points import Check, Exercise, checks_of
+from autograder.points import STARTERS, Check, Exercise, checks_of
 from autograder.student import Student, StudentError
 from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
 from bert_run.errors import UserError
@@ -60,7 +63,7 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
     except (SyntaxError, UnicodeDecodeError) as error:
         return Outcome("", FAILED, f"{path.name} is not written in UTF-8, and its first lines name "
                                    f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
-    if text == starter_text(exercise, beside=path):
+    if is_untouched(exercise, text):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
     if foreign := sorted(imported(text) - ALWAYS - {*exercise.libraries, *exercise.uses}):
         return Outcome("", FAILED, f"{path.name} imports {', '.join(foreign)}: write what the "
@@ -77,14 +80,24 @@ def source_text(file: bytes) -> str:
     return io.StringIO(file.decode(encoding), newline=None).read()
 
 
-def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
-    """The starter as it was handed out; "" if that cannot be known, because there are no solutions
-    to make it of, and what lies in its place is `beside`, the very file to be graded."""
+def is_untouched(exercise: Exercise, text: str) -> bool:
+    """Whether a file is the starter as it was handed out: by its hash, or, for an exercise that has
+    none, because its solution gives this starter."""
+    if known := hashes_of_starters().get(exercise.name):
+        return hashlib.sha256(text.encode()).hexdigest() == known
+    return exercise.solution.is_file() and text == starter_text(exercise)
+
+
+@functools.cache
+def hashes_of_starters() -> dict[str, str]:
+    return json.loads(STARTERS.read_text(encoding="utf-8")) if STARTERS.is_file() else {}
+
+
+def starter_text(exercise: Exercise) -> str:
+    """The starter that the solution gives; what lies in its place where there is no solution."""
     if exercise.solution.is_file():
         return starter_of(exercise.solution.read_text(encoding="utf-8"))
-    if not exercise.starter.is_file() or (beside and beside.samefile(exercise.starter)):
-        return ""
-    return exercise.starter.read_text(encoding="utf-8")
+    return exercise.starter.read_text(encoding="utf-8") if exercise.starter.is_file() else ""
 
 
 def starter_of(solution: str) -> str:

@@ -1,13 +1,16 @@
 """`python -m bert_experiments.grader`: for authors of exercises, who grade the grader."""
 
+import hashlib
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, ROOT, Exercise
+from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise
 from autograder.runner import starter_of
-from bert_experiments.grader import bank, promises
+from bert_experiments.grader import bank, handout, promises
 from bert_run.errors import Count, check_numbers, command
 from bert_run.files import write_atomically
 
@@ -83,6 +86,29 @@ class Mutants:
         check_numbers(self)
 
 
+@dataclass(frozen=True)
+class Handout:
+    """Write the copy for students: no solutions, no bank, one commit. `make handout OUT=copy`."""
+
+    out: Positional[Path]
+    """an empty folder, or one that does not exist yet"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Add solutions to a copy for students, and commit them there.
+
+    python -m bert_experiments.grader release --week 2 --out copy
+    """
+
+    out: Path
+    """the copy"""
+    names: Positional[tuple[str, ...]] = ()
+    """exercises, such as 03 04_layer_norm"""
+    week: str = ""
+    """those of a week of TEACHING.md"""
+
+
 def generate(exercise: Exercise) -> bool:
     """Write the starter; tells whether it changed."""
     text = starter_of(exercise.solution.read_text(encoding="utf-8"))
@@ -93,15 +119,24 @@ def generate(exercise: Exercise) -> bool:
     return True
 
 
+def hashes_of_starters() -> str:
+    """By which an untouched starter is known where there are no solutions to make it of."""
+    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in CATALOGUE}
+    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    return json.dumps(found, indent=2) + "\n"
+
+
 @command
 def main() -> None:
     choice = tyro.cli(
-        Generate | Bank | Repeat | Mutants | Promises, prog="python -m bert_experiments.grader"
+        Generate | Bank | Repeat | Mutants | Promises | Handout | Release,
+        prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
         for exercise in CATALOGUE:
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
+        write_atomically(STARTERS, hashes_of_starters())
     elif isinstance(choice, Bank):
         bank.run_bank(
             list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
@@ -113,6 +148,11 @@ def main() -> None:
                     show=choice.show, publish=choice.table)  # fmt: skip
     elif isinstance(choice, Promises):
         promises.write_page()
+    elif isinstance(choice, Handout):
+        handout.hand_out(choice.out)
+    elif isinstance(choice, Release):
+        weekly = handout.exercises_of_week(choice.week) if choice.week else []
+        handout.release([*choice.names, *weekly], choice.out)
     else:
         bank.repeat(list(choice.names), seeds=choice.seeds, begin=choice.begin)
 

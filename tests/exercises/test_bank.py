@@ -34,6 +34,7 @@ def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
 
 
 @pytest.mark.parametrize(("exercise", "name", "says"), [
+    ("04_layer_norm", "eps 1e-5", "loses its digits"),
     ("06_attention", "no scale in the backward pass", "what the last forward kept"),
     ("10_mlm_masking", "80/2/18", "words are not drawn again"),
     ("07_multi_head", "merge by one reshape", "order of memory"),

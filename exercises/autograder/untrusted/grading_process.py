@@ -64,7 +64,7 @@ def grade_all(
     *,
     processes: int,
     timeout: float,
-    seed: int,
+    seed: int = 0,
 ) -> Iterator[tuple[Job, Done]]:
     """Grade each student's jobs one after another, several students at a time."""
     left = [list(group) for group in reversed(jobs)]

@@ -146,10 +146,15 @@ def text_case(text, lowercase, options=None):
     )
 
 
+def any_letters(seed):
+    return "".join(checks.rng(seed).choice([*"bdfgklmnoprstuvw"], 9))
+
+
 @pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_words_end_at_white_space_and_every_mark_is_a_token(student):
     texts = (
+        f"the {any_letters(21)} sat.",
         "the cat sat",
         "it purred.",
         "  two\tspaces\n and a hard\u00a0one ",
@@ -180,6 +185,7 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
         text_case("हिन्दी में", True),  # vowel signs of the categories Mn and Mc
         text_case(text + " हिन्दी ﬁ x² Å", False),
         by_default,
+        text_case(f"{any_letters(22).title()} Zoë", True),
         text_case(example, True),
         text_case(example, False),
     ]
@@ -318,7 +324,7 @@ def test_a_word_with_a_place_where_nothing_fits_is_unknown_whole(student):
 
 def test_a_word_that_is_too_long_is_unknown(student):
     vocabulary = numbered(["b", "a", "é", "##a", "##aaa", "##é"])
-    for longest in (100, 12):
+    for longest in (100, 12 + checks.anew(80)):
         for length in (longest - 1, longest, longest + 1, 2 * longest):
             for letter in "aé":
                 word = letter * length
@@ -380,9 +386,10 @@ def id_case(text, vocabulary, lowercase, options=None):
 @pytest.mark.weight(3)
 def test_a_text_becomes_the_ids_of_its_pieces(student):
     unknown_first = dict(zip(["[UNK]", *sorted(PIECES)], range(99), strict=False))
+    drawn = " ".join(checks.rng(23).choice(["the", "crane", "stood", "in", "river"], 30))
     for vocabulary in (numbered(PIECES), unknown_first):
         cases = [id_case(text, vocabulary, lowercase)
-                 for text in TEXTS for lowercase in (True, False)]  # fmt: skip
+                 for text in (drawn, *TEXTS) for lowercase in (True, False)]  # fmt: skip
         check_cases(student.encode, cases)
     example = id_case("It purred, Zoë.", EXAMPLE, True, {})
     example.right = [5, 6, 7, 1, 10, 9]  # as on the page

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.codec import drawing_from
-from autograder.points import EXERCISES, Check, Exercise, checks_of, find
+from autograder.points import Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
     is_full,
@@ -174,7 +174,7 @@ class Grading:
         lines = []
         for name, outcomes in self.outcomes.items():
             if number > 0 and any(o.outcome != PASSED for o in outcomes):
-                text = (EXERCISES / name / "README.md").read_text(encoding="utf-8")
+                text = (find(name).folder / "README.md").read_text(encoding="utf-8")
                 lines += ["", f"hints for {name}:"]
                 lines += [f"  {hint}" for hint in fitting_hints(name, outcomes, text)[:number]]
         return lines

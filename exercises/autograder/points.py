@@ -5,12 +5,18 @@ All of it comes from this file and from the tests themselves, never from what a 
 
 import ast
 import functools
+import json
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_run.errors import UserError
+
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
+LOCAL = EXERCISES / "local"  # exercises of a class of its own, beside the 25
 STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is handed out
 
 
@@ -25,6 +31,7 @@ class Exercise:
     chapter: int
     uses: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ("numpy",)
+    is_local: bool = False
 
     @property
     def file(self) -> str:
@@ -32,7 +39,7 @@ class Exercise:
 
     @property
     def folder(self) -> Path:
-        return EXERCISES / self.name
+        return (LOCAL if self.is_local else EXERCISES) / self.name
 
     @property
     def starter(self) -> Path:
@@ -44,7 +51,7 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return SOLUTIONS / self.name / self.file
+        return SOLUTIONS / self.folder.relative_to(EXERCISES) / self.file
 
     @property
     def allowed(self) -> str:
@@ -102,12 +109,34 @@ class Check:
 
 
 def present() -> list[Exercise]:
-    """The exercises that have a test, in order."""
-    return [exercise for exercise in CATALOGUE if exercise.test.is_file()]
+    """The exercises that have a test, in order; those of a class's own come last."""
+    return [exercise for exercise in (*CATALOGUE, *local()) if exercise.test.is_file()]
+
+
+def local() -> list[Exercise]:
+    """The exercises in exercises/local: each folder has an `exercise.json` with its points. There
+    are none where the environment says `BERT_LOCAL_EXERCISES=off`, as in the project's tests."""
+    if os.environ.get("BERT_LOCAL_EXERCISES") == "off":
+        return []
+    found = []
+    for path in sorted(LOCAL.glob("*/exercise.json")):
+        name = path.parent.name
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            points, libraries = fields["points"], fields.get("libraries", ["numpy"])
+            is_known = type(points) is int and points > 0 and {type(n) for n in libraries} <= {str}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            is_known = False
+        if not is_known:
+            raise UserError(f'{path}: write {{"points": 3, "libraries": ["numpy"]}} there')
+        if not re.fullmatch(r"\d\d_[a-z]\w*", name) or any(e.name == name for e in CATALOGUE):
+            raise UserError(f"{path.parent}: name it like 26_perplexity, with a number of its own")
+        found.append(Exercise(name, points, 4, libraries=tuple(libraries), is_local=True))
+    return found
 
 
 def find(name: str) -> Exercise | None:
-    return next((exercise for exercise in CATALOGUE if exercise.name == name), None)
+    return next((exercise for exercise in (*CATALOGUE, *local()) if exercise.name == name), None)
 
 
 @functools.cache
@@ -182,9 +211,11 @@ def shares(total: int, weights: list[int]) -> list[int]:
 
 
 def hundredths() -> dict[str, dict[str, int]]:
-    """Exercise, test, and what it is worth in hundredths of a point: 100 points in all."""
+    """Exercise, test, and what it is worth in hundredths of a point: 100 points in all for those of
+    the course; those of a class's own come on top."""
     exercises = present()
-    worth = shares(10_000, [exercise.points for exercise in exercises])
+    worth = shares(10_000, [exercise.points for exercise in exercises if not exercise.is_local])
+    worth += [100 * exercise.points for exercise in exercises if exercise.is_local]
     return {
         exercise.name: dict(
             zip(

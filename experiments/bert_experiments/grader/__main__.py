@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise
+from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, handout, promises
 from bert_run.errors import Count, check_numbers, command
@@ -133,7 +133,7 @@ def main() -> None:
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
-        for exercise in CATALOGUE:
+        for exercise in (*CATALOGUE, *local()):
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
         write_atomically(STARTERS, hashes_of_starters())

@@ -66,7 +66,7 @@ class Verdict:
 
 def variants(exercise: Exercise) -> list[Variant]:
     """The bank of an exercise; empty if it has none."""
-    folder = BANK / exercise.name
+    folder = exercise.solution.parent if exercise.is_local else BANK / exercise.name
     solution = exercise.solution.read_text(encoding="utf-8")
     found = []
     if (folder / "wrong.py").is_file():
@@ -135,7 +135,7 @@ def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
     if unknown := sorted(set(names) - {e.name for e in present()}):
         raise UserError(f"no exercise is called {', '.join(unknown)}: they are called like "
                         f"{present()[0].name}")  # fmt: skip
-    return [e for e in present() if not names or e.name in names]
+    return [e for e in present() if (e.name in names if names else not e.is_local)]
 
 
 def run_bank(

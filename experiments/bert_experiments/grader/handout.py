@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.points import ROOT, Exercise, present
+from autograder.points import LOCAL, ROOT, Exercise, present
 from bert_run.errors import UserError
 
 LEFT_OUT = (
@@ -37,6 +37,9 @@ def hand_out(out: Path) -> None:
     git(out, "clone", "--quiet", "--depth", "1", f"file://{ROOT}", ".")
     shutil.rmtree(out / ".git")
     there = {path.resolve() for path in out.rglob("*")}
+    if LOCAL.is_dir():
+        shutil.copytree(LOCAL, out / LOCAL.relative_to(ROOT),
+                        ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     for place in (out / name for name in LEFT_OUT):
         shutil.rmtree(place) if place.is_dir() else place.unlink()
     page = out / "exercises" / "README.md"
@@ -48,7 +51,7 @@ def hand_out(out: Path) -> None:
         if whole != text:
             path.write_text(whole, encoding="utf-8")
     git(out, "init", "--quiet", "--initial-branch=main")
-    commit(out, "The course")
+    commit(out, "The course", ".")
     print(f"{out}: {len(present())} exercises to do, in one commit")
 
 
@@ -71,11 +74,11 @@ def release(names: Iterable[str], out: Path) -> None:
     if not (out / "exercises").is_dir():
         raise UserError(f"{out} is no copy of the course: name the folder of `make handout`")
     for exercise in chosen:
-        target = out / "solutions" / exercise.name
+        target = out / exercise.solution.parent.relative_to(ROOT)
         shutil.copytree(exercise.solution.parent, target, dirs_exist_ok=True,
                         ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    if (out / ".git").is_dir() and git(out, "status", "--porcelain", "solutions"):
-        commit(out, f"Solutions of {', '.join(e.name for e in chosen)}")
+    if (out / ".git").is_dir() and git(out, "status", "--porcelain", "--ignored", "solutions"):
+        commit(out, f"Solutions of {', '.join(e.name for e in chosen)}", "solutions")
     print(f"{out / 'solutions'}: {', '.join(exercise.name for exercise in chosen)}")
 
 
@@ -99,8 +102,8 @@ def exercises_of_week(week: str) -> list[str]:
     return numbers
 
 
-def commit(folder: Path, message: str) -> None:
-    git(folder, "add", "--all")
+def commit(folder: Path, message: str, what: str) -> None:
+    git(folder, "add", "--all", "--force", what)
     git(folder, "commit", "--quiet", "--message", message)
 
 

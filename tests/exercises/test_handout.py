@@ -101,7 +101,7 @@ def test_a_local_exercise__comes_on_top_of_the_hundred(local):
                                   '{"points": 3, "libraries": [1]}'])  # fmt: skip
 def test_a_local_exercise__that_says_no_points_is_told(local, text):
     (local / "exercise.json").write_text(text, encoding="utf-8")
-    with pytest.raises(UserError, match="write .*points"):
+    with pytest.raises(UserError, match=r"write {.points"):
         present()
 
 

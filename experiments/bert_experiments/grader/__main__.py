@@ -35,6 +35,8 @@ class Bank:
     """print what the grader said of each variant"""
     table: bool = False
     """put the table on the page of the exercises"""
+    seed: int = 0
+    """a secret seed to draw the inputs from"""
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,8 @@ def main() -> None:
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
         write_atomically(STARTERS, hashes_of_starters())
     elif isinstance(choice, Bank):
-        bank.run_bank(
-            list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
-        )
+        bank.run_bank(list(choice.names), in_child=choice.isolated, show=choice.show,
+                      publish=choice.table, seed=choice.seed)  # fmt: skip
     elif isinstance(choice, Mutants):
         from bert_experiments.grader.mutation_score import run_mutants  # not on Windows
 

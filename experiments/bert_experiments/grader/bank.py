@@ -139,8 +139,9 @@ def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
 
 
 def run_bank(
-    names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False
-) -> None:
+    names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False,
+    seed: int = 0,
+) -> None:  # fmt: skip
     """Try all variants of the named exercises (all, if none is named) and print the table;
     `publish` also puts it on the page of the exercises.
 
@@ -155,7 +156,8 @@ def run_bank(
     with progress_bar(len(every), "answers", unit="answer") as bar:
         for variant in every:
             decided = variant.is_decided_by if not show else (lambda outcome: False)
-            verdict = try_out(variant, grade_in_child if in_child else grade, decided=decided)
+            grader = grade_in_child if in_child else grade
+            verdict = try_out(variant, grader, decided=decided, seed=seed)
             verdicts.append(verdict)
             as_wanted = verdict.is_full if variant.is_right else verdict.is_named
             if show or not as_wanted:

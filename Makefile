@@ -15,7 +15,7 @@ TESTS := $(VENV)/.installed-test
 DEMO := runs/demo/summary.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lab notebooks bench clean
+.PHONY: help demo test test-all lab notebooks bench handout release clean
 
 help:
 	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
@@ -24,6 +24,8 @@ help:
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"
 	@echo "make bench       measure speed, memory and scale beside peers; goes on where it stopped"
+	@echo "make handout OUT=folder         the copy for students: no solutions, one commit"
+	@echo "make release OUT=folder WEEK=2  the solutions of a week, into that copy"
 	@echo "make clean       remove .venv and caches; runs/ stays"
 
 demo: $(COURSE)
@@ -60,6 +62,13 @@ $(DEMO): | $(COURSE)
 # Called again, it goes on where it was stopped. All that it can do: python benchmarks/bench.py --help
 bench: $(TESTS)
 	$(BIN)/python benchmarks/bench.py
+
+handout: $(COURSE)
+	@$(BIN)/python -m bert_experiments.grader handout $(or $(OUT),$(error name a folder: OUT=folder))
+
+release: $(COURSE)
+	@$(BIN)/python -m bert_experiments.grader release --week $(or $(WEEK),$(error name a week: WEEK=2)) \
+		--out $(or $(OUT),$(error name the copy: OUT=folder))
 
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

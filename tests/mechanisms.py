@@ -17,7 +17,7 @@ MECHANISMS = {
         "RankProcesses",
     },
     "compiler": {"torch.compile"},
-    "bank": {"try_out", "mutation_score", "run_bank"},
+    "bank": {"try_out", "mutation_score", "run_bank", "graded_by_lookup"},
 }  # fmt: skip
 
 

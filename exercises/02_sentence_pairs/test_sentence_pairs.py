@@ -23,9 +23,9 @@ from bert_corpus.pairs import PairDataset, SpecialTokens, tokens_to_cut
 
 def corpus(sizes, *, longest=6, seed=5):
     """Documents of so many sentences, each of 1 to `longest` tokens, no two tokens alike."""
-    rng = np.random.default_rng(seed)
+    rng, first = checks.rng(seed), 1000 + checks.anew(9_000)
     lengths = rng.integers(1, longest + 1, sum(sizes))
-    ids = iter(np.split(1000 + np.arange(lengths.sum()), lengths.cumsum()[:-1]))
+    ids = iter(np.split(first + np.arange(lengths.sum()), lengths.cumsum()[:-1]))
     return [[next(ids).tolist() for _ in range(size)] for size in sizes]
 
 
@@ -437,7 +437,7 @@ def test_the_longer_segment_loses_tokens_until_both_fit(student):
         for first, second in SIZES:
             a, b = list(range(100, 100 + first)), list(range(200, 200 + second))
             check_cut(student.truncate_pair(a, b, room, Rng(7)), a, b, room)
-    words = np.random.default_rng(3).integers(1, 3, (2, 24)).tolist()
+    words = checks.rng(3).integers(1, 3, (2, 24)).tolist()
     for seed in range(20):
         out = checks.parts(student.truncate_pair(*words, 31, Rng(seed)), "A", "B")
         for segment, original, name in zip(out, words, "AB", strict=True):
@@ -522,7 +522,9 @@ def framed(a, b, seq_length, cls_id, sep_id, pad_id):
 @pytest.mark.weight(3)
 def test_a_row_holds_the_pair_its_segments_and_its_mask(student):
     a, b = [7, 0, 9, 12], [21, 22]  # 0 is a word here, where padding has another id
-    for first, second in ((a, b), (b, a), ([7], [8]), ([0], [1, 1]), (list(range(30, 41)), [5])):
+    drawn = checks.rng(31).integers(200, 900, (2, 4)).tolist()
+    for first, second in (drawn, (a, b), (b, a), ([7], [8]), ([0], [1, 1]),
+                          (list(range(30, 41)), [5])):  # fmt: skip
         tokens = len(first) + len(second) + 3
         for cls_id, sep_id, pad_id in ((101, 102, 0), (2, 3, 1)):
             for seq_length in (tokens, tokens + 1, 20):
@@ -718,7 +720,7 @@ def test_documents_segments_and_rows_of_any_size(student):
                     0.5,
                     of=f"how often a token of {len(whole):,} is cut off in front",
                 )
-    rng = np.random.default_rng(91)
+    rng = checks.rng(91)
 
     def rows():
         for a, b, more in (

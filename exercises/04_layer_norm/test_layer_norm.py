@@ -11,7 +11,7 @@ SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7), (3, 1)]
 
 def inputs(shape, *, scale=1.0, shift=0.0, dtype=np.float64, seed=3):
     """x, weight, bias and dout; one number of weight is 0, where it is long."""
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     x = shift + scale * rng.normal(size=shape)
     weight, bias = 1 + rng.normal(size=(2, shape[-1]))
     weight[3:4] = 0.0
@@ -52,6 +52,9 @@ def statistics_mistakes(x, weight, bias, eps):
         "the statistics run over the first axis, not the last: that is batch norm": (
             wrong_forward(*given, axes=0)
         ),
+        "the statistics run over axis 1, which is the last one of (batch, hidden) alone: take -1": (
+            wrong_forward(*given, axes=1) if x.ndim > 2 else np.nan
+        ),
         "the statistics run over the whole array: each vector has its own": (
             wrong_forward(*given, axes=None)
         ),
@@ -78,7 +81,7 @@ def test_every_vector_is_normalised_then_scaled_and_shifted(student):
     for shape in SHAPES:
         x, weight, bias, _ = inputs(shape)
         checks.same(
-            student.layer_norm_forward(x, weight, bias),
+            student.layer_norm_forward(x, weight, bias, eps=1e-12),
             forward(x, weight, bias),
             of=f"the result for x of shape {shape}",
             mistakes=lambda: statistics_mistakes(x, weight, bias, 1e-12),
@@ -94,9 +97,8 @@ SCALES_AND_EPS = [(0.3, 0.1), (3e-3, 1e-5), (1e-6, 1e-12), (1e-6, 1e-5), (1e-3, 
 def test_eps_stands_inside_the_root_and_is_an_argument(student):
     for scale, eps in SCALES_AND_EPS:
         x, weight, bias, _ = inputs((3, 5), scale=scale)
-        given = {} if eps == 1e-12 else {"eps": eps}
         checks.same(
-            student.layer_norm_forward(x, weight, bias, **given),
+            student.layer_norm_forward(x, weight, bias, eps=eps),
             forward(x, weight, bias, eps),
             of=f"the result for numbers near {scale:g}, eps {eps:g}",
             mistakes=lambda: (
@@ -117,15 +119,11 @@ def up_to(eps, x):
 
 def eps_mistakes(result_for, eps):
     """What comes out with another eps than the one that was given."""
-    named = {"eps is squared: it is a variance already": result_for(eps**2)}
-    if eps == 1e-12:  # nothing was handed in
-        return named | {
-            "eps is 1e-5, as in torch: BERT's is 1e-12": result_for(1e-5),
-            "eps is not added to the variance": result_for(0.0),
-        }
     ignored = "the eps argument is ignored"
-    return named | {
-        f"{ignored}: it is hard-coded, or never added": result_for(1e-12),
+    return {
+        "eps is squared: it is a variance already": result_for(eps**2),
+        "eps is not added to the variance": result_for(0.0) if eps < 1e-5 else np.nan,
+        f"{ignored}: it is hard-coded, or never added": result_for(1e-12 if eps > 1e-12 else 0.0),
         f"{ignored}: it is always 1e-5": result_for(1e-5) if eps != 1e-5 else result_for(0.0),
     }
 
@@ -141,13 +139,13 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
             x, weight, bias, dout = inputs((3, 7), shift=shift, dtype=dtype)
             right = forward(*exact(x, weight, bias))
             checks.same(
-                student.layer_norm_forward(x, weight, bias),
+                student.layer_norm_forward(x, weight, bias, eps=1e-12),
                 right.astype(dtype),
                 of=f"the result for numbers near {shift:g}",
                 tolerance=tolerance,
                 mistakes=lambda: cancellation(right) | statistics_mistakes(x, weight, bias, 1e-12),
             )
-            parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+            parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
             right = backward(*exact(dout, x, weight))
             for i, mistakes in ((0, back_mistakes(dout, x, weight, 1e-12)), (1, {})):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
@@ -219,7 +217,7 @@ def back_mistakes(dout, x, weight, eps):
 def test_the_gradient_for_x_follows_all_three_paths(student):
     for shape in SHAPES:
         x, weight, _, dout = inputs(shape)
-        dx = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)[0]
+        dx = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)[0]
         checks.same(dx, backward(dout, x, weight)[0], of=f"dx for x of shape {shape}",
                     mistakes=lambda: back_mistakes(dout, x, weight, 1e-12))  # fmt: skip
 
@@ -229,7 +227,7 @@ def test_the_gradient_for_x_follows_all_three_paths(student):
 def test_weight_and_bias_collect_gradients_from_every_vector(student):
     for shape in SHAPES:
         x, weight, bias, dout = inputs(shape)
-        out = student.layer_norm_backward(dout, x, weight)
+        out = student.layer_norm_backward(dout, x, weight, eps=1e-12)
         _, dweight, dbias = checks.parts(out, *NAMES)
         right = backward(dout, x, weight)
         normalized = forward(x, np.ones_like(weight), np.zeros_like(bias))
@@ -272,8 +270,7 @@ def test_weight_and_bias_collect_gradients_from_every_vector(student):
 def test_the_backward_uses_its_eps(student):
     for scale, eps in SCALES_AND_EPS:
         x, weight, _, dout = inputs((3, 5), scale=scale)
-        given = {} if eps == 1e-12 else {"eps": eps}
-        out = student.layer_norm_backward(dout, x, weight, **given)
+        out = student.layer_norm_backward(dout, x, weight, eps=eps)
         parts = checks.parts(out, *NAMES)
         expected = backward(dout, x, weight, eps)
         for i, name in ((1, "dweight"), (0, "dx")):
@@ -290,28 +287,43 @@ def test_the_backward_uses_its_eps(student):
 
 
 @pytest.mark.hint(2)
+def test_without_the_argument_eps_is_1e_12(student):
+    x, weight, bias, dout = inputs((3, 5), scale=1e-4)
+    of_torch = "eps is 1e-5, as in torch: BERT's is 1e-12"
+    checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+                of="the result without eps",
+                mistakes=lambda: {of_torch: forward(x, weight, bias, 1e-5)})  # fmt: skip
+    parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+    for i, right in enumerate(backward(dout, x, weight)):
+        checks.same(parts[i], right, of=f"{NAMES[i]} without eps",
+                    mistakes=lambda i=i: {of_torch: backward(dout, x, weight, 1e-5)[i]}
+                    )  # fmt: skip
+
+
+@pytest.mark.hint(2)
 def test_a_vector_of_equal_numbers_becomes_the_bias(student):
     _, weight, bias, dout = inputs((3, 5))
     x = np.array([[0.5] * 5, [-3.0] * 5, [0.0] * 5])
     checks.same(
-        student.layer_norm_forward(x, weight, bias),
+        student.layer_norm_forward(x, weight, bias, eps=1e-12),
         np.tile(bias, (3, 1)),
         of="the result for vectors of equal numbers",
         mistakes={"the variance is 0: without eps that is 0 / 0": (
             lambda out: bool(np.isnan(out).all())
         )},
     )  # fmt: skip
-    out = student.layer_norm_backward(dout, x, weight)
+    out = student.layer_norm_backward(dout, x, weight, eps=1e-12)
     for mine, right, name in zip(checks.parts(out, *NAMES), backward(dout, x, weight), NAMES,
                                  strict=True):  # fmt: skip
-        checks.same(mine, right, of=f"{name} for vectors of equal numbers")
+        # The rounding of the mean, divided by the root of eps.
+        checks.same(mine, right, of=f"{name} for vectors of equal numbers", tolerance=1e-8)
     # The example of the page: its second vector is one of equal numbers.
     weight, bias = np.array([1.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0])
     for x, right in (([1.0, 2.0, 6.0], [-0.9258, 0.5371, 2.7775]), ([5.0] * 3, [0.0, 1.0, 0.0])):
-        checks.same(student.layer_norm_forward(np.array(x), weight, bias), np.array(right),
-                    of=f"the result for {x}", tolerance=1e-4)  # fmt: skip
+        checks.same(student.layer_norm_forward(np.array(x), weight, bias, eps=1e-12),
+                    np.array(right), of=f"the result for {x}", tolerance=1e-4)  # fmt: skip
     given = np.array([1.0, 0.0, 0.0]), np.array([1.0, 2.0, 6.0]), weight
-    parts = checks.parts(student.layer_norm_backward(*given), *NAMES)
+    parts = checks.parts(student.layer_norm_backward(*given, eps=1e-12), *NAMES)
     example = [0.1763, -0.2204, 0.0441], [-0.9258, 0.0, 0.0], [1.0, 0.0, 0.0]
     for mine, right, name in zip(parts, example, NAMES, strict=True):
         checks.same(mine, np.array(right), of=f"{name} for [1, 2, 6]", tolerance=1e-4)
@@ -325,9 +337,9 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
         )}  # fmt: skip
         for part in (np.s_[:, :], np.s_[:, ::2], np.s_[::-1, 1::3]):
             given = x[part], weight[part[1]], bias[part[1]]
-            checks.same(student.layer_norm_forward(*given), forward(*given), of="the result",
-                        mistakes=mistakes)  # fmt: skip
-            out = student.layer_norm_backward(dout[part], *given[:2])
+            checks.same(student.layer_norm_forward(*given, eps=1e-12), forward(*given),
+                        of="the result", mistakes=mistakes)  # fmt: skip
+            out = student.layer_norm_backward(dout[part], *given[:2], eps=1e-12)
             expected = backward(dout[part], *given[:2])
             for name, mine, right in zip(NAMES, checks.parts(out, *NAMES), expected, strict=True):
                 checks.same(mine, right, of=name, mistakes=mistakes,
@@ -344,20 +356,23 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
     }
     for shape, scale in (((3, 5), 2.0**-60), ((3, 5), 2.0**60), ((2, 1, 3, 2, 5), 1.0)):
         x, weight, bias, dout = inputs(shape)
-        parts = checks.parts(student.layer_norm_backward(scale * dout, x, weight), *NAMES)
+        parts = checks.parts(
+            student.layer_norm_backward(scale * dout, x, weight, eps=1e-12), *NAMES
+        )
         for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
             checks.same(mine / scale, right, of=f"{name} for x of shape {shape} and dout times "
                         f"{scale:.0e}, divided by that", mistakes=cut if scale != 1 else {}
                         )  # fmt: skip
     for shape in ((0, 5), (2, 0, 3), (3, 1)):
         x, weight, bias, dout = inputs(shape, dtype=np.float32)
-        checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+        checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12),
+                    forward(x, weight, bias),
                     of=f"the result for float32 of shape {shape}")  # fmt: skip
-        parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
+        parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
         for mine, right, name in zip(parts, backward(dout, x, weight), NAMES, strict=True):
             checks.same(mine, right, of=f"{name} for float32 of shape {shape}")
     x, weight, bias, _ = inputs((2, 3072), shift=1e4, dtype=np.float32)
-    checks.same(student.layer_norm_forward(x, weight, bias),
+    checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12),
                 forward(*exact(x, weight, bias)).astype(np.float32), tolerance=0.03,
                 of="the result for 3,072 float32 numbers near 1e+04")  # fmt: skip
     x, weight, bias, _ = inputs((3, 5), scale=1e-6)
@@ -366,7 +381,7 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
                 mistakes=lambda: {"eps=0 is taken for the default": forward(x, weight, bias)}
                 )  # fmt: skip
     x, weight, bias, _ = inputs((3, 5), scale=1e-11)
-    checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+    checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12), forward(x, weight, bias),
                 of="the result for numbers near 1e-11",
                 mistakes=lambda: {"a small variance is taken for 0": np.tile(bias, (3, 1))}
                 )  # fmt: skip
@@ -398,11 +413,10 @@ def test_arrays_of_any_shape_and_size(student):
                 magnitude = 10.0 ** draw.rng.integers(-20, 120 if is_double else 20)
                 given = ((draw.rng.normal(size=shape) * magnitude).astype(dtype), *given)
                 magnitude *= float(np.abs(weight).max() / (scale + eps**0.5))
-            options = {} if eps == 1e-12 else {"eps": eps}
             yield sweep.Case(
                 f"{np.dtype(dtype)} of shape {shape}, x near {scale:.0e}, eps {eps:g}",
                 given,
-                options,
+                {"eps": eps},
                 magnitude,
             )
 

@@ -70,7 +70,7 @@ def forward_mistakes(x, form):
 
 
 def check_forward(student, form):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     for shape in SHAPES:
         x = 2 * rng.normal(size=shape)
         checks.same(
@@ -119,7 +119,7 @@ def test_numbers_of_any_size_and_sign(student):
         # The last four are there so that each mistake gives other numbers.
         x = np.array([-1e4, -300, -40, -13, -6, -1e-9, -0.0, 0.0, 1e-9, 6, 13, 40, 300, 1e4,
                       -2.1, -0.4, 0.7, 1.3], dtype)  # fmt: skip
-        dout = np.random.default_rng(3).normal(size=x.shape).astype(dtype)
+        dout = checks.rng(3).normal(size=x.shape).astype(dtype)
         for form in FORMS:
             checks.same(
                 call(student.gelu_forward, x, form=form),
@@ -191,7 +191,7 @@ def backward_mistakes(dout, x, form):
 
 
 def check_backward(student, form):
-    rng = np.random.default_rng(4)
+    rng = checks.rng(4)
     for shape in SHAPES:
         x, dout = 2 * rng.normal(size=shape), rng.normal(size=shape)
         checks.same(
@@ -223,7 +223,7 @@ def test_the_gradient_of_the_form_with_tanh(student):
 
 @pytest.mark.hint(2)
 def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     for dtype in (np.float32, np.float64):
         x, dout = rng.normal(size=(2, 3, 10)).astype(dtype)
         for part in (np.s_[:, :], np.s_[:, ::2], np.s_[::-1, 1::3]):
@@ -241,7 +241,7 @@ def test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference(student):
 
 def test_any_scale_of_gradient_any_size_and_no_number_at_all(student):
     """The gradient is linear in `dout`; a power of two changes no digit."""
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     x, dout = rng.normal(size=(2, 3, 5))
     for form in FORMS:
         for scale in (2.0**-60, 2.0**60):
@@ -307,7 +307,7 @@ def test_arrays_of_any_shape_and_size(student):
 
 
 def test_nothing_is_left_behind(student):
-    x, dout = np.random.default_rng(3).normal(size=(2, 3, 4))
+    x, dout = checks.rng(3).normal(size=(2, 3, 4))
     for form in FORMS:
         checks.leaves_no_trace(student.gelu_forward, x, approximation=form)
         checks.leaves_no_trace(student.gelu_backward, dout, x, approximation=form)

@@ -17,7 +17,7 @@ def inputs(sizes, *, dtype=np.float64, scale=1.0, seed=3):
     """query, key, value, dcontext, and a mask: rows are padded at the end and in the middle, in
     front, and in the middle; with one head, the third is whole. None is all padding."""
     batch, heads, queries, keys, head_dim = sizes
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     query, dcontext = rng.normal(size=(2, batch, heads, queries, head_dim))
     key, value = rng.normal(size=(2, batch, heads, keys, head_dim))
     mask = np.ones((batch, keys), np.int64)

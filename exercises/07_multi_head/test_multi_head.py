@@ -18,7 +18,7 @@ NAMES = (*ROLES, "output")
 def inputs(sizes, *, dtype=np.float64, seed=3):
     """x, weights with biases of the same size, dout, and a mask with padding in places."""
     batch, seq, hidden, _ = sizes
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     x, dout = rng.normal(size=(2, batch, seq, hidden)).astype(dtype)
     weights = {}
     for name in NAMES:
@@ -111,7 +111,7 @@ def test_the_example_of_the_page_is_split_and_merged(student):
 @pytest.mark.hint(2)
 @pytest.mark.weight(2)
 def test_merging_puts_the_parts_of_all_heads_side_by_side(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     for batch, seq, hidden, heads in SIZES:
         x = rng.normal(size=(batch, heads, seq, hidden // heads))
         checks.same(

@@ -16,7 +16,7 @@ SHAPES = [(2, 3, 5), (1, 7, 4), (4, 4, 4), (3, 1, 6)]  # batch, seq, hidden: als
 
 def case(batch, seq, hidden, *, vocab=11, positions=9, segments=2, seed=3, dtype=np.float64):
     """Ids that repeat, tables at random, a scale and a shift that are not 1 and 0."""
-    rng = np.random.default_rng([seed, batch, seq, hidden])
+    rng = checks.rng(seed, batch, seq, hidden)
     shapes = {WORDS: (vocab, hidden), POSITIONS: (positions, hidden), SEGMENTS: (segments, hidden),
               SCALE: (hidden,), SHIFT: (hidden,)}  # fmt: skip
     weights = {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
@@ -147,7 +147,7 @@ def test_the_table_of_the_page_comes_out(student):
 @pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_a_row_that_was_picked_often_collects_all_its_gradients(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     shapes = [((4, 6), 5), ((1, 7), 5), ((3,), 2), ((2, 3, 4), 30), ((2, 1, 3, 2), 4), ((), 3),
               ((0,), 3), ((2, 0), 3)]  # fmt: skip
     for shape, entries in shapes:
@@ -262,7 +262,7 @@ def sum_of(input_ids, token_type_ids, weights):
 def test_the_backward_gives_the_gradient_of_every_table(student):
     for shape in SHAPES:
         inputs = case(*shape)
-        dout = np.random.default_rng(5).normal(size=shape)
+        dout = checks.rng(5).normal(size=shape)
         same_gradients(
             student.embeddings_backward(dout, *inputs),
             backward(dout, *inputs),
@@ -273,7 +273,7 @@ def test_the_backward_gives_the_gradient_of_every_table(student):
 def test_pad_id_and_eps_are_used_in_the_backward(student):
     input_ids, token_type_ids, weights = case(3, 5, 4)
     small = {name: w * 1e-3 if "embeddings" in name else w for name, w in weights.items()}
-    dout = np.random.default_rng(5).normal(size=(3, 5, 4))
+    dout = checks.rng(5).normal(size=(3, 5, 4))
     given = dout, input_ids, token_type_ids, weights
     for pad_id in (2, 10):  # the first of every row; the last of the vocabulary, which is not there
         same_gradients(
@@ -296,7 +296,7 @@ def test_pad_id_and_eps_are_used_in_the_backward(student):
 @pytest.mark.hint(3)
 def test_the_first_and_the_last_rows_of_the_tables_get_their_gradients(student):
     inputs = whole_tables()
-    dout = np.random.default_rng(5).normal(size=(2, 6, 4))
+    dout = checks.rng(5).normal(size=(2, 6, 4))
     for pad_id in (0, len(inputs[2][WORDS]) - 1):
         same_gradients(
             student.embeddings_backward(dout, *inputs, pad_id=pad_id),
@@ -308,7 +308,7 @@ def test_the_first_and_the_last_rows_of_the_tables_get_their_gradients(student):
 
 def test_vectors_of_equal_numbers_stay_finite(student):
     input_ids, token_type_ids, weights = case(3, 5, 4)
-    dout = np.random.default_rng(5).normal(size=(3, 5, 4))
+    dout = checks.rng(5).normal(size=(3, 5, 4))
     zero = "eps is 0 where it is not given: 1e-12 is the default"
     for scale in (0.0, 1e-7):  # all vectors 0; and vectors whose variance is below eps
         tables = {name: w * scale if "embeddings" in name else w for name, w in weights.items()}
@@ -336,7 +336,7 @@ def test_vectors_of_equal_numbers_stay_finite(student):
 
 def test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine(student):
     input_ids, token_type_ids, weights = case(3, 8, 5)
-    dout = np.random.default_rng(5).normal(size=(3, 8, 5))
+    dout = checks.rng(5).normal(size=(3, 8, 5))
     for given in (
         (dout, np.zeros_like(input_ids), token_type_ids),
         (dout[:, ::2], input_ids[:, ::2], token_type_ids[:, ::2]),
@@ -354,7 +354,7 @@ def test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine(student):
 
 def test_float32_stays_float32(student):
     inputs = case(2, 6, 5, dtype=np.float32)
-    dout = np.random.default_rng(5).normal(size=(2, 6, 5)).astype(np.float32)
+    dout = checks.rng(5).normal(size=(2, 6, 5)).astype(np.float32)
 
     wide = "the result is float64 for float32: np.zeros needs the type of the gradient"
     right = forward(*inputs)
@@ -380,7 +380,7 @@ def test_float32_stays_float32(student):
 
 def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
     """The gradient is linear in `dout`; a power of two changes no digit."""
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1), (40_000, 1)):
         for integer in (np.int8, np.uint8, np.int32, np.int64) if entries <= 100 else (np.int32,):
             ids = np.asfortranarray(rng.integers(0, entries, (3, 4)).astype(integer))
@@ -520,7 +520,7 @@ def right_gradients(dout, ids, types, weights, *, eps, pad_id):
 
 def test_nothing_is_left_behind(student):
     inputs = case(2, 6, 5)
-    dout = np.random.default_rng(5).normal(size=(2, 6, 5))
+    dout = checks.rng(5).normal(size=(2, 6, 5))
     checks.leaves_no_trace(student.embeddings_forward, *inputs)
     checks.leaves_no_trace(student.lookup_backward, dout, inputs[0], 11)
     checks.leaves_no_trace(student.embeddings_backward, dout, *inputs)

@@ -14,7 +14,7 @@ SHAPES = [(2, 3, 5), (1, 4, 7), (4, 1, 2), (3, 3, 3), (6, 2), (1, 1, 1), (1, 3),
 
 def case(shape, *, seed=3, dtype=np.float64):
     """Logits at random; labels, of which some are 0; weights of 0, 1 and a half."""
-    rng = np.random.default_rng([seed, *shape])
+    rng = checks.rng(seed, *shape)
     logits = (2 * rng.normal(size=shape)).astype(dtype)
     labels = rng.integers(0, shape[-1], shape[:-1])
     weights = rng.choice([0.0, 0.5, 1.0, 2.0], shape[:-1]).astype(dtype)
@@ -203,7 +203,7 @@ def test_class_0_counts_and_slots_of_weight_0_do_not(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_a_small_sum_of_weights_divides_like_every_other(student):
-    rng = np.random.default_rng(9)
+    rng = checks.rng(9)
     # First weights of which no two ways to divide give the same.
     for several in (
         [0.5, 2, 0, 1],
@@ -233,7 +233,7 @@ def test_a_small_sum_of_weights_divides_like_every_other(student):
 @pytest.mark.weight(2)
 def test_a_batch_without_any_weight_or_any_slot_gives_zero(student):
     for shape in ((2, 3, 5), (1, 1, 2), (0, 4), (2, 0, 3)):
-        rng = np.random.default_rng(3)
+        rng = checks.rng(3)
         logits, labels = rng.normal(size=shape), rng.integers(0, shape[-1], shape[:-1])
         inputs = logits, labels, np.zeros(labels.shape)
         named = {"0 / 0: without weights the loss is 0, and so is its gradient": (
@@ -277,7 +277,7 @@ def test_huge_and_tiny_logits_give_finite_losses_and_gradients(student):
 
 @pytest.mark.weight(4)
 def test_the_backward_gives_the_gradient_of_the_logits(student):
-    rng = np.random.default_rng(7)
+    rng = checks.rng(7)
     for shape in SHAPES:
         inputs = case(shape)
         for dloss in (float(rng.normal()), -2.5):
@@ -335,7 +335,7 @@ def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(studen
 def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     """The gradient is linear in `dloss`, and does not change when all weights are scaled; a power
     of two changes no digit."""
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     logits, labels, weights = case((4, 3, 5))
     right = gradient_of(1.0, logits, labels, weights)
     for dloss in (2.0**-60, 2.0**60, -2.0):

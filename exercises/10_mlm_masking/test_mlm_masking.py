@@ -20,7 +20,7 @@ EXAMPLE = np.array([[101, 1996, 4937, 2938, 2091, 102, 0]])
 
 def sentences(batch, seq, *, padding=0, seed=5):
     """Rows of [CLS] words [SEP] words [SEP] padding; no word is special."""
-    ids = np.random.default_rng(seed).choice(ORDINARY, (batch, seq + padding))
+    ids = checks.rng(seed).choice(ORDINARY, (batch, seq + padding))
     ids[:, 0], ids[:, seq // 2], ids[:, seq - 1], ids[:, seq:] = 101, 102, 102, 0
     return ids
 

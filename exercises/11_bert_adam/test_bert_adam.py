@@ -29,7 +29,7 @@ WORDS, NORM, _, QUERY, KEY, *_ = SHAPES
 
 
 def arrays(seed, *, scale=1.0, dtype=np.float64):
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     return {name: (scale * rng.normal(size=shape)).astype(dtype) for name, shape in SHAPES.items()}
 
 
@@ -444,7 +444,7 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
     checks.same(norm, whole, of="the norm")
     names = ("layernorm.weight", "LAYERNORM.weight", "qkv_bias", "bias", "bias.weight",
              "MyLayerNorm2.weight", "dense.BIAS")  # fmt: skip
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
     backwards = {name: dict(reversed(of.items())) for name, of in (("m", m), ("v", v))}
     for eps in (1e-6, 0.0):

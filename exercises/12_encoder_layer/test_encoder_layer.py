@@ -17,7 +17,7 @@ SHAPES = [(2, 5, 12, 3), (1, 7, 8, 4), (4, 4, 4, 2), (3, 1, 6, 1)]  # batch, seq
 
 def case(batch, seq, hidden, heads, *, seed=3, dtype=torch.float64, wide=10):
     """States, a mask with padding at the end, weights of which no bias is 0 and no scale 1."""
-    generator = torch.Generator().manual_seed(seed + 100 * seq)
+    generator = checks.generator(seed + 100 * seq)
 
     def normal(*shape):
         return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
@@ -271,7 +271,7 @@ def test_the_gradient_reaches_every_parameter(student):
     cut = "by .detach(), .data, torch.no_grad() or a new tensor made of values"
     for shape in SHAPES[:2]:
         x, mask, weights, heads = given = case(*shape)
-        upstream = torch.randn(x.shape, generator=torch.Generator().manual_seed(5)).double()
+        upstream = torch.randn(x.shape, generator=checks.generator(5)).double()
         out, found = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream
         )
@@ -702,7 +702,7 @@ def test_states_of_any_size(student):
     for shape in ((30, 3, 8, 4), (2, 300, 4, 2), (2, 3, 60, 30)):
         x, mask, weights, heads = case(*shape, seed=90)
         weights = {n: w / len(w) ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
-        upstream = torch.randn(x.shape, dtype=x.dtype, generator=torch.Generator().manual_seed(91))
+        upstream = torch.randn(x.shape, dtype=x.dtype, generator=checks.generator(91))
         right = gradients_of(x, mask, weights, heads, 1e9 * upstream)
         _, found = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=1e9 * upstream

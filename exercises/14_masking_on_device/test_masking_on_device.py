@@ -20,7 +20,7 @@ NAMES = ("the ids", "the positions", "the tokens", "the weights")
 def sentences(rows, seq, *, padding=0, seed=5):
     """Rows of [CLS] words [SEP] words [SEP] padding, and their mask; no word is special."""
     draws = torch.randint(len(ORDINARY), (rows, seq + padding),
-                          generator=torch.Generator().manual_seed(seed))  # fmt: skip
+                          generator=checks.generator(seed))  # fmt: skip
     ids = torch.tensor(ORDINARY)[draws]
     ids[:, 0], ids[:, seq // 2], ids[:, seq - 1], ids[:, seq:] = 101, 102, 102, 0
     mask = torch.ones_like(ids)

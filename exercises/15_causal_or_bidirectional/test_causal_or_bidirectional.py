@@ -145,7 +145,7 @@ def test_the_picture_has_x_where_a_token_may_look(student):
 
 def case(batch, heads, seq, head_dim, *, seed=5, dtype=torch.float64, scale=1.0):
     """Query, key, value; and a table of truth values of no special form."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     shape = (batch, heads, seq, head_dim)
     q, k, v = (torch.randn(shape, generator=generator, dtype=dtype) for _ in range(3))
     visible = torch.rand(batch, seq, seq, generator=generator) < 0.6
@@ -254,7 +254,7 @@ def test_gradient_reaches_query_key_and_value(student):
     q, k, v, visible = case(2, 3, 5, 4, seed=8)
     visible[1, 3] = False
     visible[0, :, 2] = False  # nobody looks at token 2 of the first example
-    generator = torch.Generator().manual_seed(9)
+    generator = checks.generator(9)
     upstream = tuple(torch.randn(x.shape, generator=generator, dtype=x.dtype)
                      for x in right_attention(q, k, v, visible))  # fmt: skip
     wanted = {"query": q, "key": k, "value": v}
@@ -281,7 +281,7 @@ def test_gradient_reaches_query_key_and_value(student):
 @pytest.mark.hint(4)
 @pytest.mark.weight(3)
 def test_words_travel_from_layer_to_layer(student):
-    generator = torch.Generator().manual_seed(10)
+    generator = checks.generator(10)
     window = torch.ones(6, 6).tril(1).triu(-1).bool()[None]
     but_next = ~torch.ones(6, 6).triu(1).tril(1).bool()[None]
     chain = torch.ones(12, 12).tril(-1).triu(-1).bool()[None]  # each looks at its left neighbor

@@ -31,7 +31,7 @@ def small_bert(weights, batch):
 def case(rows, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5, empty=True):
     """Weights and a batch with uneven masks: the first row has all, the second none (if `empty`).
     The ids at its first and last slot are the first and the last of the vocabulary."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
 
     def normal(*shape):
         return torch.randn(*shape, generator=generator, dtype=dtype)

@@ -11,7 +11,6 @@ import torch.nn.functional as F
 
 from autograder import checks, sweep
 from autograder.codec import TorchRng
-from autograder.student import _repeated
 from bert_lowlevel.optimizer import Adam
 from bert_paper import optimizer as chapter
 from bert_run.config import AdamSettings
@@ -25,7 +24,7 @@ SETTINGS = dict(seed=0, batch_size=4, peak=0.03, warmup_steps=3, total_steps=20)
 
 
 def first_weights(dtype=torch.float64, seed=5):
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     shapes = {WORDS: (VOCAB, HIDDEN), POSITIONS: (SEQ + 2, HIDDEN), f"{NORM}.weight": (HIDDEN,),
               f"{NORM}.bias": (HIDDEN,), "cls.predictions.bias": (VOCAB,)}  # fmt: skip
     return {name: (name == f"{NORM}.weight") + 0.2 * torch.randn(shape, generator=generator,
@@ -35,7 +34,7 @@ def first_weights(dtype=torch.float64, seed=5):
 
 def stories(examples=18, *, dtype=torch.float64, seed=6):
     """Rows in which each word comes twice, so that a hidden one can be known; uneven masks."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     ids = torch.randint(3, VOCAB, (examples, SEQ), generator=generator)
     ids[:, 4:] = ids[:, 1:4].flip(1)
     ids[:, 0] = 1
@@ -302,9 +301,7 @@ def test_steps_are_those_of_the_paper(student):
         weights = first_weights()
         weights[WORDS][1] = weights[POSITIONS][0] = 0  # a norm of zeros: its eps counts
         given = weights, {name: tensor[:masks] for name, tensor in stories().items()}
-        seed = _repeated(TorchRng(7), student._repetition).seed  # the one that arrives there
-        generator = torch.Generator().manual_seed(seed)
-        wanted = surprise(*given, dropout=dropout, generator=generator)
+        wanted = surprise(*given, dropout=dropout, generator=checks.generator(7))
         checks.same(student.mlm_surprise(*given, dropout=dropout, generator=TorchRng(7)), wanted,
                     of="what mlm_surprise returns, which is given: leave it as it is",
                     )  # fmt: skip

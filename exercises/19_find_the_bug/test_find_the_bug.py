@@ -21,7 +21,7 @@ VOCAB, ROOM = 13, 9
 
 
 def embedding_case(batch, seq, hidden, *, seed=3, scale=1.0, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
 
     def normal(*shape):
         return torch.randn(*shape, generator=generator, dtype=torch.float64)
@@ -131,7 +131,7 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
     ids, segments, weights = embedding_case(2, 5, 6, seed=4)
     leaves = {name: w.clone().requires_grad_() for name, w in weights.items()}
     out = right_embed(ids, segments * 0, leaves, 1e-12)
-    upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(5), dtype=out.dtype)
+    upstream = torch.randn(out.shape, generator=checks.generator(5), dtype=out.dtype)
     right = torch.autograd.grad(out, list(leaves.values()), upstream)
     _, gradients = student.embed.grad(ids, segments * 0, weights, wrt=("weights",),
                                       upstream=upstream)  # fmt: skip
@@ -147,7 +147,7 @@ def test_embed_ends_with_the_layer_norm_of_the_paper(student):
 
 def loss_case(seed=3, labels=(0, 1, 0, 0, 1), masks=4, dtype=torch.float64):
     """The slots that count ask for id 0 too; those that do not hold any id."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     batch = len(labels)
     words = 3 * torch.randn(batch, masks, VOCAB, generator=generator, dtype=dtype)
     ids = torch.randint(VOCAB, (batch, masks), generator=generator)
@@ -245,7 +245,7 @@ def test_both_classes_of_next_sentence_learn(student):
 
 def parts_of_a_batch(sizes, *, seed=3, hidden=4, dtype=torch.float64):
     """Parts with so many labels that count, among others that do not."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     found = []
     for tokens, counted in sizes:
         labels = torch.randint(VOCAB, (tokens,), generator=generator)
@@ -327,16 +327,17 @@ WITHIN_TWO = math.erf(2 / math.sqrt(2))
 
 def values_of(student, names):
     """All drawn numbers of these parameters, once their types and shapes are right."""
-    weights = student.initial_weights(SHAPES, TorchRng(7))
-    zeros = {name: torch.zeros(shape) for name, shape in SHAPES.items()}
+    shapes = {name: (size[0] + checks.anew(90), *size[1:]) for name, size in SHAPES.items()}
+    weights = student.initial_weights(shapes, TorchRng(7))
+    zeros = {name: torch.zeros(shape) for name, shape in shapes.items()}
     if type(weights) is dict:
-        for name in set(SHAPES) - {*DRAWN, *EMBEDDINGS}:
+        for name in set(shapes) - {*DRAWN, *EMBEDDINGS}:
             ones = name.endswith("LayerNorm.weight")
-            checks.same(weights.get(name), torch.full(SHAPES[name], float(ones)), of=name)
+            checks.same(weights.get(name), torch.full(shapes[name], float(ones)), of=name)
     checks.same({n: 0 * w if torch.is_tensor(w) else w for n, w in weights.items()}
                 if type(weights) is dict else weights, zeros, of="the weights, times 0"
                 )  # fmt: skip
-    again = student.initial_weights(SHAPES, TorchRng(7))
+    again = student.initial_weights(shapes, TorchRng(7))
     checks.same(again, weights, of="the weights of the same generator again",
                 mistakes={"a draw does not come from generator": lambda out: True})  # fmt: skip
     checks.that(not torch.equal(weights[DRAWN[0]], weights[DRAWN[1]]),
@@ -412,7 +413,7 @@ NAMES = {
 
 
 def update_case(seed, scale=1.0, dtype=torch.float64):
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     return {name: (scale * torch.randn(shape, generator=generator, dtype=torch.float64)).to(dtype)
             for name, shape in NAMES.items()}  # fmt: skip
 
@@ -515,7 +516,7 @@ ORDINARY = torch.tensor([i for i in range(2000) if i not in SPECIALS.tolist()])
 def masked(student, *, rows=900, seed=7, specials=SPECIALS, ordinary=ORDINARY, **rate):
     """Rows of [CLS] 120 words [SEP] 120 words [SEP] 40 of padding; ids, shown, labels. If
     `ordinary` is not all there are, none of them stands in the rows."""
-    generator = torch.Generator().manual_seed(5)
+    generator = checks.generator(5)
     known = ORDINARY if ordinary is ORDINARY else ORDINARY[~torch.isin(ORDINARY, ordinary)]
     ids = known[torch.randint(len(known), (rows, 283), generator=generator)]
     ids[:, 0], ids[:, 121], ids[:, 242], ids[:, 243:] = 101, 102, 102, 0
@@ -663,6 +664,7 @@ def each_token_has_draws_of_its_own(student):
 @pytest.mark.weight(2)
 def test_a_resumed_run_reads_what_it_would_have_read(student):
     for examples, size, seed in [(30, 5, 0), (23, 4, 7), (9, 3, 7)]:
+        seed += checks.anew(1_000_000)
         steps = examples // size
         settings = dict(examples=examples, batch_size=size, seed=seed)
         stop = 3 * steps + 2
@@ -745,7 +747,7 @@ def no_epoch_has_the_order_of_another(student):
 
 
 def pairs_of(lengths, seed=3):
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     return [{"a": rng.integers(200, 900, a).tolist(), "b": rng.integers(200, 900, b).tolist(),
              "is_next": is_next} for a, b, is_next in lengths]  # fmt: skip
 
@@ -839,7 +841,7 @@ def test_label_0_is_the_next_sentence(student):
 
 
 def normal_of(*shape, seed=1, scale=1.0):
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
@@ -1024,7 +1026,7 @@ def test_batches_are_shuffled_finely_at_any_step(student):
 
 
 def test_collate_holds_for_texts_of_any_length(student):
-    rng = np.random.default_rng(14)
+    rng = checks.rng(14)
 
     def cases():
         for lengths in (

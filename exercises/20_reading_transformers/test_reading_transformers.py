@@ -29,7 +29,7 @@ def shapes_of(config):
 
 
 def weights_of(config=SMALL, *, dtype=np.float32, seed=5):
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     return {n: rng.normal(size=shape).astype(dtype) for n, shape in shapes_of(config).items()}
 
 
@@ -398,7 +398,7 @@ def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
 def test_what_is_missing_or_unexpected_is_said(student):
     weights = weights_of()
     heads = [name for name in weights if name.startswith("cls.")]
-    rng = np.random.default_rng(8)
+    rng = checks.rng(8)
     tuned = {n: w for n, w in weights.items() if n not in heads}
     tuned = {"classifier.weight": rng.normal(size=(2, 4)).astype(np.float32), **tuned,
              "classifier.bias": np.zeros(2, np.float32)}  # fmt: skip
@@ -454,7 +454,7 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
 
 
 def test_checkpoints_of_any_size(student):
-    rng = np.random.default_rng(11)
+    rng = checks.rng(11)
     tiny = SMALL | {"hidden_size": 2, "intermediate_size": 3, "num_attention_heads": 1}
     for field, value in (
         ("num_hidden_layers", 130),

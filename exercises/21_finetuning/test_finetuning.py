@@ -17,7 +17,7 @@ NEAR = 2e-7  # of a run's weights: clip_grad_norm_ adds 1e-6 to the norm, other 
 
 
 def draw(seed):
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     return lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
@@ -36,7 +36,7 @@ def weights_for(hidden, labels, *, seed=3, dtype=torch.float64):
 
 def texts(batch, seq, *, seed=4, holes=False):
     """Ids and a mask; [CLS] is always there. With `holes` padding stands anywhere else."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     ids = torch.randint(1, VOCAB, (batch, seq), generator=generator)
     lengths = torch.randint(1, seq + 1, (batch, 1), generator=generator)
     mask = (torch.arange(seq) < lengths).long()
@@ -565,7 +565,7 @@ def is_whole(numbers):
 
 @pytest.mark.weight(2)
 def test_it_learns_a_small_set_by_heart(student):
-    generator = torch.Generator().manual_seed(13)
+    generator = checks.generator(13)
     ids = torch.randint(3, VOCAB, (8, 7), generator=generator)
     ids[:, 0] = 1
     mask = (torch.arange(7) < torch.arange(3, 11)[:, None]).long()
@@ -658,7 +658,8 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
     }
     weights["attention.LayerNorm.bias"] += 1.0
     weights["classifier.weight"] = torch.eye(hidden)
-    ids, mask = torch.ones(batch, 1, dtype=torch.int64), torch.ones(batch, 1, dtype=torch.int64)
+    mask = torch.ones(batch, 1, dtype=torch.int64)
+    ids = mask + checks.anew(VOCAB - 1)
     scores = student.classify(ids, mask, weights, pooling="mean", dropout=p, training=True)
     checks.same(scores * 0, torch.zeros(batch, hidden), of="the scores (their shape and type)")
     sweep.is_about(

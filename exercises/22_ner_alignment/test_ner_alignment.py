@@ -14,7 +14,7 @@ SIZES = [(1, 3, 1, 2), (2,), (1, 1, 1), (4, 0, 1, 0, 2), (0, 0), (3, 5, 2, 1, 1,
 def sentence(sizes, seed=3):
     """Pieces of words with so many each, and a label for each word: 0 for the last one, whose
     pieces have the id 0."""
-    rng = np.random.default_rng(seed + len(sizes))
+    rng = checks.rng(seed + len(sizes))
     pieces = [rng.integers(200, 900, size).tolist() for size in sizes]
     labels = rng.integers(1, 7, len(sizes)).tolist()
     if sizes:
@@ -143,7 +143,7 @@ def best(logits, rows):
 @pytest.mark.hint(1)
 @pytest.mark.weight(2)
 def test_every_word_gets_the_tag_of_its_first_piece(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     for starts, seq in [
         ([1, 2, 4, 5], 8),
         ([1, 4, -1, -1], 6),
@@ -284,7 +284,7 @@ def test_o_is_any_of_the_names_or_none(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_names_are_read_from_tags_as_conlleval_does(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     drawn = [rng.choice(NAMES, size).tolist() for size in (1, 2, 3, 4, 5, 6, 7, 30, 30, 30)]
     for tags in CASES + drawn:
         checks.same(
@@ -365,7 +365,7 @@ def score_mistakes(right, predicted):
 
 @pytest.mark.weight(3)
 def test_f1_counts_whole_names_over_all_sentences(student):
-    rng = np.random.default_rng(3)
+    rng = checks.rng(3)
     right = [["B-PER", "I-PER", "O", "B-LOC"], ["B-LOC", "O", "O"],
              ["B-PER", "I-PER", "I-PER", "O", "B-PER"]]  # fmt: skip
     said = [["B-PER", "I-PER", "O", "B-PER"], ["B-LOC", "I-LOC", "O"],
@@ -403,7 +403,7 @@ def test_f1_counts_whole_names_over_all_sentences(student):
 
 
 def test_sentences_of_any_length(student):
-    rng = np.random.default_rng(11)
+    rng = checks.rng(11)
 
     def sentences_of():
         for number in range(30):

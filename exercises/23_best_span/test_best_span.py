@@ -115,7 +115,7 @@ def span_mistakes(start, end, longest, may_start=None):
 
 def draw(seed, tokens, shift):
     """Scores that can be typed in again."""
-    return (np.random.default_rng(seed).normal(size=(2, tokens)) + shift).round(2)
+    return (checks.rng(seed).normal(size=(2, tokens)) + shift).round(2)
 
 
 def typed(start, end, longest, may_start=None):
@@ -143,7 +143,7 @@ PAGE = np.array([1.0, 5, 0, 2]), np.array([6.0, 0, 3, 4])
 def test_the_best_of_all_spans_is_found(student):
     given = [(*PAGE, 2), (*PAGE, 3)]
     for seed in range(15):
-        tokens, longest = np.random.default_rng(seed).integers((5, 2), (10, 6)).tolist()
+        tokens, longest = checks.rng(seed).integers((5, 2), (10, 6)).tolist()
         start, end = draw(seed, 1 if seed == 5 else tokens, shift=(-1, -9, 5)[seed % 3])
         given += [(start, end, limit) for limit in (longest, 40, 1)]
     given.append((*draw(15, 6, -1e9), 3))
@@ -157,7 +157,7 @@ def test_the_best_of_all_spans_is_found(student):
     given.append((np.array([1e8, 1e8 + 1, 1e8 - 1]), np.array([1.0, 2, 0]), 2))  # not in float32
     judged(span_cases(student, given), of="the best span")
     checks.same(student.best_span(*PAGE, longest=2), (1, 2, 8.0), of="the best span of the page")
-    start, end = (np.random.default_rng(3).normal(size=(2, 14)) - 1).astype(np.float32)
+    start, end = (checks.rng(3).normal(size=(2, 14)) - 1).astype(np.float32)
     checks.same(student.best_span(start[::2], end[::2], longest=3),
                 right_span(start[::2], end[::2], 3), of="the best span, in float32",
                 tolerance=1e-5)  # fmt: skip
@@ -174,7 +174,7 @@ def test_the_best_of_all_spans_is_found(student):
 def test_an_answer_starts_only_where_it_may(student):
     given = []
     for seed in range(15):
-        rng = np.random.default_rng(100 + seed)
+        rng = checks.rng(100 + seed)
         tokens, longest = rng.integers((4, 2), (10, 6)).tolist()
         start, end = draw(200 + seed, tokens, shift=(0, -9, 5)[seed % 3])
         may_start = rng.random(tokens) < 0.5
@@ -198,7 +198,7 @@ def windows_of(seed, *, count=3, question=4, room=6, stride=3):
     every other window: `first` and `text_at` are to be used. In one text of three all scores are
     negative.
     """
-    rng = np.random.default_rng(seed)
+    rng = checks.rng(seed)
     tokens = room + stride * (count - 1) - int(rng.integers(0, stride))
     owner = rng.integers(0, count, tokens)  # not the true rule: any will do
     found = []
@@ -546,7 +546,7 @@ def test_f1_is_that_of_the_nearest_accepted_answer(student):
 
 
 def test_texts_windows_and_answers_of_any_size(student):
-    rng = np.random.default_rng(11)
+    rng = checks.rng(11)
 
     def spans_of():
         for number in range(40):

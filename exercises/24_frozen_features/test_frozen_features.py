@@ -13,7 +13,7 @@ WEIGHTED = [name for name in NAMES if name.startswith("weighted")]
 def case(layers, batch, seq, hidden, *, seed=3, dtype=torch.float64):
     """Hidden states, and the starts of words of one to three pieces, fewer words in later rows; of
     four rows, the third has no word at all."""
-    generator = torch.Generator().manual_seed(seed + 10 * layers)
+    generator = checks.generator(seed + 10 * layers)
     states = [torch.randn(batch, seq, hidden, generator=generator, dtype=torch.float64).to(dtype)
               for _ in range(layers + 1)]  # fmt: skip
     words = max(1, seq // 2)
@@ -34,7 +34,7 @@ CASES = [(12, 3, 9, 4), (4, 1, 7, 5), (2, 2, 6, 3), (3, 4, 4, 4), (1, 2, 1, 6)]
 def mix_for(feature, layers, *, seed=5, dtype=torch.float64):
     if not feature.startswith("weighted"):
         return None
-    generator = torch.Generator().manual_seed(seed)
+    generator = checks.generator(seed)
     count = len(frozen_features.features_of(layers)[feature].layers)
     weights = torch.randn(count, generator=generator, dtype=torch.float64)
     return {"weights": weights.to(dtype), "scale": torch.tensor(0.7, dtype=dtype)}
@@ -290,7 +290,7 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
         mix = mix_for(name, 4)
         leaves = {key: value.clone().requires_grad_() for key, value in (mix or {}).items()}
         out = right_features(states, starts, name, leaves)
-        upstream = torch.randn(out.shape, generator=torch.Generator().manual_seed(6),
+        upstream = torch.randn(out.shape, generator=checks.generator(6),
                                dtype=out.dtype)  # fmt: skip
         wrt = ("hidden_states", "mix") if mix else ("hidden_states",)
         _, gradients = student.word_features.grad(states, starts, feature=name, mix=mix, wrt=wrt,
@@ -362,9 +362,7 @@ def test_models_and_batches_of_any_size(student):
             if mix and number < 5:
                 leaves = {key: value.clone().requires_grad_() for key, value in mix.items()}
                 out = right_features(states, starts, name, leaves)
-                upstream = 1e6 * torch.randn(
-                    out.shape, dtype=dtype, generator=torch.Generator().manual_seed(3)
-                )
+                upstream = 1e6 * torch.randn(out.shape, dtype=dtype, generator=checks.generator(3))
                 right = dict(
                     zip(
                         leaves,

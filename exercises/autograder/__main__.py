@@ -7,7 +7,7 @@ from pathlib import Path
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, find
+from autograder.points import find, present
 from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
 
@@ -58,7 +58,7 @@ class Capstone:
 
 def diff(file: Path) -> list[str]:
     """Lines from a student's file to the solution, comments and all."""
-    exercise = next((e for e in CATALOGUE if e.file == file.name), None)
+    exercise = next((e for e in present() if e.file == file.name), None)
     if exercise is None:
         raise UserError(f"{file}: no exercise has a file {file.name!r}: was it renamed?")
     if not file.is_file():

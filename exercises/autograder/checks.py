@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.calls import describe_value, holds_arrays
-from autograder.codec import Rng, TorchRng, is_tensor, pack
+from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded
 from autograder.student import Function
 from autograder.worker import EARLIER
 
@@ -35,6 +35,25 @@ class CheckFailed(AssertionError):
     def __init__(self, message: str, out: Any = None) -> None:
         super().__init__(message)
         self.out = out
+
+
+def rng(*numbers: int) -> np.random.Generator:
+    """What a check draws its inputs from: at home the same ones at each run, under a secret seed
+    ones that nobody has seen before."""
+    return np.random.default_rng([*map(reseeded, numbers)] if numbers[1:] else reseeded(*numbers))
+
+
+def generator(seed: int) -> Any:
+    """The same as a generator of torch's."""
+    import torch
+
+    return torch.Generator().manual_seed(reseeded(seed))
+
+
+def anew(below: int) -> int:
+    """0 at home, under a secret seed a number below this: added to what a check picks where any id,
+    size or seed will do."""
+    return (reseeded(below) - below) % below
 
 
 def _passed() -> None:

@@ -15,6 +15,8 @@ def pytest_addoption(parser) -> None:
     group.addoption("--report", metavar="FILE", type=Path, help="write what was scored, as JSON")
     group.addoption("--gradescope", metavar="FILE", type=Path,
                     help="write what was scored, as Gradescope's results.json")  # fmt: skip
+    group.addoption("--seed", metavar="N", type=int, default=0,
+                    help="draw the inputs of all checks from this seed: 0, as at home")  # fmt: skip
     group.addoption("--hints", metavar="N", type=int, default=0,
                     help="show N hints for what is not yet right, fitting ones first")  # fmt: skip
     group.addoption("--isolated", action="store_true",

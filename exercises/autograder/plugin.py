@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.points import EXERCISES, Check, Exercise, checks_of, find
+from autograder.codec import drawing_from
+from autograder.points import Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
     is_full,
@@ -42,6 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
     if can_fork():
         use_one_thread()
+    seeded = drawing_from(config.getoption("--seed"))
+    seeded.__enter__()
+    config.add_cleanup(lambda: seeded.__exit__(None, None, None))
     config.pluginmanager.register(Grading(config), "grading")
 
 
@@ -170,7 +174,7 @@ class Grading:
         lines = []
         for name, outcomes in self.outcomes.items():
             if number > 0 and any(o.outcome != PASSED for o in outcomes):
-                text = (EXERCISES / name / "README.md").read_text(encoding="utf-8")
+                text = (find(name).folder / "README.md").read_text(encoding="utf-8")
                 lines += ["", f"hints for {name}:"]
                 lines += [f"  {hint}" for hint in fitting_hints(name, outcomes, text)[:number]]
         return lines

@@ -5,22 +5,33 @@ All of it comes from this file and from the tests themselves, never from what a 
 
 import ast
 import functools
+import json
+import os
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_run.errors import UserError
+
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
+LOCAL = EXERCISES / "local"  # exercises of a class of its own, beside the 25
+STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is handed out
 
 
 @dataclass(frozen=True)
 class Exercise:
     """`chapter` is the last one that it needs; `uses` the packages of the course that the
-    student's file may import, without those that hold the answer."""
+    student's file may import, without those that hold the answer; `libraries` what else it may
+    import, beside Python's own library."""
 
     name: str
     points: int
     chapter: int
     uses: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ("numpy",)
+    is_local: bool = False
 
     @property
     def file(self) -> str:
@@ -28,7 +39,7 @@ class Exercise:
 
     @property
     def folder(self) -> Path:
-        return EXERCISES / self.name
+        return (LOCAL if self.is_local else EXERCISES) / self.name
 
     @property
     def starter(self) -> Path:
@@ -40,9 +51,17 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return SOLUTIONS / self.name / self.file
+        return SOLUTIONS / self.folder.relative_to(EXERCISES) / self.file
+
+    @property
+    def allowed(self) -> str:
+        """The sentence of its page that says what the file may import."""
+        names = ", ".join([*(NAMED.get(name, name) for name in self.libraries + self.uses)])
+        return f"Your file may import {names} and Python's own library; any other import scores 0."
 
 
+NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
+TORCH = ("numpy", "torch")
 CATALOGUE = (
     Exercise("01_wordpiece", 4, chapter=0),
     Exercise("02_sentence_pairs", 4, chapter=0),
@@ -55,23 +74,24 @@ CATALOGUE = (
     Exercise("09_masked_cross_entropy", 4, chapter=1),
     Exercise("10_mlm_masking", 5, chapter=0),
     Exercise("11_bert_adam", 4, chapter=1),
-    Exercise("12_encoder_layer", 4, chapter=2),
-    Exercise("13_encoder_real_weights", 5, chapter=2),
-    Exercise("14_masking_on_device", 4, chapter=2),
-    Exercise("15_causal_or_bidirectional", 3, chapter=2),
-    Exercise("16_tied_gathered_head", 4, chapter=2),
-    Exercise("17_joint_loss_accumulation", 4, chapter=2),
-    Exercise("18_mlm_training", 5, chapter=3),
-    Exercise("19_find_the_bug", 6, chapter=3),
+    Exercise("12_encoder_layer", 4, chapter=2, libraries=TORCH),
+    Exercise("13_encoder_real_weights", 5, chapter=2, libraries=(*TORCH, "safetensors")),
+    Exercise("14_masking_on_device", 4, chapter=2, libraries=TORCH),
+    Exercise("15_causal_or_bidirectional", 3, chapter=2, libraries=TORCH),
+    Exercise("16_tied_gathered_head", 4, chapter=2, libraries=TORCH),
+    Exercise("17_joint_loss_accumulation", 4, chapter=2, libraries=TORCH),
+    Exercise("18_mlm_training", 5, chapter=3, libraries=TORCH),
+    Exercise("19_find_the_bug", 6, chapter=3, libraries=TORCH),
     Exercise("20_reading_transformers", 3, chapter=3),
-    Exercise("21_finetuning", 4, chapter=4),
+    Exercise("21_finetuning", 4, chapter=4, libraries=TORCH),
     Exercise("22_ner_alignment", 4, chapter=4),
     Exercise("23_best_span", 4, chapter=4),
-    Exercise("24_frozen_features", 3, chapter=4),
+    Exercise("24_frozen_features", 3, chapter=4, libraries=TORCH),
     Exercise("25_capstone", 5, chapter=4),
 )
 
 
+DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
 
 
@@ -84,21 +104,46 @@ class Check:
     functions: tuple[str, ...]  # of the student, as the test first calls each
     hint: int = 0  # of the exercise's page, which helps where this check fails; 0 for none
     of_manners: bool = False  # of what a call leaves behind or how long it takes, not of its answer
+    is_drawn: bool = False  # its inputs are drawn, so that under a secret seed nobody knows them
+    touches: frozenset[str] = frozenset()  # functions of the student, also those that helpers call
 
 
 def present() -> list[Exercise]:
-    """The exercises that have a test, in order."""
-    return [exercise for exercise in CATALOGUE if exercise.test.is_file()]
+    """The exercises that have a test, in order; those of a class's own come last."""
+    return [exercise for exercise in (*CATALOGUE, *local()) if exercise.test.is_file()]
+
+
+def local() -> list[Exercise]:
+    """The exercises in exercises/local: each folder has an `exercise.json` with its points. There
+    are none where the environment says `BERT_LOCAL_EXERCISES=off`, as in the project's tests."""
+    if os.environ.get("BERT_LOCAL_EXERCISES") == "off":
+        return []
+    found = []
+    for path in sorted(LOCAL.glob("*/exercise.json")):
+        name = path.parent.name
+        try:
+            fields = json.loads(path.read_text(encoding="utf-8"))
+            points, libraries = fields["points"], fields.get("libraries", ["numpy"])
+            is_known = type(points) is int and points > 0 and {type(n) for n in libraries} <= {str}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            is_known = False
+        if not is_known:
+            raise UserError(f'{path}: write {{"points": 3, "libraries": ["numpy"]}} there')
+        if not re.fullmatch(r"\d\d_[a-z]\w*", name) or any(e.name == name for e in CATALOGUE):
+            raise UserError(f"{path.parent}: name it like 26_perplexity, with a number of its own")
+        found.append(Exercise(name, points, 4, libraries=tuple(libraries), is_local=True))
+    return found
 
 
 def find(name: str) -> Exercise | None:
-    return next((exercise for exercise in CATALOGUE if exercise.name == name), None)
+    return next((exercise for exercise in (*CATALOGUE, *local()) if exercise.name == name), None)
 
 
 @functools.cache
 def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     """The tests that must be run, whatever a run reports."""
     tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
+    helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     return tuple(
         Check(
             node.name,
@@ -106,6 +151,8 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
             tuple(dict.fromkeys(_functions(node))),
             _number_of_mark(node, "hint", 0),
             _of_manners(node),
+            bool({ast.unparse(found) for found in reached(node, helpers)} & DRAWS),
+            frozenset(found.attr for found in reached(node, helpers) if is_of_student(found)),
         )
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
@@ -121,14 +168,31 @@ def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
 
 
 def _functions(test: ast.FunctionDef) -> list[str]:
-    found = [node for node in ast.walk(test) if isinstance(node, ast.Attribute)
-             and isinstance(node.value, ast.Name) and node.value.id == "student"]  # fmt: skip
+    found = [node for node in ast.walk(test) if is_of_student(node)]
     return [node.attr for node in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+
+
+def is_of_student(node: ast.AST) -> bool:
+    """Whether this is `student.f`."""
+    return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+            and node.value.id == "student")  # fmt: skip
 
 
 def _of_manners(test: ast.FunctionDef) -> bool:
     used = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
     return bool(used & MANNERS) and not used & {"same", "share"}
+
+
+def reached(test: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[ast.Attribute]:
+    """What has the form `a.b` in a test, and in all functions of its file that it calls."""
+    left, seen = [test], {test.name}
+    while left:
+        for node in ast.walk(left.pop()):
+            if isinstance(node, ast.Attribute):
+                yield node
+            elif isinstance(node, ast.Name) and node.id in helpers.keys() - seen:
+                seen.add(node.id)
+                left.append(helpers[node.id])
 
 
 def shares(total: int, weights: list[int]) -> list[int]:
@@ -147,9 +211,11 @@ def shares(total: int, weights: list[int]) -> list[int]:
 
 
 def hundredths() -> dict[str, dict[str, int]]:
-    """Exercise, test, and what it is worth in hundredths of a point: 100 points in all."""
+    """Exercise, test, and what it is worth in hundredths of a point: 100 points in all for those of
+    the course; those of a class's own come on top."""
     exercises = present()
-    worth = shares(10_000, [exercise.points for exercise in exercises])
+    worth = shares(10_000, [exercise.points for exercise in exercises if not exercise.is_local])
+    worth += [100 * exercise.points for exercise in exercises if exercise.is_local]
     return {
         exercise.name: dict(
             zip(

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.points import CATALOGUE, hundredths
+from autograder.points import find, hundredths
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, settled
 from bert_run.files import write_atomically
 
@@ -15,11 +15,10 @@ def make_report(outcomes: dict[str, list[Outcome]]) -> Report:
     """The report of a run, from the outcomes of each exercise that was run. Every exercise that
     there is stands in it: one that was not run scores nothing."""
     exercises = []
-    by_name = {exercise.name: exercise for exercise in CATALOGUE}
     for name, worth in hundredths().items():
         tests = [
             {"id": o.id, "points": worth[o.id] / 100, "outcome": o.outcome, "message": o.message}
-            for o in settled(by_name[name], outcomes.get(name, []))
+            for o in settled(find(name), outcomes.get(name, []))
         ]
         exercises.append({
             "name": name,

@@ -6,11 +6,15 @@ not run, or was reported twice, scores nothing.
 
 import ast
 import contextlib
+import functools
+import hashlib
 import importlib.util
 import io
+import json
 import math
 import re
 import signal
+import sys
 import textwrap
 import time
 import tokenize
@@ -24,7 +28,8 @@ import numpy as np
 from autograder import checks
 from autograder.calls import Call, CallLog, as_python
 from autograder.checks import CheckFailed
-from autograder.points import Check, Exercise, checks_of
+from autograder.codec import drawing_from
+from autograder.points import STARTERS, Check, Exercise, checks_of
 from autograder.student import Student, StudentError
 from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
 from bert_run.errors import UserError
@@ -34,9 +39,8 @@ ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252
 ANSWER = re.compile(
     r"^(?P<indent> *)# begin solution\n(?P<body>.*?)^ *# end solution\n", re.MULTILINE | re.DOTALL
 )
-ROOMS = {"bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_paper",
-         "bert_finetuning", "bert_experiments", "autograder", "solutions", "exercises",
-         "tests"}  # fmt: skip
+ALWAYS = {*sys.stdlib_module_names, "jaxtyping", "typing_extensions"}  # may every file import
+BY_NAME = {"import_module", "__import__", "find_spec"}
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,11 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
     except (SyntaxError, UnicodeDecodeError) as error:
         return Outcome("", FAILED, f"{path.name} is not written in UTF-8, and its first lines name "
                                    f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
-    if text == starter_text(exercise, beside=path):
+    if is_untouched(exercise, text):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
-    if borrowed := sorted(imported_rooms(text) - set(exercise.uses)):
-        return Outcome("", FAILED, f"{path.name} imports {', '.join(borrowed)}: write what the "
-                                   "exercise asks for yourself")  # fmt: skip
+    if foreign := sorted(imported(text) - ALWAYS - {*exercise.libraries, *exercise.uses}):
+        return Outcome("", FAILED, f"{path.name} imports {', '.join(foreign)}: write what the "
+                                   f"exercise asks for yourself. {exercise.allowed}")  # fmt: skip
     return None
 
 
@@ -76,14 +80,24 @@ def source_text(file: bytes) -> str:
     return io.StringIO(file.decode(encoding), newline=None).read()
 
 
-def starter_text(exercise: Exercise, *, beside: Path | None = None) -> str:
-    """The starter as it was handed out; "" if that cannot be known, because there are no solutions
-    to make it of, and what lies in its place is `beside`, the very file to be graded."""
+def is_untouched(exercise: Exercise, text: str) -> bool:
+    """Whether a file is the starter as it was handed out: by its hash, or, for an exercise that has
+    none, because its solution gives this starter."""
+    if known := hashes_of_starters().get(exercise.name):
+        return hashlib.sha256(text.encode()).hexdigest() == known
+    return exercise.solution.is_file() and text == starter_text(exercise)
+
+
+@functools.cache
+def hashes_of_starters() -> dict[str, str]:
+    return json.loads(STARTERS.read_text(encoding="utf-8")) if STARTERS.is_file() else {}
+
+
+def starter_text(exercise: Exercise) -> str:
+    """The starter that the solution gives; what lies in its place where there is no solution."""
     if exercise.solution.is_file():
         return starter_of(exercise.solution.read_text(encoding="utf-8"))
-    if not exercise.starter.is_file() or (beside and beside.samefile(exercise.starter)):
-        return ""
-    return exercise.starter.read_text(encoding="utf-8")
+    return exercise.starter.read_text(encoding="utf-8") if exercise.starter.is_file() else ""
 
 
 def starter_of(solution: str) -> str:
@@ -113,15 +127,30 @@ def _in_its_place(block: re.Match, solution: str) -> str:
     return f'{indent}raise NotImplementedError("write {name}")\n'
 
 
-def imported_rooms(text: str) -> set[str]:
-    """Packages of the course that a file imports; a file that is no Python imports none."""
+def imported(text: str) -> set[str]:
+    """The packages that a file imports, also by their names in quotes, but for what stands under
+    `if __name__ == "__main__"`; a file that is no Python imports none."""
+    found, left = [], []
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        left.append(ast.parse(text))
+        while left:
+            node = left.pop()
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
+                left += node.orelse
+                continue
+            left += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Import):
+                found += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                found.append(node.module if node.module and not node.level else "a file beside it")
+            elif isinstance(node, ast.Call) and node.args:
+                if ast.unparse(node.func).split(".")[-1] in BY_NAME:
+                    found.append(getattr(node.args[0], "value", None))
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+                found.append(getattr(node.slice, "value", None))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
-    return {name.split(".")[0] for name in names} & ROOMS
+    return {name.split(".")[0] for name in found if type(name) is str}
 
 
 def judge(check: Check, error: BaseException | None) -> Outcome:
@@ -149,7 +178,22 @@ def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
             found.append(Outcome(check.id, FAILED, f"was reported {len(told)} times, not once"))
         else:
             found.append(Outcome(check.id, NOT_RUN, "was not run"))
-    return without_manners_alone(exercise, found)
+    return without_manners_alone(exercise, without_known_inputs_alone(exercise, found))
+
+
+def without_known_inputs_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
+    """Answers to inputs that never change can be looked up: such a check counts only for functions
+    that also pass one with inputs that are drawn."""
+    checks = {check.id: check for check in checks_of(exercise)}
+    passed = [checks[o.id] for o in outcomes if o.outcome == PASSED]
+    shown = frozenset().union(*(c.touches for c in passed if c.is_drawn and not c.of_manners))
+    reason = "blocked by the answer: this counts once a check passes that draws its inputs"
+
+    def counts(check: Check) -> bool:
+        return check.is_drawn or bool(check.touches & shown if check.touches else shown)
+
+    return [Outcome(o.id, BLOCKED, reason) if o.outcome == PASSED and not counts(checks[o.id])
+            else o for o in outcomes]  # fmt: skip
 
 
 def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
@@ -163,11 +207,12 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 
 
 def grade(
-    exercise: Exercise, path: Path, *, transport: Transport | None = None, repetition: int = 0,
+    exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
     only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
     decided: Callable[[Outcome], bool] = lambda outcome: False,
 ) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise on a file, in this process or through `transport`.
+    """Run the tests of an exercise on a file, in this process or through `transport`. Their inputs
+    are drawn from `seed`: with 0 those that every student sees at home.
 
     `seconds` of a processor are for the tests themselves, for all their comparisons together.
     After an outcome that is `decided`, the other tests are not run.
@@ -175,17 +220,17 @@ def grade(
     if reason := obstacle(exercise, path):
         return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
     transport = transport or LocalTransport(path)
-    student = Student(path, transport, repetition=repetition)
-    tests = load_test(exercise)
-    outcomes = []
+    student, outcomes = Student(path, transport), []
     try:
-        for check in filter(only, checks_of(exercise)):
-            start = time.process_time()
-            with limited(seconds):
-                outcomes.append(judge(check, run(getattr(tests, check.id), student)))
-            seconds = max(0.01, seconds - (time.process_time() - start))
-            if decided(outcomes[-1]):
-                break
+        with drawing_from(seed):
+            tests = load_test(exercise)
+            for check in filter(only, checks_of(exercise)):
+                start = time.process_time()
+                with limited(seconds):
+                    outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+                seconds = max(0.01, seconds - (time.process_time() - start))
+                if decided(outcomes[-1]):
+                    break
     finally:
         transport.close()
     return settled(exercise, outcomes)

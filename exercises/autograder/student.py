@@ -5,12 +5,12 @@ it returned. Where that code runs is a matter of the transport: see `transports.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.calls import Call, CallLog
-from autograder.codec import BadMessage, Rng, TorchRng
+from autograder.codec import BadMessage, with_fresh_generators
 from autograder.transports import LocalError, StudentError, Transport
 
 # What an error of Python's, NumPy's or torch's most often means.
@@ -47,13 +47,10 @@ class Trace:
 
 
 class Student:
-    """Every attribute is a function of the student's file.
+    """Every attribute is a function of the student's file."""
 
-    `repetition` changes what every `Rng` and `TorchRng` gives: the same checks on other draws.
-    """
-
-    def __init__(self, path: Path, transport: Transport, *, repetition: int = 0) -> None:
-        self._path, self._transport, self._repetition = path, transport, repetition
+    def __init__(self, path: Path, transport: Transport) -> None:
+        self._path, self._transport = path, transport
         self._log = CallLog()
 
     def __getattr__(self, name: str) -> "Function":
@@ -116,8 +113,9 @@ class Function:
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student
+        args, kwargs = with_fresh_generators((args, kwargs))
         call = student._log.last = Call(self.name, args, kwargs)
-        request = _repeated(request_of(self.name, args, kwargs, **more), student._repetition)
+        request = request_of(self.name, args, kwargs, **more)
         try:
             answer = student._transport.ask(request)
         except LocalError as error:  # its traceback ends in the student's line: a debugger's place
@@ -162,16 +160,3 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     return StudentError(
         f"{student._log.last} raised {kind}: {text}{place}{likely}", function=function
     )
-
-
-def _repeated(tree: Any, repetition: int) -> Any:
-    """The same request with other seeds; unchanged at repetition 0."""
-    if repetition == 0:
-        return tree
-    if type(tree) in (list, tuple):
-        return type(tree)(_repeated(item, repetition) for item in tree)
-    if type(tree) is dict:
-        return {name: _repeated(item, repetition) for name, item in tree.items()}
-    if type(tree) in (Rng, TorchRng):
-        return replace(tree, seed=tree.seed + 1_000_003 * repetition)
-    return tree

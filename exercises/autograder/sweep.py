@@ -39,7 +39,7 @@ class Draw:
     """Valid inputs of all kinds, from a seed."""
 
     def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+        self.rng = checks.rng(seed)
 
     def size(self, least: int = 1) -> int:
         return max(least, int(self.rng.choice(SIZES)))

@@ -394,8 +394,8 @@ def seed_everything(seed: int) -> None:
     """The global generators; torch's begins anywhere, in each process somewhere else."""
     random.seed(seed)
     np.random.seed(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(seed)
 
 
 def _global_state() -> dict[str, Any]:

@@ -34,6 +34,7 @@ def test_a_wrong_answer_loses_points_and_a_right_one_does_not(variant: Variant):
 
 
 @pytest.mark.parametrize(("exercise", "name", "says"), [
+    ("04_layer_norm", "eps 1e-5", "loses its digits"),
     ("06_attention", "no scale in the backward pass", "what the last forward kept"),
     ("10_mlm_masking", "80/2/18", "words are not drawn again"),
     ("07_multi_head", "merge by one reshape", "order of memory"),
@@ -83,22 +84,22 @@ def test_in_a_process_of_its_own_the_verdict_is_the_same(exercise):
         )
 
 
-def test_repeat_draws_anew_each_time_and_names_the_run_that_failed(monkeypatch, capfd):
-    """A right answer that fails with the draws of run 1, as with a bound that is too narrow."""
+def test_repeat__draws_anew_for_each_seed_and_names_the_one_that_failed(monkeypatch, capfd):
+    """A right answer that fails with the inputs of seed 2, as with a bound that is too narrow."""
     drawn = []
 
-    def unlucky(exercise, path, *, repetition):
-        drawn.append(repetition)
-        outcome = "failed" if repetition == 1 and len(drawn) == 2 else "passed"
+    def unlucky(exercise, path, *, seed):
+        drawn.append(seed)
+        outcome = "failed" if seed == 2 and len(drawn) == 2 else "passed"
         return [Outcome("test_share", outcome, "0.7 of 0.5")]
 
     monkeypatch.setattr(bank, "grade", unlucky)
     with pytest.raises(bank.UserError, match="1 runs of right answers failed"):
-        bank.repeat("03_softmax", runs=3)
-    assert drawn[:3] == [0, 1, 2] and len(drawn) % 3 == 0
+        bank.repeat(["03_softmax"], seeds=3)
+    assert drawn[:3] == [1, 2, 3] and len(drawn) % 3 == 0
     told = "".join(capfd.readouterr())
-    assert "solution, run 1\n    test_share: 0.7 of 0.5" in told
-    assert "solution: 3 runs, 1 failures" in told
+    assert "03_softmax, solution, seed 2\n    test_share: 0.7 of 0.5" in told
+    assert "03_softmax, solution: 3 seeds, 1 failures" in told
 
 
 def test_an_edit_that_does_not_fit_the_solution_is_told():

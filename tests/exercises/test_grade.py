@@ -281,13 +281,26 @@ def test_a_sandbox_that_does_not_start_is_no_fault_of_the_students(tmp_path):
 def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
     assert fingerprint(SOLUTION) == fingerprint(RENAMED) != fingerprint(LOOPS)
     assert fingerprint(SOLUTION) != fingerprint(WRONG)
+    forward, _ = fingerprint(SOLUTION).split()
+    line = "exponentials = "
+    hidden = SOLUTION.replace(line, f"unused: int = 0\n    {line}").replace("shifted", "s")
+    hidden = (
+        hidden.replace("probs * dout", "dout * probs")
+        .replace("import numpy as np", "import numpy")
+        .replace("np.", "numpy.")
+    )
+    assert fingerprint(hidden) == fingerprint(SOLUTION) and hidden != SOLUTION
+    half = SOLUTION[: SOLUTION.index("def softmax_backward")]
+    assert fingerprint(half) == forward
     assert fingerprint("def f(") == "" == fingerprint("x = " + "-" * 100_000 + "1")
 
 
 def test_untouched_starters_and_broken_files_are_not_marked():
     starter = fingerprint(SOFTMAX.starter.read_text("utf-8"))
-    found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "1", "f": "1"})
-    assert found == {"e": "softmax.py equals that of f", "f": "softmax.py equals that of e"}
+    found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "f=1 g=2",
+                            "f": "f=1"}, {"old of 2025": "g=2"})  # fmt: skip
+    assert found == {"e": "softmax.py: f as in f; g as in old of 2025",
+                     "f": "softmax.py: f as in e"}  # fmt: skip
 
 
 def test_a_sandbox_shows_the_environment_and_no_chapter_of_the_course(tmp_path):

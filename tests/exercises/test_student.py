@@ -175,9 +175,12 @@ def test_a_generator_may_have_been_used_before(student):
     checks.draws_from_its_generator(student.toss, Rng(7))
 
 
-def test_another_repetition_draws_otherwise(student):
-    again = Student(student._path, student._transport, repetition=1)
-    assert not np.array_equal(again.draw(Rng(7)), student.draw(Rng(7)))
+def test_a_secret_seed_draws_otherwise(student):
+    with drawing_from(1):
+        again = student.draw(Rng(7))
+        assert not np.array_equal(checks.rng(3).random(4), np.random.default_rng(3).random(4))
+    assert not np.array_equal(again, student.draw(Rng(7)))
+    assert np.array_equal(checks.rng(3, 4).random(4), np.random.default_rng([3, 4]).random(4))
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ START_SECONDS = 120.0  # Python, NumPy and torch on a busy machine; no code of a
 END_SECONDS = 5.0
 LARGEST_ANSWER = 1 << 26
 WAITING = 4
+# What holds answers: a file can import those of them alone that its exercise allows.
+LIBRARIES = {"torch", "safetensors", "scipy", "sklearn", "transformers", "tensorflow", "jax"}
 SEARCH_AFTER = 0.05  # seconds of a call; a shorter one can hide nothing that matters
 
 
@@ -93,7 +95,8 @@ class Cell:
             self.start()
             (theirs_in, questions), (answers, theirs_out) = os.pipe(), os.pipe()
             order = {"exercise": exercise.name, "file": exercise.file,
-                     "torch": needs_torch(exercise), "cpu_seconds": int(seconds) + 1,
+                     "torch": "torch" in exercise.libraries, "cpu_seconds": int(seconds) + 1,
+                     "refused": sorted(LIBRARIES - {*exercise.libraries}),
                      "packages": self.sandbox.packages(exercise.uses)}  # fmt: skip
             pipes = Pipes(questions, answers)
             with contextlib.suppress(OSError):
@@ -256,12 +259,6 @@ def exchange(
                 if size > LARGEST_ANSWER:
                     raise BadMessage(f"{size} bytes: {LARGEST_ANSWER} are allowed")
     return bytes(came[8:])
-
-
-def needs_torch(exercise: Exercise) -> bool:
-    """Whether its test or its starter speaks of torch: then it is loaded before the fork."""
-    return any("torch" in path.read_text("utf-8", "replace")
-               for path in (exercise.test, exercise.starter) if path.is_file())  # fmt: skip
 
 
 def remove(folder: Path) -> None:

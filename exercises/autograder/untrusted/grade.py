@@ -42,6 +42,11 @@ class GradeSettings:
     timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
     """seconds of a processor for all checks of an exercise, a quarter of them for one call; by the
     clock four times as many"""
+    seed: Annotated[int, Whole(0, 1 << 62)] = 0
+    """a secret number of yours, from which the inputs of all checks are drawn anew, so that no
+    table of recorded answers passes; 0: the inputs that students have at home"""
+    against: tuple[Path, ...] = ()
+    """folders of earlier years, as --out left them: functions that are alike are marked too"""
     sandbox: Literal["auto", "bwrap", "unshare", "none"] = "auto"
     """auto: the best that works here, and a warning if that is not bwrap"""
 
@@ -49,6 +54,9 @@ class GradeSettings:
         if not self.submissions:
             raise UserError("nothing to grade: name a folder, a zip or a tar")
         check_numbers(self)
+        for folder in self.against:
+            if not (folder / "students").is_dir():
+                raise UserError(f"--against {folder}: no folder that bert-grade has written")
 
 
 @command
@@ -97,7 +105,7 @@ def run(settings: GradeSettings, submissions: list[Submission], folder: Path) ->
             print("warning: it runs as root: grade as another user", file=sys.stderr)
     graded = [Graded(submission) for submission in submissions]
     grade_missing(settings, graded, sandbox, folder)
-    mark_likeness(graded)
+    mark_likeness(graded, settings.against)
     for one in graded:
         gradebook.save_reports(one, place(settings, one.student))
         gradebook.save_student(place(settings, one.student) / "report.html", one)
@@ -138,7 +146,7 @@ def grade_missing(
     ):
         rows = csv.writer(times, lineterminator="\n")
         for job, done in grade_all(jobs, sandbox, folder, processes=processes,
-                                   timeout=settings.timeout):  # fmt: skip
+                                   timeout=settings.timeout, seed=settings.seed):  # fmt: skip
             by_name[job.student].results[job.exercise.name] = done
             if done.sound:
                 gradebook.save_result(*saved_as(settings, job, sandbox), done)
@@ -153,14 +161,17 @@ def grade_missing(
 
 def saved_as(settings: GradeSettings, job: Job, sandbox: Sandbox) -> tuple[Path, str]:
     path = place(settings, job.student) / f"{job.exercise.name}.json"
-    return path, key_of(job.exercise, job.file, sandbox, settings.timeout)
+    return path, key_of(
+        job.exercise, job.file, sandbox, timeout=settings.timeout, seed=settings.seed
+    )
 
 
-def mark_likeness(graded: list[Graded]) -> None:
+def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:
     for exercise in present():
         prints = {one.student: one.results[exercise.name].fingerprint
                   for one in graded if exercise.name in one.results}  # fmt: skip
-        found = likeness.marks(exercise, prints)
+        earlier = likeness.earlier_prints(against, exercise)
+        found = likeness.marks(exercise, prints, earlier)
         for one in graded:
             if one.student in found:
                 one.likeness.append(found[one.student])

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.plugin import HINT
-from autograder.points import EXERCISES, ROOT, Exercise, checks_of, present
+from autograder.points import ROOT, Exercise, checks_of, find, present
 from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, Outcome
 from autograder.untrusted.grading_process import Done
@@ -56,10 +56,10 @@ def missing(exercise: Exercise) -> list[Outcome]:
     return [Outcome(check.id, NOT_RUN, reason) for check in checks_of(exercise)]
 
 
-def key_of(exercise: Exercise, file: bytes, sandbox: Sandbox, timeout: float) -> str:
+def key_of(exercise: Exercise, file: bytes, sandbox: Sandbox, *, timeout: float, seed: int) -> str:
     """Changes with whatever a result can depend on."""
     parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name, sandbox.kind,
-             f"{timeout:g}", platform.python_version()]  # fmt: skip
+             f"{timeout:g}", f"{seed}", platform.python_version()]  # fmt: skip
     parts += [installed(package) for package in ("numpy", "torch")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -209,6 +209,6 @@ def mistake(test: Report) -> str:
 @cache
 def hints(exercise: str) -> tuple[tuple[str, str], ...]:
     """Title and text of the hints in the README of an exercise."""
-    readme = EXERCISES / exercise / "README.md"
+    readme = find(exercise).folder / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     return tuple((hint["title"].strip(), hint["text"].strip()) for hint in HINT.finditer(text))

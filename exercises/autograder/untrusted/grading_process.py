@@ -58,12 +58,18 @@ class Done:
 
 
 def grade_all(
-    jobs: list[list[Job]], sandbox: Sandbox, folder: Path, *, processes: int, timeout: float
+    jobs: list[list[Job]],
+    sandbox: Sandbox,
+    folder: Path,
+    *,
+    processes: int,
+    timeout: float,
+    seed: int = 0,
 ) -> Iterator[tuple[Job, Done]]:
     """Grade each student's jobs one after another, several students at a time."""
     left = [list(group) for group in reversed(jobs)]
     context = multiprocessing.get_context("spawn")
-    given = (sandbox, folder, timeout)
+    given = (sandbox, folder, timeout, seed)
     graders = [Grader(context, given) for _ in range(min(processes, len(jobs)))]
     try:
         while True:
@@ -130,7 +136,7 @@ class Grader:
         self.process.join()
 
 
-def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float) -> None:
+def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed: int) -> None:
     """The process itself: file in, outcomes out, until no more come or the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
     cell, of = Cell(sandbox, folder), b""
@@ -141,7 +147,7 @@ def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float) -> N
             if student != of:  # nobody has a cell that another student's code was in
                 cell.close()
             of, exercise = student, find(exercise.decode())
-            pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout)))
+            pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout, seed)))
     except (EOFError, OSError, KeyboardInterrupt):
         pass
     finally:
@@ -154,7 +160,7 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float) -> Done:
+def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed: int = 0) -> Done:
     start = time.monotonic()
     sound = True
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +168,7 @@ def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float) -> D
         path.write_bytes(file)
         try:
             transport = CellTransport(cell, exercise, file, timeout)
-            outcomes = grade(exercise, path, transport=transport,
+            outcomes = grade(exercise, path, transport=transport, seed=seed,
                              seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
             outcomes, sound = (

@@ -1,58 +1,100 @@
-"""Which answers are the same but for their looks: a mark to look at, not a proof.
+"""Which functions are the same but for their looks: a mark to look at, not a proof.
 
-Two files are alike if their syntax trees are, leaving out comments, docstrings, layout, annotations
-and the names of variables. Of a short exercise there are few right answers, and honest ones meet.
+Two functions are alike if their syntax trees are, leaving out comments, docstrings, layout,
+annotations, the names of variables and helpers, assignments that nobody reads, and the order of the
+operands of + and *. Of a short exercise there are few right answers, and honest ones meet, so
+functions of a line or two are not compared.
 """
 
 import ast
 import hashlib
+import json
 from collections import defaultdict
+from pathlib import Path
 
 from autograder.points import Exercise
 from autograder.runner import starter_text
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+LEAST = 30  # nodes of a function that is compared
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def fingerprint(text: str) -> str:
-    """The same for two files that differ in looks alone; empty for what is no Python."""
+    """`name=hash` of each function at the top of a file that is long enough; empty for what is no
+    Python."""
     try:
-        tree = Plain().visit(ast.parse(text))
-        return hashlib.sha256(ast.dump(tree).encode("utf-8", "replace")).hexdigest()
+        tree = ast.parse(text)
+        aliases, helpers = {}, {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                aliases |= {n.asname or n.name: f"{above}{n.name}" for n in node.names}
+        functions = [node for node in tree.body if isinstance(node, FUNCTIONS)]
+        helpers = {node.name: "helper" for node in functions}
+        found = []
+        for node in functions:
+            plain = Plain(node, aliases | helpers).visit(node)
+            if sum(1 for _ in ast.walk(plain)) >= LEAST:
+                digest = hashlib.sha256(ast.dump(plain).encode("utf-8", "replace")).hexdigest()
+                found.append(f"{node.name}={digest[:16]}")
+        return " ".join(found)
     except UNREADABLE:
         return ""
 
 
 class Plain(ast.NodeTransformer):
-    """Gives variables numbers in the order in which they come, and drops what is not run."""
+    """Gives the variables of a function numbers in the order in which they are set, and drops what
+    is not run or not read."""
 
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-
-    def number(self, name: str) -> str:
-        return self.names.setdefault(name, f"name{len(self.names)}")
+    def __init__(self, function: ast.FunctionDef, known: dict[str, str]) -> None:
+        self.names = dict(known)
+        self.read = {n.id for n in ast.walk(function)
+                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}  # fmt: skip
+        given = [n.arg for n in ast.walk(function) if isinstance(n, ast.arg)]
+        given += [n.id for n in in_order(function)
+                  if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                  and n.id in self.read]  # fmt: skip
+        self.names |= {name: f"name{i}" for i, name in enumerate(dict.fromkeys(given))}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name(self.number(node.id), type(node.ctx)())
+        return ast.Name(self.names.get(node.id, node.id), type(node.ctx)())
 
     def visit_arg(self, node: ast.arg) -> ast.AST:
-        return ast.arg(self.number(node.arg))
+        return ast.arg(self.names.get(node.arg, node.arg))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.name, node.returns = self.number(node.name), None
-        return self.without_docstring(node)
+        body = [line for line in node.body if not is_text(line)]
+        node = self.generic_visit(ast.FunctionDef(node.name, node.args, body, [], None))
+        return ast.FunctionDef("", node.args, node.body or [ast.Pass()], [], None)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Dropped where nobody reads it."""
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        if len(names) == len(node.targets) and not self.read.intersection(names):
+            return None
+        return ast.Assign([self.visit(t) for t in node.targets], self.visit(node.value))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
         """`x: int = 1` is `x = 1`."""
-        if node.value is None:
-            return None
-        return self.visit(ast.Assign([node.target], node.value))
+        return None if node.value is None else self.visit(ast.Assign([node.target], node.value))
 
-    def without_docstring(self, node: ast.AST) -> ast.AST:
-        node.body = [line for line in node.body if not is_text(line)] or [ast.Pass()]
-        return self.generic_visit(node)
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        if not isinstance(node.op, ast.Add | ast.Mult):
+            return self.generic_visit(node)
+        parts, left = [], [node]
+        while left:
+            part = left.pop()
+            if isinstance(part, ast.BinOp) and type(part.op) is type(node.op):
+                left += [part.left, part.right]
+            else:
+                parts.append(self.visit(part))
+        return ast.Call(node.op, sorted(parts, key=ast.dump), [])
 
-    visit_Module = visit_ClassDef = without_docstring
+
+def in_order(node: ast.AST) -> list[ast.AST]:
+    """All nodes below, as they stand in the file: a loop's variable before its body."""
+    return [node, *(n for child in ast.iter_child_nodes(node) for n in in_order(child))]
 
 
 def is_text(line: ast.stmt) -> bool:
@@ -60,25 +102,40 @@ def is_text(line: ast.stmt) -> bool:
             and isinstance(line.value.value, str))  # fmt: skip
 
 
-def marks(exercise: Exercise, prints: dict[str, str]) -> dict[str, str]:
-    """For each student whose file equals the solution or another's: a line that says which.
+def marks(
+    exercise: Exercise, prints: dict[str, str], earlier: dict[str, str] | None = None
+) -> dict[str, str]:
+    """For each student with a function that equals the solution's or another's: a line that says
+    which, and whose.
 
-    `prints` has the fingerprint of each student's file; what equals the starter is not looked at.
+    `prints` has the fingerprint of each student's file, `earlier` those of other years by a name to
+    be shown. What equals the starter is not looked at.
     """
-    starter = fingerprint(starter_text(exercise))
-    solution = ""
+    starter = set(fingerprint(starter_text(exercise)).split())
+    others = dict(earlier or {})
     if exercise.solution.is_file():
-        solution = fingerprint(exercise.solution.read_text("utf-8"))
-    groups: dict[str, list[str]] = defaultdict(list)
-    for student, own in prints.items():
-        if own and own != starter:
-            groups[own].append(student)
+        others["the solution"] = fingerprint(exercise.solution.read_text("utf-8"))
+    owners: dict[str, list[str]] = defaultdict(list)
+    for name, own in [*others.items(), *prints.items()]:
+        for function in set(own.split()) - starter:
+            owners[function].append(name)
     found = {}
-    for own, students in groups.items():
-        for student in students:
-            others = [other for other in students if other != student]
-            same = ["the solution"] * (own == solution) + others
-            if same:
-                found[student] = f"{exercise.file} equals that of {', '.join(same)}".replace(
-                    "that of the solution", "the solution")  # fmt: skip
+    for student, own in prints.items():
+        shared: dict[str, list[str]] = defaultdict(list)  # by those who have the same
+        for function in own.split():
+            if same := [name for name in owners[function] if name != student]:
+                shared[", ".join(same)].append(function.split("=")[0])
+        if shared:
+            lines = [f"{' and '.join(names)} as in {who}" for who, names in shared.items()]
+            found[student] = f"{exercise.file}: {'; '.join(lines)}"
+    return found
+
+
+def earlier_prints(folders: tuple[Path, ...], exercise: Exercise) -> dict[str, str]:
+    """The fingerprints that earlier gradings have left in their folders."""
+    found = {}
+    for folder in folders:
+        for path in sorted(folder.glob(f"students/*/{exercise.name}.json")):
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            found[f"{path.parent.name} of {folder.name}"] = str(saved.get("fingerprint", ""))
     return found

@@ -1,13 +1,16 @@
 """`python -m bert_experiments.grader`: for authors of exercises, who grade the grader."""
 
+import hashlib
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, ROOT, Exercise
+from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
-from bert_experiments.grader import bank, promises
+from bert_experiments.grader import bank, handout, promises
 from bert_run.errors import Count, check_numbers, command
 from bert_run.files import write_atomically
 
@@ -32,6 +35,8 @@ class Bank:
     """print what the grader said of each variant"""
     table: bool = False
     """put the table on the page of the exercises"""
+    seed: int = 0
+    """a secret seed to draw the inputs from"""
 
 
 @dataclass(frozen=True)
@@ -42,15 +47,17 @@ class Promises:
 
 @dataclass(frozen=True)
 class Repeat:
-    """Grade right answers again and again with other draws; none may ever fail.
+    """Grade right answers under many secret seeds, each with inputs of its own; none may ever fail.
 
-    python -m bert_experiments.grader repeat 10_mlm_masking --runs 1000
+    python -m bert_experiments.grader repeat 10_mlm_masking --seeds 1000
     """
 
-    name: Positional[str]
-    """an exercise"""
-    runs: Count = 1000
-    """how often"""
+    names: Positional[tuple[str, ...]] = ()
+    """exercises; all, if none is named"""
+    seeds: Count = 20
+    """how many secret seeds"""
+    begin: Count = 1
+    """the first of them"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
@@ -81,6 +88,29 @@ class Mutants:
         check_numbers(self)
 
 
+@dataclass(frozen=True)
+class Handout:
+    """Write the copy for students: no solutions, no bank, one commit. `make handout OUT=copy`."""
+
+    out: Positional[Path]
+    """an empty folder, or one that does not exist yet"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Add solutions to a copy for students, and commit them there.
+
+    python -m bert_experiments.grader release --week 2 --out copy
+    """
+
+    out: Path
+    """the copy"""
+    names: Positional[tuple[str, ...]] = ()
+    """exercises, such as 03 04_layer_norm"""
+    week: str = ""
+    """those of a week of TEACHING.md"""
+
+
 def generate(exercise: Exercise) -> bool:
     """Write the starter; tells whether it changed."""
     text = starter_of(exercise.solution.read_text(encoding="utf-8"))
@@ -91,19 +121,27 @@ def generate(exercise: Exercise) -> bool:
     return True
 
 
+def hashes_of_starters() -> str:
+    """By which an untouched starter is known where there are no solutions to make it of."""
+    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in CATALOGUE}
+    found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
+    return json.dumps(found, indent=2) + "\n"
+
+
 @command
 def main() -> None:
     choice = tyro.cli(
-        Generate | Bank | Repeat | Mutants | Promises, prog="python -m bert_experiments.grader"
+        Generate | Bank | Repeat | Mutants | Promises | Handout | Release,
+        prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
-        for exercise in CATALOGUE:
+        for exercise in (*CATALOGUE, *local()):
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
+        write_atomically(STARTERS, hashes_of_starters())
     elif isinstance(choice, Bank):
-        bank.run_bank(
-            list(choice.names), in_child=choice.isolated, show=choice.show, publish=choice.table
-        )
+        bank.run_bank(list(choice.names), in_child=choice.isolated, show=choice.show,
+                      publish=choice.table, seed=choice.seed)  # fmt: skip
     elif isinstance(choice, Mutants):
         from bert_experiments.grader.mutation_score import run_mutants  # not on Windows
 
@@ -111,8 +149,13 @@ def main() -> None:
                     show=choice.show, publish=choice.table)  # fmt: skip
     elif isinstance(choice, Promises):
         promises.write_page()
+    elif isinstance(choice, Handout):
+        handout.hand_out(choice.out)
+    elif isinstance(choice, Release):
+        weekly = handout.exercises_of_week(choice.week) if choice.week else []
+        handout.release([*choice.names, *weekly], choice.out)
     else:
-        bank.repeat(choice.name, runs=choice.runs)
+        bank.repeat(list(choice.names), seeds=choice.seeds, begin=choice.begin)
 
 
 if __name__ == "__main__":

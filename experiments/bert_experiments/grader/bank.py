@@ -66,7 +66,7 @@ class Verdict:
 
 def variants(exercise: Exercise) -> list[Variant]:
     """The bank of an exercise; empty if it has none."""
-    folder = BANK / exercise.name
+    folder = exercise.solution.parent if exercise.is_local else BANK / exercise.name
     solution = exercise.solution.read_text(encoding="utf-8")
     found = []
     if (folder / "wrong.py").is_file():
@@ -135,12 +135,13 @@ def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
     if unknown := sorted(set(names) - {e.name for e in present()}):
         raise UserError(f"no exercise is called {', '.join(unknown)}: they are called like "
                         f"{present()[0].name}")  # fmt: skip
-    return [e for e in present() if not names or e.name in names]
+    return [e for e in present() if (e.name in names if names else not e.is_local)]
 
 
 def run_bank(
-    names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False
-) -> None:
+    names: list[str], *, in_child: bool = False, show: bool = False, publish: bool = False,
+    seed: int = 0,
+) -> None:  # fmt: skip
     """Try all variants of the named exercises (all, if none is named) and print the table;
     `publish` also puts it on the page of the exercises.
 
@@ -155,7 +156,8 @@ def run_bank(
     with progress_bar(len(every), "answers", unit="answer") as bar:
         for variant in every:
             decided = variant.is_decided_by if not show else (lambda outcome: False)
-            verdict = try_out(variant, grade_in_child if in_child else grade, decided=decided)
+            grader = grade_in_child if in_child else grade
+            verdict = try_out(variant, grader, decided=decided, seed=seed)
             verdicts.append(verdict)
             as_wanted = verdict.is_full if variant.is_right else verdict.is_named
             if show or not as_wanted:
@@ -172,26 +174,26 @@ def run_bank(
         publish_table("bank", rows(verdicts))
 
 
-def repeat(name: str, *, runs: int) -> None:
-    """Grade the solution and every right answer again and again, with other draws each time."""
-    exercise = next((e for e in present() if e.name == name), None)
-    if exercise is None:
-        raise UserError(f"no exercise is called {name}: they are called like {present()[0].name}")
-    solution = exercise.solution.read_text(encoding="utf-8")
-    right = [Variant(exercise, "solution", True, solution)]
-    right += [variant for variant in variants(exercise) if variant.is_right]
+def repeat(names: list[str], *, seeds: int, begin: int = 1) -> None:
+    """Grade the solution and every right answer of the exercises with other inputs each time: those
+    of so many secret seeds, from `begin` on."""
+    right = []
+    for exercise in chosen_exercises(names):
+        solution = exercise.solution.read_text(encoding="utf-8")
+        right.append(Variant(exercise, "solution", True, solution))
+        right += [variant for variant in variants(exercise) if variant.is_right]
     failures = 0
-    with progress_bar(len(right) * runs, exercise.name, unit="run") as bar:
+    with progress_bar(len(right) * seeds, "right answers", unit="run") as bar:
         for variant in right:
-            of_this = 0
-            for repetition in range(runs):
-                verdict = try_out(variant, grade, repetition=repetition)
+            of_this, name = 0, f"{variant.exercise.name}, {variant.name}"
+            for seed in range(begin, begin + seeds):
+                verdict = try_out(variant, grade, seed=seed)
                 if not verdict.is_full:
                     of_this += 1
-                    bar.write(f"{variant.name}, run {repetition}")
+                    bar.write(f"{name}, seed {seed}")
                     bar.write("".join(f"    {message}\n" for message in verdict.messages))
                 bar.update()
-            bar.write(f"{variant.name}: {runs} runs, {of_this} failures")
+            bar.write(f"{name}: {seeds} seeds, {of_this} failures")
             failures += of_this
     if failures:
         raise UserError(f"{failures} runs of right answers failed: a bound is too narrow")

@@ -7,7 +7,7 @@ docstring of the starter, word for word, and the names of the checks that fail w
 import ast
 import runpy
 
-from autograder.points import EXERCISES, Exercise, checks_of, present
+from autograder.points import CATALOGUE, EXERCISES, Exercise, checks_of
 from autograder.report import sentence
 from bert_experiments.grader.bank import BANK
 from bert_run.errors import UserError
@@ -57,7 +57,7 @@ def one_line(text: str) -> str:
 def page() -> str:
     """All sentences with their checks, as Markdown."""
     lines = [HEAD]
-    for exercise in present():
+    for exercise in CATALOGUE:
         lines += ["", f"## [{exercise.name}]({exercise.name}/README.md)", "",
                   "| sentence | checks |", "|---|---|"]  # fmt: skip
         lines += [f"| {cell(text)} | {'; '.join(map(sentence, names))} |"
@@ -67,7 +67,7 @@ def page() -> str:
 
 def write_page() -> None:
     """Raises `UserError` if a sentence or a check is not as it should be."""
-    wrong = [f"{e.name}: {problem}" for e in present() for problem in problems(e)]
+    wrong = [f"{e.name}: {problem}" for e in CATALOGUE for problem in problems(e)]
     if wrong:
         raise UserError("\n".join([f"{len(wrong)} promises are not as they should be", *wrong]))
     write_atomically(PAGE, page())

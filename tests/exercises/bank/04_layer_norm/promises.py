@@ -7,13 +7,15 @@ PRECISE = "test_a_mean_that_is_large_beside_the_spread_costs_no_precision"
 DX = "test_the_gradient_for_x_follows_all_three_paths"
 SUMS = "test_weight_and_bias_collect_gradients_from_every_vector"
 EPS_BACK = "test_the_backward_uses_its_eps"
+DEFAULT = "test_without_the_argument_eps_is_1e_12"
 TYPES = "test_the_type_of_the_numbers_and_gaps_in_memory_make_no_difference"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
     # the page
-    "layer_norm_forward(x, weight, bias, eps=1e-12) -> out": (FORWARD, EPS),
-    "layer_norm_backward(dout, x, weight, eps=1e-12) -> (dx, dweight, dbias)": (DX, EPS_BACK),
+    "layer_norm_forward(x, weight, bias, eps=1e-12) -> out": (FORWARD, EPS, DEFAULT),
+    "layer_norm_backward(dout, x, weight, eps=1e-12) -> (dx, dweight, dbias)": (
+        DX, EPS_BACK, DEFAULT),
     r"\hat x_i = \frac{x_i - \mu}{\sqrt{\sigma^2 + \varepsilon}}": (FORWARD, EPS),
     r"y_i = \gamma_i\, \hat x_i + \beta_i": (FORWARD,),
     r"\sigma^2 = \frac1n \sum_i (x_i - \mu)^2": (FORWARD,),

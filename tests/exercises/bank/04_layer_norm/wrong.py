@@ -35,6 +35,10 @@ WRONG = {
     "over the first axis": (
         [(CENTRED, CENTRED.replace("-1", "0")), (VARIANCE, VARIANCE.replace("-1", "0"))],
         "that is batch norm"),
+    "over axis 1": (
+        [(CENTRED, CENTRED.replace("-1", "min(1, x.ndim - 1)")),
+         (VARIANCE, VARIANCE.replace("-1", "min(1, x.ndim - 1)"))],
+        "over axis 1, which is the last one of (batch, hidden) alone"),
     "over everything": (
         [(CENTRED, "centred = x - x.mean()"), (VARIANCE, "variance = x.var()")],
         "over the whole array"),

@@ -1,0 +1,115 @@
+"""The copy of the course that students get, and the solutions that are released into it.
+
+A copy has what is committed here, without the solutions, the bank and what else is for instructors
+and authors, in a repository of its own with one commit. A link to something that is left out
+becomes its words, and says so.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from autograder.points import LOCAL, ROOT, Exercise, present
+from bert_run.errors import UserError
+
+LEFT_OUT = (
+    "solutions", "tests/exercises", "tests/test_course_pages.py", "tests/test_house.py",
+    "tests/test_mechanisms.py", "tests/test_notebook_tasks.py", "tests/test_notebooks.py",
+    "TEACHING.md", "exercises/WRITING.md", "exercises/PROMISES.md",
+    "experiments/bert_experiments/grader", ".ci", ".github",
+)  # fmt: skip
+LINK = re.compile(r"(?<!!)\[(?P<words>[^\[\]]*)\]\((?P<target>[^()\s#]+)(?P<place>#[^()\s]*)?\)")
+NOTE = """> This is the copy for students. It holds no solutions and none of the wrong answers that
+> test the grader: what this page says about those is done in the course itself.
+
+"""
+WEEK = re.compile(r"^\| (?P<week>[\d–]+) \|[^|]*\| (?P<exercises>[\d, –]+) \|", re.MULTILINE)
+GIT = ("git", "-c", "user.name=The course", "-c", "user.email=course@localhost")
+
+
+def hand_out(out: Path) -> None:
+    """Write a copy for students to an empty folder."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is not empty: name another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    git(out, "clone", "--quiet", "--depth", "1", f"file://{ROOT}", ".")
+    shutil.rmtree(out / ".git")
+    there = {path.resolve() for path in out.rglob("*")}
+    if LOCAL.is_dir():
+        shutil.copytree(LOCAL, out / LOCAL.relative_to(ROOT),
+                        ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
+    for place in (out / name for name in LEFT_OUT):
+        shutil.rmtree(place) if place.is_dir() else place.unlink()
+    page = out / "exercises" / "README.md"
+    title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+    page.write_text(f"{title}\n\n{NOTE}{rest}", encoding="utf-8")
+    for path in sorted([*out.rglob("*.md"), *out.rglob("*.ipynb")]):
+        text = path.read_text(encoding="utf-8")
+        whole = without_lost_links(text, path.parent, there)
+        if whole != text:
+            path.write_text(whole, encoding="utf-8")
+    git(out, "init", "--quiet", "--initial-branch=main")
+    commit(out, "The course", ".")
+    print(f"{out}: {len(present())} exercises to do, in one commit")
+
+
+def without_lost_links(text: str, folder: Path, there: set[Path]) -> str:
+    """A page of `folder` without links to what was `there` and has been left out."""
+
+    def kept(link: re.Match) -> str:
+        place = (folder / link["target"]).resolve()
+        is_lost = place in there and not place.exists()
+        return f"{link['words']} (not in this copy)" if is_lost else link[0]
+
+    return LINK.sub(kept, text)
+
+
+def release(names: Iterable[str], out: Path) -> None:
+    """Add the solutions of exercises, each as its folder or its number, to a copy for students."""
+    chosen = [named(name) for name in names]
+    if not chosen:
+        raise UserError("nothing to release: name exercises, such as 03 04, or a --week")
+    if not (out / "exercises").is_dir():
+        raise UserError(f"{out} is no copy of the course: name the folder of `make handout`")
+    for exercise in chosen:
+        target = out / exercise.solution.parent.relative_to(ROOT)
+        shutil.copytree(exercise.solution.parent, target, dirs_exist_ok=True,
+                        ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
+    if (out / ".git").is_dir() and git(out, "status", "--porcelain", "--ignored", "solutions"):
+        commit(out, f"Solutions of {', '.join(e.name for e in chosen)}", "solutions")
+    print(f"{out / 'solutions'}: {', '.join(exercise.name for exercise in chosen)}")
+
+
+def named(name: str) -> Exercise:
+    found = [e for e in present() if e.name == name or e.name.startswith(f"{name}_")]
+    if not found:
+        raise UserError(f"there is no exercise {name!r}: name it like {present()[0].name}, or 01")
+    return found[0]
+
+
+def exercises_of_week(week: str) -> list[str]:
+    """The exercises of a week, as the plan in TEACHING.md has them."""
+    plan = {row["week"]: row["exercises"]
+            for row in WEEK.finditer((ROOT / "TEACHING.md").read_text("utf-8"))}  # fmt: skip
+    if week not in plan:
+        raise UserError(f"TEACHING.md has no week {week}: take one of {', '.join(plan)}")
+    numbers: list[str] = []
+    for part in plan[week].split(","):
+        first, _, last = part.strip().partition("–")
+        numbers += [f"{n:02}" for n in range(int(first), int(last or first) + 1)]
+    return numbers
+
+
+def commit(folder: Path, message: str, what: str) -> None:
+    git(folder, "add", "--all", "--force", what)
+    git(folder, "commit", "--quiet", "--message", message)
+
+
+def git(folder: Path, *arguments: str) -> bytes:
+    call = subprocess.run([*GIT, "-C", str(folder), *arguments], capture_output=True, check=False)
+    if call.returncode:
+        said = call.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise UserError(f"git {arguments[0]} in {folder}: {said[-1] if said else 'it failed'}")
+    return call.stdout

@@ -41,16 +41,19 @@ def roster(tmp_path):
         ("s100.zip", []),
         ("s1 and s2.zip", ["s1", "s2"]),
         ("ann@example.org.zip", ["s1"]),
+        # What students choose themselves, a name to be called by or that of a file, is no key.
+        ("bolee_1001_55_softmax.py", ["s1"]),
+        ("bergann_1001_55_Bo Lee_5_assignsubmission_file_x.py", ["s1"]),
+        ("Ann Berg_5_assignsubmission_file_bolee_1002_1_x.py", ["s1"]),
     ],
 )
 def test_a_roster__knows_the_longest_of_its_names_and_keys(roster, name, whose):
-    label = read_label(name)
-    assert roster.match(label.who, f"{label.who} {label.user}") == whose
+    assert roster.match(*read_label(name).keys) == whose
 
 
 def test_a_submission_number__is_nobodys_key(roster):
     label = read_label("nobody_777_1001_softmax.py")  # Canvas: the second number is of the file
-    assert roster.match(label.who, f"{label.who} {label.user}") == []
+    assert roster.match(*label.keys) == []
 
 
 def test_an_extension__is_of_every_week_or_of_one(roster):
@@ -152,6 +155,21 @@ def test_single_files_of_one_student__are_one_submission_and_folders_of_one_name
         "leebo_7": ["03_softmax", "05_gelu"], "leebo_8": ["05_gelu"], "Bo Lee": ["05_gelu"],
         "s3": ["03_softmax", "05_gelu"],
     }  # fmt: skip
+
+
+def test_an_export_of_gradescope__says_who_it_is_in_another_file(tmp_path, roster):
+    put(tmp_path / "class" / "submission_1" / "softmax.py")
+    put(tmp_path / "class" / "submission_2" / "gelu.py")
+    people = (":sid: s2\n    :email: z@example.org", ":sid:\n    :email: ann@example.org")
+    put(tmp_path / "class" / "submission_metadata.yml", "".join(
+        f"submission_{i}:\n  :submitters:\n  - :name: Bo Lee\n    {who}\n"
+        "  :created_at: 2027-01-02 03:04\n" for i, who in enumerate(people, 1)))  # fmt: skip
+    found, passed_over = gather([tmp_path / "class"], roster=roster)
+    assert [(one.student, list(one.files)) for one in found] == [
+        ("s1", ["05_gelu"]), ("s2", ["03_softmax"])]  # fmt: skip
+    assert found[0].handed["05_gelu"].time.minute == 4 and not passed_over
+    found, _ = gather([tmp_path / "class"])
+    assert [one.student for one in found] == ["Bo Lee", "Bo Lee (2)"]
 
 
 @pytest.mark.parametrize(

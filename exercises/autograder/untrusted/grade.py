@@ -22,7 +22,7 @@ from autograder.untrusted.gradebook import Graded, Work, is_untouched, key_of, s
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, read_roster
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
-from autograder.untrusted.submissions import Handed, Submission, gather
+from autograder.untrusted.submissions import Handed, Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command
 from bert_run.files import (
     clear_leftovers,
@@ -304,8 +304,9 @@ def take_files(call: Call, one: Graded, submission: Submission) -> None:
             if is_untouched(exercise, file):
                 continue
             if is_older(old, file, handed):
-                submission.notes.append(f"{exercise.file} of {handed.name} is older than that of "
-                                        f"{old.handed.name}, which stands")  # fmt: skip
+                names = shown(handed.name), shown(old.handed.name)
+                submission.notes.append(f"{exercise.file} of {names[0]} is older than that of "
+                                        f"{names[1]}, which stands")  # fmt: skip
                 file, handed, replaced = old.file, old.handed, old.replaced
             else:
                 replaced = (*old.replaced, sha(old.file))

@@ -30,10 +30,12 @@ ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
 
 @dataclass(frozen=True)
 class Label:
-    """What a name says: whose work it is, which file or archive, and which of several attempts."""
+    """What a name says: whose work it is, which file or archive, and which of several attempts.
+    `keys` are what the student can be known by, the surest first."""
 
     who: str
     file: str
+    keys: tuple[str, ...] = ()
     user: str = ""  # the number that Canvas or Moodle know the student by
     late: bool = False
     attempt: tuple[int, int] = (0, 0)
@@ -41,17 +43,19 @@ class Label:
 
 
 def read_label(name: str) -> Label:
-    """The parts of a name that a course system has made; else the name is the student's."""
+    """The parts of a name that a course system has made; else the name is the student's. Nothing
+    that a student can choose is a key: not the name of the file, which comes last."""
     name = unicodedata.normalize("NFC", name)
-    if found := MOODLE.fullmatch(name):
-        return Label(found["who"], found["file"] or "", found["user"], kind="Moodle")
     if found := CANVAS.fullmatch(name):
         again = ATTEMPT.search(found["file"].split(".")[0])
         attempt = (int(found["number"]), int(again[1]) if again else 0)
-        return Label(found["who"], found["file"], found["user"], bool(found["late"]), attempt,
-                     "Canvas")  # fmt: skip
+        return Label(found["who"], found["file"], (found["user"], found["who"]), found["user"],
+                     bool(found["late"]), attempt, "Canvas")  # fmt: skip
+    if found := MOODLE.fullmatch(name):
+        return Label(found["who"], found["file"] or "", (found["who"],), found["user"],
+                     kind="Moodle")  # fmt: skip
     again = ATTEMPT.search(name.split(".")[0])
-    return Label(name, name, attempt=(0, int(again[1]) if again else 0))
+    return Label(name, name, (name,), attempt=(0, int(again[1]) if again else 0))
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,17 @@ class Roster:
                     self.known.setdefault(way, set()).add(person.id)
 
     def match(self, *texts: str) -> list[str]:
-        """Who is named in the texts: those with the longest of all ways in which anybody is."""
-        best, found = 0, set()
+        """Who is named in the first of the texts that names anybody: those with the longest way."""
         for words in map(tokens, texts):
+            best, found = 0, set()
             for way, ids in self.known.items():
                 size = sum(map(len, way))
-                if size >= best and any(words[i : i + len(way)] == way
-                                        for i in range(len(words) - len(way) + 1)):  # fmt: skip
+                places = range(len(words) - len(way) + 1)
+                if size >= best and any(words[i : i + len(way)] == way for i in places):
                     best, found = size, ids | (found if size == best else set())
-        return sorted(found)
+            if found:
+                return sorted(found)
+        return []
 
     def exactly(self, *texts: str) -> str | None:
         """The one whom a cell of a table names."""
@@ -194,16 +200,18 @@ def read_times(folder: Path) -> dict[str, datetime]:
             for line, row in read_table(path, ["name", "time"])}  # fmt: skip
 
 
-def read_gradescope(folder: Path) -> dict[str, tuple[list[str], datetime | None]]:
-    """Of an export of Gradescope: who handed in each `submission_123`, and when."""
+def read_gradescope(folder: Path) -> dict[str, tuple[tuple[str, ...], datetime | None]]:
+    """Of an export of Gradescope: who handed in each `submission_123` (the number of the student,
+    the address, the name), and when."""
     path = folder / GRADESCOPE
     if not path.is_file():
         return {}
     found = {}
     text = path.read_text(encoding="utf-8", errors="replace")
     for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
-        who = [value.strip(" '\"") for value in re.findall(r":(?:sid|email|name): (.+)", block)]
+        values = (re.search(rf":{name}: (.+)", block) for name in ("sid", "email", "name"))
+        who = tuple(value[1].strip(" '\"") for value in values if value)
         made = re.search(r"(?m)^  :created_at: (.+)$", block)
         time = time_of(re.sub(r"\.\d+", "", made[1].strip(" '\"")), path.name) if made else None
-        found[block.split(":")[0]] = ([w for w in who if w], time)
+        found[block.split(":")[0]] = (tuple(filter(None, who)), time)
     return found

@@ -69,7 +69,6 @@ class Piece:
 
     path: Path
     label: Label
-    who: list[str]  # what the student is called in it
     time: datetime | None = None
     times: dict[str, datetime] = field(default_factory=dict)  # of submitted.csv
 
@@ -85,7 +84,7 @@ def gather(
     for piece in pieces_of(paths, but, passed_over):
         place = shown(str(piece.path.relative_to(piece.path.parent.parent)))
         if roster:
-            ids = roster.match(*piece.who)
+            ids = roster.match(*piece.label.keys)
             if len(ids) != 1:
                 whose = f"is of one of {', '.join(ids)}" if ids else "is of nobody in the roster"
                 passed_over.append(f"{place} {whose}: give the student a key that its name has")
@@ -131,11 +130,10 @@ def pieces_of(paths: list[Path], but: Path | None, passed_over: list[str]) -> It
                 meant = named(f"{PurePosixPath(name).stem}.py", anywhere=True)
                 passed_over.append(f"{place}: {f'hand in {meant.file}' if meant else NEITHER}")
                 continue
-            who, time = [label.who, f"{label.who} {label.user}"], None
-            if member.name in uploads:
-                who, time = uploads[member.name]
-                label = replace(label, kind="Gradescope", user=member.name)
-            yield Piece(member, label, who, time, times)
+            keys, time = uploads.get(member.name, ((), None))
+            if keys:
+                label = replace(label, who=keys[-1], keys=keys, user=keys[0], kind="Gradescope")
+            yield Piece(member, label, time, times)
 
 
 def own_name(piece: Piece) -> str:
@@ -143,7 +141,7 @@ def own_name(piece: Piece) -> str:
     before the exercise, as in s01_softmax.py; "" for a bare softmax.py."""
     label, path = piece.label, piece.path
     if label.kind:
-        return name_of(path, piece.who[0] + f"_{label.user}" * (label.kind == "Canvas"))
+        return name_of(path, label.who + f"_{label.user}" * (label.kind == "Canvas"))
     if path.is_dir() or is_archive(path) or is_foreign(path):
         return name_of(path)
     stem = named(path.name, anywhere=True).file[:-3].replace("_", "[-_ ]")

@@ -1,12 +1,15 @@
-"""`python -m autograder`: a solution beside one's own file, and the capstone's training run."""
+"""`python -m autograder`: a solution beside one's own file, one check again, the capstone's run,
+and what Gradescope is given."""
 
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
+from typing import Literal
 
 import tyro
 from tyro.conf import Positional
 
+from autograder.course import chosen, find_course
 from autograder.points import find, present
 from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
@@ -56,6 +59,23 @@ class Capstone:
         check_numbers(self)
 
 
+@dataclass(frozen=True)
+class Gradescope:
+    """Write the zip that Gradescope takes as an autograder: these exercises, without solutions.
+
+    python -m autograder gradescope 03-05 --out week2.zip
+    """
+
+    exercises: Positional[str] = ""
+    """a list such as 03-05,10"""
+    week: str | None = None
+    """the exercises of this week of course.toml, in place of a list"""
+    out: Path = Path("autograder.zip")
+    """the file to write"""
+    visibility: Literal["visible", "hidden", "after_due_date", "after_published"] = "visible"
+    """when students see the checks and their messages"""
+
+
 def diff(file: Path) -> list[str]:
     """Lines from a student's file to the solution, comments and all."""
     exercise = next((e for e in present() if e.file == file.name), None)
@@ -73,7 +93,7 @@ def diff(file: Path) -> list[str]:
 
 @command
 def main() -> None:
-    choice = tyro.cli(Diff | Again | Capstone, prog="python -m autograder")
+    choice = tyro.cli(Diff | Again | Capstone | Gradescope, prog="python -m autograder")
     if isinstance(choice, Again):
         from autograder.again import call_again
 
@@ -83,6 +103,14 @@ def main() -> None:
         from autograder.capstone_run import run_capstone
 
         run_capstone(choice.file, out=choice.out, steps=choice.steps)
+    elif isinstance(choice, Gradescope):
+        from autograder.untrusted.gradescope import write_bundle
+
+        exercises = chosen(find_course(), choice.week, choice.exercises)
+        if exercises is None:
+            raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
+        write_bundle(choice.out, exercises, choice.visibility)
+        print(f"{choice.out}: {len(exercises)} exercises, to be uploaded as the autograder")
     else:
         lines = diff(choice.file)
         print("\n".join(lines) if lines else "the same, to the letter")

@@ -12,6 +12,8 @@ def pytest_addoption(parser) -> None:
     group = parser.getgroup("exercises", "exercises of the course (pytest exercises/)")
     group.addoption("--solutions", action="store_true", help="grade the solutions")
     group.addoption("--submission", metavar="DIR", type=Path, help="grade the files in DIR")
+    group.addoption("--week", metavar="NAME", help="the exercises of this week of course.toml")
+    group.addoption("--exercises", metavar="LIST", help="these exercises, such as 03-05,10")
     group.addoption("--report", metavar="FILE", type=Path, help="write what was scored, as JSON")
     group.addoption("--gradescope", metavar="FILE", type=Path,
                     help="write what was scored, as Gradescope's results.json")  # fmt: skip

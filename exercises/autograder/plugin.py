@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.codec import drawing_from
+from autograder.course import chosen, find_course
 from autograder.points import Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
@@ -31,6 +32,7 @@ from autograder.transports import (
     child_command,
     use_one_thread,
 )
+from bert_run.errors import UserError
 
 HINT = re.compile(r"<summary>(?P<title>.*?)</summary>(?P<text>.*?)</details>", re.DOTALL)
 
@@ -60,6 +62,7 @@ class Grading:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.chosen = chosen_names(config)
         self.students: dict[str, Student] = {}
         self.outcomes: dict[str, list[Outcome]] = {}
 
@@ -93,6 +96,11 @@ class Grading:
         if self.config.getoption("--isolated") or not can_fork():
             return ChildTransport(child_command(path))
         return ForkTransport(path)
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Leave out the folders of exercises that --week or --exercises do not name."""
+        is_left_out = self.chosen is not None and find(collection_path.name)
+        return True if is_left_out and collection_path.name not in self.chosen else None
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """A failed check is shown once, as a message: no list of their names at the end, unless
@@ -147,13 +155,13 @@ class Grading:
             student._transport.close()
         if self.config.getoption("--collect-only"):
             return
-        report = make_report(self.outcomes)
+        report = make_report(self.outcomes, self.chosen)
         if path := self.config.getoption("--report"):
             write_report(path, report)
         if path := self.config.getoption("--gradescope"):
             write_report(path, gradescope(report))
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            full = is_full(report, list(self.outcomes))
+            full = is_full(report, self.chosen or list(self.outcomes))
             session.exitstatus = int(not full or exitstatus != pytest.ExitCode.OK)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -161,7 +169,7 @@ class Grading:
             return
         report = make_report(self.outcomes)
         terminalreporter.section("exercises")
-        for line in table(report, list(self.outcomes)):
+        for line in table(report, self.chosen or list(self.outcomes)):
             terminalreporter.write_line(line)
         for line in starting_points(self.outcomes):
             terminalreporter.write_line(line)
@@ -178,6 +186,17 @@ class Grading:
                 lines += ["", f"hints for {name}:"]
                 lines += [f"  {hint}" for hint in fitting_hints(name, outcomes, text)[:number]]
         return lines
+
+
+def chosen_names(config: pytest.Config) -> list[str] | None:
+    """The exercises that --week or --exercises name; None for all."""
+    week, exercises = config.getoption("--week"), config.getoption("--exercises")
+    if not week and not exercises:
+        return None
+    try:
+        return [exercise.name for exercise in chosen(find_course(), week, exercises)]
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 class Settled(Exception):

@@ -213,16 +213,13 @@ def shares(total: int, weights: list[int]) -> list[int]:
 def hundredths() -> dict[str, dict[str, int]]:
     """Exercise, test, and what it is worth in hundredths of a point: 100 points in all for those of
     the course; those of a class's own come on top."""
-    exercises = present()
-    worth = shares(10_000, [exercise.points for exercise in exercises if not exercise.is_local])
-    worth += [100 * exercise.points for exercise in exercises if exercise.is_local]
     return {
         exercise.name: dict(
             zip(
                 [check.id for check in checks_of(exercise)],
-                shares(total, [check.weight for check in checks_of(exercise)]),
+                shares(100 * exercise.points, [check.weight for check in checks_of(exercise)]),
                 strict=True,
             )
         )
-        for exercise, total in zip(exercises, worth, strict=True)
+        for exercise in present()
     }

@@ -11,11 +11,13 @@ from bert_run.files import write_atomically
 Report = dict[str, Any]
 
 
-def make_report(outcomes: dict[str, list[Outcome]]) -> Report:
+def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = None) -> Report:
     """The report of a run, from the outcomes of each exercise that was run. Every exercise that
-    there is stands in it: one that was not run scores nothing."""
+    is `counted` stands in it, or every one that there is: one that was not run scores nothing."""
     exercises = []
     for name, worth in hundredths().items():
+        if counted is not None and name not in counted:
+            continue
         tests = [
             {"id": o.id, "points": worth[o.id] / 100, "outcome": o.outcome, "message": o.message}
             for o in settled(find(name), outcomes.get(name, []))

@@ -50,6 +50,26 @@ def test_a_solution_has_full_marks_and_the_report_says_so(tmp_path):
     assert sum(t["max_score"] for t in results["tests"]) == pytest.approx(100)
 
 
+@pytest.mark.parametrize("chosen", [("--exercises", "03,05"), ("--week", "2")])
+def test_a_week__is_run_alone_and_its_reports_are_out_of_its_own_points(tmp_path, chosen):
+    (tmp_path / "course.toml").write_text("[week.2]\nexercises = ['03', '05']\n")
+    files = {name: tmp_path / f"{name}.json" for name in ("report", "gradescope")}
+    done = run(ROOT / "exercises", *chosen, "--submission", hand_in(tmp_path, solution()),
+               *[word for name, path in files.items() for word in (f"--{name}", path)],
+               cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 1, done.stdout  # 05_gelu is missing
+    report, results = (json.loads(path.read_text()) for path in files.values())
+    assert (report["score"], report["max_score"]) == (results["score"], 5) == (3, 5)
+    assert {test["name"][:2] for test in results["tests"]} == {"03", "05"}
+    assert "04_layer_norm" not in done.stdout and "3.00 of   5.00" in done.stdout
+
+
+def test_a_week_that_there_is_not__is_told_in_a_line(tmp_path):
+    done = run(ROOT / "exercises", "--exercises", "30", cwd=tmp_path)
+    assert done.returncode == 4 and "ERROR: --exercises: '30' is no exercise" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 def test_without_the_solutions_at_hand_answers_written_in_place_are_graded(tmp_path, monkeypatch):
     """An instructor may give the course out without them; then no starter can be made anew."""
     answer, starter = solution(), SOFTMAX.starter.read_text("utf-8")

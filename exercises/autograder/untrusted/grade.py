@@ -6,24 +6,34 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 from tyro.conf import Positional, arg
 
-from autograder.points import ROOT, present
-from autograder.untrusted import gradebook, likeness
-from autograder.untrusted.gradebook import Graded, key_of
-from autograder.untrusted.grading_process import Job, choose, grade_all
+from autograder.course import COURSE, Course, chosen, find_course, write_course
+from autograder.points import ROOT, Exercise, find, present
+from autograder.report import write_report
+from autograder.untrusted import exports, gradebook, likeness, marks
+from autograder.untrusted.gradebook import Graded, Work, is_untouched, key_of, sha
+from autograder.untrusted.grading_process import Done, Job, choose, grade_all
+from autograder.untrusted.roster import Roster, read_roster
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
-from autograder.untrusted.submissions import Submission, gather
+from autograder.untrusted.submissions import Handed, Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command
-from bert_run.files import hold
+from bert_run.files import (
+    clear_leftovers,
+    hold,
+    remove_in_one_piece,
+    write_atomically,
+)
 from bert_run.training_loop import progress_bar
 
 LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written
+ROSTER, NOTES = "roster.csv", "notes.json"
 
 
 @dataclass(frozen=True)
@@ -31,12 +41,37 @@ class GradeSettings:
     """Grade submissions: folders, zips or tars with the files of exercises, or a folder of such.
 
     bert-grade class/ --out grades
+
+    What was graded stays in DIR until it is removed by name. bert-grade init writes course.toml.
     """
 
     submissions: Annotated[Positional[tuple[Path, ...]], arg(metavar="SUBMISSIONS…")]
-    """a student's folder, zip or tar; or a folder that holds one of each student"""
+    """a student's folder, zip or tar; or a folder that holds one of each student; none: the marks
+    in DIR are written anew, after a change of adjust.csv say"""
     out: Annotated[Path, arg(metavar="DIR")]
     """where reports, gradebook.csv and summary.html go; called again, it goes on where it was"""
+    week: Annotated[str | None, arg(metavar="NAME")] = None
+    """grade the exercises of this week of course.toml alone"""
+    exercises: Annotated[str | None, arg(metavar="LIST")] = None
+    """grade these alone, such as 03-05,10"""
+    course: Annotated[Path | None, arg(metavar="FILE")] = None
+    """the weeks of the term; course.toml here or at the root of the repository, unless given"""
+    roster: Annotated[Path | None, arg(metavar="FILE")] = None
+    """who is in the class: id,name,key,section,extension; kept in DIR for later calls"""
+    canvas: Annotated[Path | None, arg(metavar="CSV")] = None
+    """a gradebook that Canvas has exported; the marks of --week go to DIR/canvas.csv"""
+    moodle: Annotated[Path | None, arg(metavar="CSV")] = None
+    """a grading worksheet of Moodle; the marks of --week go to DIR/moodle.csv"""
+    feedback: bool = False
+    """also write DIR/feedback.zip, each student's page under the name that was handed in"""
+    anonymous: bool = False
+    """also write DIR/anonymous: pages and files under pseudonyms, to be read blind"""
+    remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
+    """take out of DIR what was graded: s04, or s04/03_softmax"""
+    regrade: bool = False
+    """also grade the files in DIR anew whose tests, settings or versions have changed"""
+    why: Annotated[str, arg(metavar="TEXT")] = ""
+    """a reason to be added to each line of changes.csv"""
     jobs: Annotated[int, Whole(0, 4096)] = 0
     """students graded at the same time; 0: one for each processor"""
     timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
@@ -51,8 +86,28 @@ class GradeSettings:
     """auto: the best that works here, and a warning if that is not bwrap"""
 
     def __post_init__(self) -> None:
-        if not self.submissions:
+        if not self.submissions and not is_own(self.out):
             raise UserError("nothing to grade: name a folder, a zip or a tar")
+        if (self.canvas or self.moodle) and not self.week:
+            raise UserError("--canvas and --moodle fill in the marks of a week: name it by --week")
+        check_numbers(self)
+
+
+@dataclass(frozen=True)
+class InitSettings:
+    """Write course.toml, the weeks of a term, from the plan of TEACHING.md.
+
+    bert-grade init --weeks 12 --start 2027-01-11
+    """
+
+    weeks: Annotated[int, Whole(1, 100)]
+    """6, 10, 12 or 15"""
+    start: Annotated[str | None, arg(metavar="DATE")] = None
+    """the first day of the first week; each week is due on its seventh day"""
+    out: Annotated[Path, arg(metavar="FILE")] = Path(COURSE)
+    """the file to write"""
+
+    def __post_init__(self) -> None:
         check_numbers(self)
         for folder in self.against:
             if not (folder / "students").is_dir():
@@ -61,23 +116,88 @@ class GradeSettings:
 
 @command
 def main() -> None:
+    if sys.argv[1:2] == ["init"]:
+        init(tyro.cli(InitSettings, prog="bert-grade init", args=sys.argv[2:]))
+        return
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
-    submissions, passed_over = gather(list(settings.submissions), but=settings.out)
+    course = find_course(settings.course)
+    scope = chosen(course, settings.week, settings.exercises)
+    roster_file = settings.roster or settings.out / ROSTER
+    roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
+    found: tuple[list[Submission], list[str]] = ([], [])
+    if settings.submissions:
+        found = gather(list(settings.submissions), but=settings.out, roster=roster)
     claim(settings.out)
     with locked(settings.out), tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
+        clear_leftovers(settings.out)
         (settings.out / TIMES).touch()
-        for line in passed_over:
-            print(f"passed over: {line}", file=sys.stderr)
-        run(settings, submissions, Path(folder))
+        if settings.roster:
+            write_atomically(settings.out / ROSTER, roster_file.read_bytes())
+        for line in found[1]:
+            print(f"warning: not graded: {line}", file=sys.stderr)
+        run(Call(settings, course, scope, roster, *found), Path(folder))
+
+
+def init(settings: InitSettings) -> None:
+    try:
+        start = date.fromisoformat(settings.start) if settings.start else None
+    except ValueError:
+        raise UserError(f"--start {settings.start}: write a date such as 2027-01-11") from None
+    write_course(settings.out, settings.weeks, start)
+    print(f"{settings.out} has {settings.weeks} weeks: fill in what your class needs")
+
+
+@dataclass(frozen=True)
+class Call:
+    """What one call of the command is about."""
+
+    settings: GradeSettings
+    course: Course | None
+    scope: list[Exercise] | None  # None: all that are asked for
+    roster: Roster | None
+    submissions: list[Submission]
+    passed_over: list[str]
+
+    def place(self, student: str) -> Path:
+        return self.settings.out / "students" / student
+
+    def saved_as(self, student: str, exercise: str) -> Path:
+        return self.place(student) / f"{exercise}.json"
+
+    @property
+    def asked(self) -> list[Exercise]:
+        """The exercises that this call grades."""
+        if self.scope is not None:
+            return self.scope
+        if self.course:
+            return [exercise for week in self.course.weeks for exercise in week.exercises]
+        return present()
+
+    # What course.toml says of how to grade: whoever starts the graders takes it from here.
+
+    @property
+    def seed(self) -> int:
+        """The secret one, of --seed or of course.toml; 0 without."""
+        return self.settings.seed or (self.course.seed if self.course else None) or 0
+
+    def key_of(self, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
+        return key_of(exercise, file, sandbox, timeout=self.settings.timeout, seed=self.seed)
+
+    def libraries(self, exercise: Exercise) -> tuple[str, ...] | None:
+        week = self.course.week_of(exercise.name) if self.course else None
+        return week.libraries if week else None
+
+
+def is_own(out: Path) -> bool:
+    return (out / LOCK).is_file() and (out / TIMES).is_file()
 
 
 def claim(out: Path) -> None:
     """Make the folder of grades. One that holds anything else is left alone: neither a gradebook
     that a teacher keeps by hand nor the class itself may be written over."""
-    is_own = (out / LOCK).is_file() and (out / TIMES).is_file()
-    if out.is_dir() and not is_own and any(p.name[0] != "." for p in out.iterdir()):
+    if out.is_dir() and not is_own(out) and any(p.name[0] != "." for p in out.iterdir()):
         raise UserError(f"{out} is not empty and holds no grades of bert-grade: name another --out")
     out.mkdir(parents=True, exist_ok=True)
 
@@ -91,10 +211,145 @@ def locked(out: Path) -> Iterator[None]:
         yield
 
 
-def run(settings: GradeSettings, submissions: list[Submission], folder: Path) -> None:
-    for submission in submissions:
-        for note in submission.notes:
-            print(f"{submission.student}: {note}", file=sys.stderr)
+def run(call: Call, folder: Path) -> None:
+    out = call.settings.out
+    state = marks.read_state(out)
+    for name in call.settings.remove:
+        remove_graded(call, name)
+    graded = students_of(call)
+    if not graded:
+        raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
+    names = {one.student.casefold(): one.student for one in graded}
+    names |= exports.pseudonyms(out, graded)
+    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
+    kind = grade_missing(call, graded, folder) or state.get("sandbox", "none")
+    counted = counted_exercises(call, graded, state)
+    for one in graded:
+        one.counted = counted
+    mark_all(call, graded, adjusted)
+    mark_likeness(graded, settings.against)
+    for one in graded:
+        gradebook.save_reports(one, call.place(one.student))
+        gradebook.save_student(call.place(one.student) / "report.html", one)
+    gradebook.save_gradebook(out / "gradebook.csv", graded)
+    gradebook.save_summary(out / "summary.html", graded, sandbox=kind, unread=call.passed_over)
+    marks.write_changes(out, {
+        "sandbox": kind, "counted": [exercise.name for exercise in counted],
+        "students": {one.student: marks.ledger(one.marks, {
+            name: (sha(work.file), work.handed.name) for name, work in one.works.items()
+        }) for one in graded},
+    }, why=call.settings.why)  # fmt: skip
+    export(call, graded)
+    points = [one.marks.points for one in graded]
+    print(f"{len(points)} graded in the sandbox {kind}, {sum(points) / len(points):.2f} points of "
+          f"{graded[0].marks.best:g} on average: see {out / 'summary.html'}")  # fmt: skip
+
+
+def export(call: Call, graded: list[Graded]) -> None:
+    """The files that a course system takes back."""
+    settings, out = call.settings, call.settings.out
+    week = call.course.week(settings.week) if settings.week and call.course else None
+    if settings.canvas:
+        exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
+    if settings.moodle:
+        exports.write_moodle(settings.moodle, out / "moodle.csv", graded, week, call.roster)
+    if settings.feedback:
+        exports.write_feedback(out / "feedback.zip", graded, call.asked, call.place)
+    if settings.anonymous:
+        exports.write_anonymous(out, graded)
+
+
+def remove_graded(call: Call, name: str) -> None:
+    student, _, exercise = name.partition("/")
+    path = call.saved_as(student, exercise) if exercise else call.place(student)
+    if not student or {student, exercise} & {".", ".."} or not path.exists():
+        raise UserError(f"--remove {name}: {call.settings.out / 'students'} holds no such grades")
+    if exercise:
+        path.unlink()
+    else:
+        remove_in_one_piece(path)
+
+
+def students_of(call: Call) -> list[Graded]:
+    """Everybody who has grades, has handed in something now, or is in the roster."""
+    folder = call.settings.out / "students"
+    clear_leftovers(folder)
+    saved = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
+    people = call.roster.people if call.roster else {}
+    for name in sorted(saved - people.keys()) if people else ():
+        print(f"warning: {name} has grades and is not in the roster: if this is somebody of it, "
+              f"call again with --remove '{name}'", file=sys.stderr)  # fmt: skip
+    names = saved | people.keys() | {submission.student for submission in call.submissions}
+    found = []
+    for name in sorted(names):
+        one = Graded(name, [], person=people.get(name))
+        for exercise in present():
+            if work := gradebook.saved_work(call.saved_as(name, exercise.name)):
+                one.works[exercise.name] = work
+        call.place(name).mkdir(parents=True, exist_ok=True)
+        notes = gradebook.saved_notes(call.place(name) / NOTES)
+        for submission in call.submissions:
+            if submission.student == name:
+                take_files(call, one, submission)
+                for note in submission.notes:
+                    print(f"{name}: {note}", file=sys.stderr)
+                notes[call.settings.week or ""] = submission.notes
+                write_report(call.place(name) / NOTES, notes)
+        one.notes = [f"week {week}: {note}" if week else note
+                     for week, listed in notes.items() for note in listed]  # fmt: skip
+        found.append(one)
+    return found
+
+
+def take_files(call: Call, one: Graded, submission: Submission) -> None:
+    """Put the files that were handed in into the place of those that were there, but for those
+    that are older. Nothing is saved before it is graded."""
+    for exercise in call.asked:
+        file = submission.files.get(exercise.name)
+        if file is None:
+            continue
+        handed, old = submission.handed[exercise.name], one.works.get(exercise.name)
+        replaced: tuple[str, ...] = ()
+        if old and old.file == file:
+            handed, replaced = earlier(old.handed, handed), old.replaced
+        elif old:
+            if is_untouched(exercise, file):
+                continue
+            if is_older(old, file, handed):
+                names = shown(handed.name), shown(old.handed.name)
+                submission.notes.append(f"{exercise.file} of {names[0]} is older than that of "
+                                        f"{names[1]}, which stands")  # fmt: skip
+                file, handed, replaced = old.file, old.handed, old.replaced
+            else:
+                replaced = (*old.replaced, sha(old.file))
+        done = old.done if old and old.file == file else Done([], "", 0.0, sound=False)
+        key = old.key if old and old.file == file else ""
+        one.works[exercise.name] = Work(file, handed, done, key, replaced)
+        one.offered.add(exercise.name)
+
+
+def earlier(old: Handed, new: Handed) -> Handed:
+    """When a file was handed in that came again, as it was."""
+    late = old.late and new.late
+    if old.time and (not new.time or old.time <= new.time):
+        return replace(old, late=late)
+    return replace(new, late=late)
+
+
+def is_older(old: Work, file: bytes, handed: Handed) -> bool:
+    """Whether a file came before the one that was graded: by the times if they are known, else
+    because it was replaced once."""
+    if old.handed.time and handed.time:
+        return handed.time < old.handed.time
+    return sha(file) in old.replaced
+
+
+def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
+    """Take what an earlier call has found, grade the rest, and save each result as it comes; the
+    kind of the sandbox, "" if none was needed."""
+    settings = call.settings
+    if not call.submissions and not settings.regrade:
+        return ""
     folder.chmod(0o711)  # whoever a student's process is, it finds its own files below and no list
     hidden = [path.resolve() for path in (ROOT, settings.out, *settings.submissions)]
     found = candidates(settings.sandbox, make_box(folder), hidden)
@@ -103,75 +358,89 @@ def run(settings: GradeSettings, submissions: list[Submission], folder: Path) ->
         print(f"warning: sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}", file=sys.stderr)
         if sandbox.kind == "none" and os.geteuid() == 0 and not sandbox.as_nobody:
             print("warning: it runs as root: grade as another user", file=sys.stderr)
-    graded = [Graded(submission) for submission in submissions]
-    grade_missing(settings, graded, sandbox, folder)
-    mark_likeness(graded, settings.against)
+    jobs, already = [], 0
     for one in graded:
-        gradebook.save_reports(one, place(settings, one.student))
-        gradebook.save_student(place(settings, one.student) / "report.html", one)
-    gradebook.save_gradebook(settings.out / "gradebook.csv", graded)
-    gradebook.save_summary(settings.out / "summary.html", graded, sandbox=sandbox.kind)
-    scores = [one.report["score"] for one in graded]
-    print(f"{len(scores)} graded in the sandbox {sandbox.kind}, {sum(scores) / len(scores):.2f} "
-          f"points of 100 on average: see {settings.out / 'summary.html'}")  # fmt: skip
-
-
-def place(settings: GradeSettings, student: str) -> Path:
-    return settings.out / "students" / student
-
-
-def grade_missing(
-    settings: GradeSettings, graded: list[Graded], sandbox: Sandbox, folder: Path
-) -> None:
-    """Take what an earlier call has found, grade the rest, and save each result as it comes."""
-    by_name = {one.student: one for one in graded}
-    jobs = []
-    for one in graded:
-        place(settings, one.student).mkdir(parents=True, exist_ok=True)
         waiting = []
-        for exercise in (e for e in present() if e.name in one.submission.files):
-            job = Job(one.student, exercise, one.submission.files[exercise.name])
-            done = gradebook.saved_result(*saved_as(settings, job, sandbox))
-            if done:
-                one.results[exercise.name] = done
+        for exercise in call.asked:
+            work = one.works.get(exercise.name)
+            if not work or not (settings.regrade or exercise.name in one.offered):
+                continue
+            if work.key == call.key_of(exercise, work.file, sandbox):
+                path = call.saved_as(one.student, exercise.name)
+                if work != gradebook.saved_work(path):  # the same file with another time
+                    gradebook.save_work(path, work)
+                already += 1
             else:
-                waiting.append(job)
+                waiting.append(Job(one.student, exercise, work.file))
         jobs += [waiting] * bool(waiting)
-    already = sum(len(one.results) for one in graded)
+    grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
+    return sandbox.kind
+
+
+def grade_jobs(
+    call: Call, by_name: dict[str, Graded], jobs: list[list[Job]], sandbox: Sandbox, folder: Path,
+    *, already: int,
+) -> None:  # fmt: skip
+    settings = call.settings
     total = already + sum(map(len, jobs))
-    processes = settings.jobs or os.cpu_count() or 1
     with (
         progress_bar(total, "grading", unit=" files", initial=already) as bar,
         open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times,
     ):
         rows = csv.writer(times, lineterminator="\n")
-        for job, done in grade_all(jobs, sandbox, folder, processes=processes,
-                                   timeout=settings.timeout, seed=settings.seed):  # fmt: skip
-            by_name[job.student].results[job.exercise.name] = done
+        for job, done in grade_all(jobs, sandbox, folder, timeout=settings.timeout, seed=call.seed,
+                                   processes=settings.jobs or os.cpu_count() or 1):  # fmt: skip
+            works, name = by_name[job.student].works, job.exercise.name
+            path = call.saved_as(job.student, name)
             if done.sound:
-                gradebook.save_result(*saved_as(settings, job, sandbox), done)
+                key = call.key_of(job.exercise, job.file, sandbox)
+                works[name] = replace(works[name], done=done, key=key)
+                gradebook.save_work(path, works[name])
             else:
-                bar.write(f"{job.student}, {job.exercise.name}: {done.outcomes[0].message}; call "
-                          "again to grade it", file=sys.stderr)  # fmt: skip
-            rows.writerow([gradebook.harmless(job.student), job.exercise.name,
-                           f"{done.seconds:.2f}"])  # fmt: skip
+                works[name] = gradebook.saved_work(path) or replace(works[name], done=done)
+                bar.write(f"{job.student}, {name}: {done.outcomes[0].message}; call again to "
+                          "grade it", file=sys.stderr)  # fmt: skip
+            rows.writerow([marks.harmless(job.student), name, f"{done.seconds:.2f}"])
             times.flush()
             bar.update()
 
 
-def saved_as(settings: GradeSettings, job: Job, sandbox: Sandbox) -> tuple[Path, str]:
-    path = place(settings, job.student) / f"{job.exercise.name}.json"
-    return path, key_of(
-        job.exercise, job.file, sandbox, timeout=settings.timeout, seed=settings.seed
-    )
+def counted_exercises(call: Call, graded: list[Graded], state: marks.State) -> list[Exercise]:
+    """What is asked for so far: by this call or an earlier one. Of a course without a --week these
+    are the weeks of which anything has been handed in."""
+    names = set(state.get("counted", ()))
+    if call.scope is not None:
+        names |= {exercise.name for exercise in call.scope}
+    elif call.course:
+        begun = {name for one in graded for name in one.handed}
+        names |= {exercise.name for week in call.course.weeks for exercise in week.exercises
+                  if any(e.name in begun for e in week.exercises)}  # fmt: skip
+    elif call.submissions or not names:
+        names |= {exercise.name for exercise in present()}
+    return [exercise for exercise in present() if exercise.name in names]
+
+
+def mark_all(call: Call, graded: list[Graded], adjusted: marks.Adjustments) -> None:
+    counted = {exercise.name for exercise in graded[0].counted}
+    by_hand = {what for _, what in adjusted}
+    weeks = [
+        week for week in (call.course.weeks if call.course else ())
+        if any(e.name in counted for e in week.exercises) or by_hand & {p for p, _ in week.parts}
+    ]  # fmt: skip
+    also = [find(e.name) for week in weeks for e in week.exercises if e.name not in counted]
+    for one in graded:
+        one.counted = sorted([*one.counted, *also], key=lambda exercise: exercise.name)
+        one.marks = marks.marks_of(
+            one.student, one.report, one.handed, course=call.course, weeks=weeks,
+            person=one.person, adjustments=adjusted,
+        )  # fmt: skip
 
 
 def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:
     for exercise in present():
-        prints = {one.student: one.results[exercise.name].fingerprint
-                  for one in graded if exercise.name in one.results}  # fmt: skip
-        earlier = likeness.earlier_prints(against, exercise)
-        found = likeness.marks(exercise, prints, earlier)
+        prints = {one.student: one.works[exercise.name].done.fingerprint
+                  for one in graded if exercise.name in one.works}  # fmt: skip
+        found = likeness.marks(exercise, prints, likeness.earlier_prints(against, exercise))
         for one in graded:
             if one.student in found:
                 one.likeness.append(found[one.student])

@@ -11,6 +11,7 @@ import platform
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,34 +22,77 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.plugin import HINT
-from autograder.points import ROOT, Exercise, checks_of, find, present
+from autograder.points import ROOT, Exercise, checks_of, find
 from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
-from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, Outcome
+from autograder.runner import (
+    BLOCKED,
+    FAILED,
+    NOT_RUN,
+    PASSED,
+    Outcome,
+    source_text,
+    starter_text,
+)
 from autograder.untrusted.grading_process import Done
+from autograder.untrusted.marks import Marks, harmless
+from autograder.untrusted.roster import Person
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
-from autograder.untrusted.submissions import Submission
+from autograder.untrusted.submissions import Handed
 from bert_run.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Work:
+    """A student's file of an exercise, as it stands in the folder of grades, with its result."""
+
+    file: bytes
+    handed: Handed
+    done: Done
+    key: str = ""
+    replaced: tuple[str, ...] = ()  # hashes of the files that stood here before
 
 
 @dataclass
 class Graded:
-    """A student with all that became of the submission."""
+    """A student with all that stands in the folder of grades. `counted` are the exercises that are
+    asked for so far."""
 
-    submission: Submission
-    results: dict[str, Done] = field(default_factory=dict)
+    student: str
+    counted: list[Exercise]
+    works: dict[str, Work] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     likeness: list[str] = field(default_factory=list)
-
-    @property
-    def student(self) -> str:
-        return self.submission.student
+    person: Person | None = None
+    offered: set[str] = field(default_factory=set)  # exercises that this call is to grade
+    marks: Marks = field(default_factory=Marks)
 
     @property
     def report(self) -> Report:
         outcomes = {}
-        for exercise in present():
-            done = self.results.get(exercise.name)
-            outcomes[exercise.name] = done.outcomes if done else missing(exercise)
-        return make_report(outcomes)
+        for exercise in self.counted:
+            work = self.works.get(exercise.name)
+            outcomes[exercise.name] = work.done.outcomes if work else missing(exercise)
+        return make_report(outcomes, [exercise.name for exercise in self.counted])
+
+    @property
+    def handed(self) -> dict[str, Handed]:
+        """What counts as handed in: not the file as it was handed out."""
+        return {name: work.handed for name, work in self.works.items()
+                if not is_untouched(find(name), work.file)}  # fmt: skip
+
+
+def is_untouched(exercise: Exercise, file: bytes) -> bool:
+    try:
+        return source_text(file) == handed_out(exercise)
+    except (SyntaxError, UnicodeDecodeError):
+        return False
+
+
+handed_out = cache(starter_text)
+
+
+def sha(file: bytes) -> str:
+    return hashlib.sha256(file).hexdigest()[:16]
 
 
 def missing(exercise: Exercise) -> list[Outcome]:
@@ -84,53 +128,75 @@ def installed(package: str) -> str:
         return f"no {package}"
 
 
-def save_result(path: Path, key: str, done: Done) -> None:
-    """`students/NAME/NN_name.json`: written as soon as the exercise is graded."""
-    tests = [vars(outcome) for outcome in done.outcomes]
-    write_report(path, {"exercise": path.stem, "fingerprint": done.fingerprint, "tests": tests,
-                        "key": key})  # fmt: skip
+def save_work(path: Path, work: Work) -> None:
+    """`students/NAME/NN_name.json`: written in one piece as soon as the exercise is graded."""
+    tests = [vars(outcome) for outcome in work.done.outcomes]
+    time = work.handed.time
+    write_report(path, {
+        "exercise": path.stem, "fingerprint": work.done.fingerprint, "tests": tests,
+        "key": work.key, "name": work.handed.name, "time": time.isoformat() if time else "",
+        "late": work.handed.late, "replaced": list(work.replaced),
+        "file": work.file.decode("utf-8", "surrogateescape"),
+    })  # fmt: skip
 
 
-def saved_result(path: Path, key: str) -> Done | None:
-    """What an earlier call found, if it was the same file by the same tests."""
+def saved_work(path: Path) -> Work | None:
+    """What an earlier call has found."""
     try:
         saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if saved["key"] != key:
-            return None
         outcomes = [Outcome(t["id"], t["outcome"], t["message"]) for t in saved["tests"]]
-        return Done(outcomes, str(saved["fingerprint"]), 0.0)
-    except (OSError, ValueError, KeyError, TypeError):
+        time = datetime.fromisoformat(saved["time"]) if saved["time"] else None
+        return Work(saved["file"].encode("utf-8", "surrogateescape"),
+                    Handed(saved["name"], time, saved["late"]),
+                    Done(outcomes, saved["fingerprint"], 0.0), saved["key"],
+                    tuple(saved["replaced"]))  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def saved_notes(path: Path) -> dict[str, list[str]]:
+    """What was said of the submissions, for each week the last time."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        return {str(week): list(map(str, notes)) for week, notes in saved.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
 
 
 def save_reports(graded: Graded, folder: Path) -> None:
     report = graded.report
-    write_report(folder / "report.json", report)
     results = gradescope(report)
-    if graded.submission.notes:
-        results["output"] += "\n" + "\n".join(graded.submission.notes)
+    if graded.notes:
+        results["output"] += "\n" + "\n".join(graded.notes)
+    if graded.marks.weeks:
+        report["weeks"] = [vars(week) for week in graded.marks.weeks]
+        report["marks"] = [{**vars(mark), "points": mark.points} for mark in graded.marks.items]
+        report["percent"] = graded.marks.percent
+    write_report(folder / "report.json", report)
     write_report(folder / "results.json", results)
 
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:
     """A row for each student, a column for each exercise; in a spreadsheet it runs nothing."""
-    names = [exercise.name for exercise in present()]
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
-    writer.writerow(["student", "score", "max_score", *names, "notes", "alike"])
+    first, has_roster = graded[0].marks, any(one.person for one in graded)
+    writer.writerow([
+        "student", *["name", "section"] * has_roster, "score", "max_score",
+        *[mark.what for mark in first.items], *[f"week {week.name}" for week in first.weeks],
+        *["late days", "percent"] * bool(first.weeks), "notes", "alike",
+    ])  # fmt: skip
     for one in graded:
-        report = one.report
-        scores = [f"{exercise['score']:g}" for exercise in report["exercises"]]
+        marks = one.marks
+        person = one.person or Person(one.student)
+        ends = [sum(week.days for week in marks.weeks), f"{marks.percent or 0:g}"]
         writer.writerow([
-            harmless(one.student), f"{report['score']:g}", f"{report['max_score']:g}", *scores,
-            harmless("; ".join(one.submission.notes)), harmless("; ".join(one.likeness)),
+            harmless(one.student), *[harmless(person.name), harmless(person.section)] * has_roster,
+            f"{marks.points:g}", f"{marks.best:g}", *[f"{mark.points:g}" for mark in marks.items],
+            *[f"{week.points:g}" for week in marks.weeks], *ends * bool(marks.weeks),
+            harmless("; ".join(one.notes)), harmless("; ".join(one.likeness)),
         ])  # fmt: skip
     write_atomically(path, table.getvalue())
-
-
-def harmless(text: str) -> str:
-    """A cell that begins like a formula is taken for one: an apostrophe says that it is text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
 
 
 # Pages to read: one for each student, and a summary for whoever teaches. Everything that a student
@@ -145,21 +211,25 @@ MOST_MISTAKES = 30
 
 
 def save_student(path: Path, graded: Graded) -> None:
-    write(path, "student.html", student=graded.student, report=graded.report,
-          notes=graded.submission.notes, share=share, remark=remark, sentence=sentence,
-          hints=hints)  # fmt: skip
+    write(
+        path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
+        notes=graded.notes, share=share, remark=remark, sentence=sentence, hints=hints,
+    )  # fmt: skip
 
 
-def save_summary(path: Path, graded: list[Graded], *, sandbox: str) -> None:
+def save_summary(path: Path, graded: list[Graded], *, sandbox: str, unread: list[str]) -> None:
     reports = [one.report for one in graded]
-    scores = [report["score"] for report in reports]
-    rows = [{"student": one.student, "score": report["score"], "notes": one.submission.notes,
+    best = graded[0].marks.best or 1.0
+    scores = [100 * one.marks.points / best for one in graded]
+    rows = [{"student": one.student, "marks": one.marks, "notes": one.notes, "share": share,
              "link": f"students/{quote(one.student)}/report.html"}
-            for one, report in zip(graded, reports, strict=True)]  # fmt: skip
+            for one, share in zip(graded, scores, strict=True)]  # fmt: skip
+    points = [one.marks.points for one in graded]
     alike = [(one.student, one.likeness) for one in graded if one.likeness]
-    write(path, "summary.html", rows=rows, mean=fmean(scores), median=median(scores),
+    write(path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
           sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), bins=bins(scores), alike=alike,
-          exercises=by_exercise(reports), mistakes=mistakes(reports))  # fmt: skip
+          exercises=by_exercise(graded, reports), mistakes=mistakes(reports),
+          unread=unread)  # fmt: skip
 
 
 def write(path: Path, template: str, **values: Any) -> None:
@@ -171,20 +241,21 @@ def share(exercise: Report) -> float:
 
 
 def bins(scores: list[float]) -> list[tuple[str, int]]:
-    """How many students have how many points, in tens; full marks by themselves."""
+    """How many students have which percentage, in tens; full marks by themselves."""
     counts = Counter(min(int(score // 10), 9) if score < 100 else 10 for score in scores)
     return [(f"{10 * i} to {10 * i + 10}", counts[i]) for i in range(10)] + [("100", counts[10])]
 
 
-def by_exercise(reports: list[Report]) -> list[dict[str, Any]]:
+def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, Any]]:
     found = []
+    handed = [one.handed for one in graded]
     for exercise in zip(*[report["exercises"] for report in reports], strict=True):
         found.append({
             "name": exercise[0]["name"],
             "max_score": exercise[0]["max_score"],
             "mean": fmean(e["score"] for e in exercise),
             "full": sum(e["status"] == PASSED for e in exercise),
-            "begun": sum(e["status"] != NOT_RUN for e in exercise),
+            "begun": sum(exercise[0]["name"] in names for names in handed),
         })  # fmt: skip
     return found
 

@@ -1,11 +1,13 @@
-"""Who handed in what: folders, zips and tars become students with the files of exercises.
+"""Who handed in what: folders, zips, tars and single files become students with the files of
+exercises.
 
-Only files named as an exercise's are read, `softmax.py`, and nothing is written. A link is not
-followed: it could lead to another student's work.
+Only files named as an exercise's are read, `softmax.py` or close to it, and nothing is written. A
+link is not followed: it could lead to another student's work.
 """
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import re
@@ -15,15 +17,39 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from autograder.points import Exercise, present
+from autograder.points import Exercise, find, present
+from autograder.untrusted.roster import (
+    GRADESCOPE,
+    TIMES,
+    Label,
+    Roster,
+    read_gradescope,
+    read_label,
+    read_times,
+)
 from bert_run.errors import UserError
 
 DEEPEST = 6  # folders below a submission in which its files are looked for
 MOST_PLACES = 20_000  # files and folders of a submission that are looked at
+MOST_REMARKS = 5  # on files that are not read
+NEITHER = "neither a folder, a zip or a tar nor the file of an exercise"
+# What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
+ADDED = r"(?:_*(?:\(?\d+\)?|v\d+|final|copy|new|fixed|late|answer|solution|submission|by|kopie))*"
+
+
+@dataclass(frozen=True)
+class Handed:
+    """How a file came in: under which name, when, and whether the name says that it is late."""
+
+    name: str
+    time: datetime | None = None
+    late: bool = False
 
 
 @dataclass
@@ -34,35 +60,93 @@ class Submission:
     path: Path
     files: dict[str, bytes] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    handed: dict[str, Handed] = field(default_factory=dict)  # of each file
 
 
-def gather(paths: list[Path], but: Path | None = None) -> tuple[list[Submission], list[str]]:
+@dataclass
+class Piece:
+    """A folder, an archive or a file of a student, who may have handed in several."""
+
+    path: Path
+    label: Label
+    time: datetime | None = None
+    times: dict[str, datetime] = field(default_factory=dict)  # of submitted.csv
+
+
+def gather(
+    paths: list[Path], but: Path | None = None, roster: Roster | None = None
+) -> tuple[list[Submission], list[str]]:
     """All submissions, in the order of their names, and lines about what was passed over. `but` is
     a folder that may lie among them and is none."""
-    found: dict[str, Submission] = {}
-    passed_over = []
+    passed_over: list[str] = []
+    owned: dict[str, tuple[str, list[Piece]]] = {}
+    names: dict[tuple, str] = {}  # of students who may have handed in several pieces
+    for piece in pieces_of(paths, but, passed_over):
+        place = shown(str(piece.path.relative_to(piece.path.parent.parent)))
+        if roster:
+            ids = roster.match(*piece.label.keys)
+            if len(ids) != 1:
+                whose = f"is of one of {', '.join(ids)}" if ids else "is of nobody in the roster"
+                passed_over.append(f"{place} {whose}: give the student a key that its name has")
+                continue
+            name = ids[0]
+        elif not (name := own_name(piece)):
+            passed_over.append(f"{place}: whose is it? Put it into a folder named for the student")
+            continue
+        elif piece.label.kind or is_single(piece.path):
+            name = names.setdefault((piece.label.kind, name, piece.label.user), unused(name, owned))
+        else:
+            name = unused(name, owned)
+        for key in (name, piece.path.name):  # the piece's own time before the student's
+            piece.time = piece.times.get(key.casefold(), piece.time)
+        owned.setdefault(name.casefold(), (name, []))[1].append(piece)
+    found = [read(name, pieces) for name, pieces in owned.values()]
+    if not found and not (roster and passed_over):
+        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
+                        "has a folder, a zip or a tar of each")  # fmt: skip
+    return sorted(found, key=lambda submission: submission.student), passed_over
+
+
+def pieces_of(paths: list[Path], but: Path | None, passed_over: list[str]) -> Iterator[Piece]:
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} does not exist: name a folder, a zip or a tar")
-        members = sorted(path.iterdir()) if is_class(path) else [path]
+        members, times, uploads = [path], {}, {}
+        if is_class(path):
+            members = sorted(path.iterdir())
+            times, uploads = read_times(path), read_gradescope(path)
         for member in members:
-            if member.name.startswith((".", "__MACOSX")) or (
-                but and member.resolve() == but.resolve()
-            ):
+            if member.name.startswith((".", "__MACOSX")) or member.name in (TIMES, GRADESCOPE):
+                continue
+            if but and member.resolve() == but.resolve():
                 continue
             place = shown(str(member.relative_to(path.parent)))
             if member != path and member.is_symlink():
                 passed_over.append(f"{place}: a link, which is not followed")
                 continue
-            if not (member.is_dir() or is_archive(member) or is_foreign(member)):
-                passed_over.append(f"{place}: neither a folder nor a zip or tar")
+            label = read_label(member.name)
+            name = label.file or member.name
+            if is_single(member) and not named(name, anywhere=True):
+                meant = named(f"{PurePosixPath(name).stem}.py", anywhere=True)
+                passed_over.append(f"{place}: {f'hand in {meant.file}' if meant else NEITHER}")
                 continue
-            name = unused(name_of(member), found)
-            found[name.casefold()] = read(name, member)
-    if not found:
-        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
-                        "has a folder, a zip or a tar of each")  # fmt: skip
-    return sorted(found.values(), key=lambda submission: submission.student), passed_over
+            keys, time = uploads.get(member.name, ((), None))
+            if keys:
+                label = replace(label, who=keys[-1], keys=keys, user=keys[0], kind="Gradescope")
+            yield Piece(member, label, time, times)
+
+
+def own_name(piece: Piece) -> str:
+    """The student's name where there is no roster: as the course system has it, or what stands
+    before the exercise, as in s01_softmax.py; "" for a bare softmax.py."""
+    label, path = piece.label, piece.path
+    if label.kind:
+        return name_of(path, label.who + f"_{label.user}" * (label.kind == "Canvas"))
+    if path.is_dir() or is_archive(path) or is_foreign(path):
+        return name_of(path)
+    stem = named(path.name, anywhere=True).file[:-3].replace("_", "[-_ ]")
+    before = re.split(stem, path.stem, flags=re.IGNORECASE)[0]
+    return re.sub(r"[-_ ]+(\d\d[-_ ]*)?$|^\d\d[-_ ]$", "", before)
 
 
 def is_class(path: Path) -> bool:
@@ -74,68 +158,140 @@ def is_class(path: Path) -> bool:
     )
 
 
-def is_foreign(path: Path) -> bool:
+def is_single(path: Path) -> bool:
+    """Whether it is a file that is handed in by itself."""
+    return not (path.is_dir() or is_archive(path) or is_foreign(path))
+
+
+def is_foreign(path: Path | PurePosixPath) -> bool:
     return path.name.lower().endswith(FOREIGN)
 
 
-def name_of(path: Path) -> str:
+def name_of(path: Path, who: str = "") -> str:
     """The student's name: the file's, as far as it can be a file's name anywhere."""
     name = path.name if path.name not in ("", "..") else path.resolve().name
     name = unicodedata.normalize("NFC", name)
     if not path.is_dir():
         name = re.sub(r"(\.tar)?\.\w+$", "", name)
-    name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in name)
+    name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in who or name)
     return name.strip(" .")[:100] or "nameless"
 
 
-def unused(name: str, taken: dict[str, Submission]) -> str:
+def unused(name: str, taken: dict[str, tuple]) -> str:
     """The name, with a number where another has it (in letters of any size)."""
     names = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 3))]
     return next(candidate for candidate in names if candidate.casefold() not in taken)
 
 
-def read(name: str, path: Path) -> Submission:
-    """A submission; what cannot be read is told in its notes, and scores nothing."""
-    submission = Submission(name, path)
-    try:
-        if path.is_dir():
-            archive = only_archive(path)
-            files = read_archive(archive, is_answer) if archive else read_folder(path)
-        elif is_archive(path):
-            files = read_archive(path, is_answer)
-        else:
-            raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
-    except Refused as refused:
-        submission.notes.append(f"refused: {refused}")
-        return submission
-    except OSError as error:
-        submission.notes.append(f"refused: it cannot be read: {error.strerror}")
-        return submission
-    for exercise in present():
-        places = places_of(exercise, files)
-        if places:
-            submission.files[exercise.name] = files[places[0]]
-        if len(places) > 1:
-            submission.notes.append(f"{exercise.file} is there {len(places)} times: graded is "
-                                    f"{shown(places[0])}")  # fmt: skip
-    if not submission.files:
+def read(student: str, pieces: list[Piece]) -> Submission:
+    """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
+    the last one that has an exercise's file counts."""
+    order = sorted(pieces, key=lambda p: (p.time.timestamp() if p.time else 0.0, p.label.attempt,
+                                          p.path.name))  # fmt: skip
+    submission = Submission(student, order[-1].path)
+    for piece in order:
+        files, notes = read_piece(piece)
+        for name, content in files.items():
+            if name in submission.files and submission.files[name] != content:
+                notes.append(f"{find(name).file} was handed in again: graded is that of "
+                             f"{shown(piece.path.name)}")  # fmt: skip
+            submission.files[name] = content
+            submission.handed[name] = Handed(piece.path.name, piece.time, piece.label.late)
+        submission.notes += notes
+    if not submission.files and not any("refused" in note for note in submission.notes):
         submission.notes.append("no file of an exercise was found in it")
     return submission
 
 
-def only_archive(folder: Path) -> Path | None:
-    """The one archive of a folder that has nothing else, as some course systems pack it."""
-    members = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    if len(members) != 1 or not is_archive(members[0]) or members[0].is_symlink():
+def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
+    """The files of exercises in a piece, and what there is to say about it."""
+    path, sieve, notes = piece.path, Sieve(), []
+    try:
+        if path.is_dir():
+            files = read_folder(path, sieve)
+        elif is_archive(path):
+            files = read_archive(path, sieve)
+        elif is_foreign(path):
+            raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
+        else:
+            name = piece.label.file or path.name
+            exercise = named(name, anywhere=True)
+            with open(path, "rb") as file:
+                files = {name if named(name) else exercise.file: read_file(file, name)}
+        files = with_inner(files, sieve, notes)
+    except Refused as refused:
+        return {}, [f"refused: {refused}"]
+    except OSError as error:
+        return {}, [f"refused: it cannot be read: {error.strerror}"]
+    found = {}
+    for exercise in present():
+        if places := places_of(exercise, files):
+            found[exercise.name] = files[places[0]]
+            if PurePosixPath(places[0]).name != exercise.file:
+                notes.append(f"{shown(places[0])} is taken for {exercise.file}")
+        if len(places) > 1:
+            notes.append(f"{exercise.file} is there {len(places)} times: graded is "
+                         f"{shown(places[0])}")  # fmt: skip
+    remarks = [line for line, exercise in sieve.remarks if exercise not in found]
+    more = len(remarks) - MOST_REMARKS
+    notes += remarks[:MOST_REMARKS] + [f"{more} more are not read"] * (more > 0)
+    return found, notes
+
+
+class Sieve:
+    """Which files of a submission are read; it remembers what is to be said about others."""
+
+    def __init__(self) -> None:
+        self.remarks: list[tuple[str, str]] = []  # with the exercise that it may be of
+
+    def __call__(self, place: PurePosixPath) -> bool:
+        if any(part.startswith((".", "__MACOSX")) for part in place.parts):
+            return False  # what systems hide
+        if is_archive(place) or named(place.name):
+            return True
+        if remark := remark_on(place):
+            self.remarks.append(remark)
+        return False
+
+
+def named(name: str, *, anywhere: bool = False) -> Exercise | None:
+    """The exercise whose file this is, by its name; with `anywhere` also where the student's name
+    stands before it."""
+    stem, _, ending = name.rpartition(".")
+    if ending.casefold() != "py":
         return None
-    return members[0]
+    plain = re.sub(r"[-\s_]+", "_", stem.casefold())
+    for exercise in present():
+        before = r"(?:.*_)?" if anywhere else rf"(?:copy_of_)?(?:{exercise.name[:2]}_)?"
+        if re.fullmatch(before + exercise.file[:-3] + ADDED, plain):
+            if anywhere and re.search(r"(^|_)test_", plain):
+                return None
+            return exercise
+    return None
 
 
-def read_folder(folder: Path) -> dict[str, bytes]:
+def remark_on(place: PurePosixPath) -> tuple[str, str] | None:
+    """What is to be said about a file that is not read but may have been meant, and for which
+    exercise."""
+    stem, ending = place.name.casefold().split(".")[0], place.suffix.casefold()
+    if is_foreign(place):
+        return f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", ""
+    if ending not in (".py", ".ipynb", ".txt", ".pdf", ".docx") or stem.startswith("test_"):
+        return None
+    stems = {exercise.file[:-3]: exercise for exercise in present()}
+    close = get_close_matches(stem, stems, 1, 0.75 if ending == ".py" else 0.95)
+    meant = stems[close[0]] if close else find(place.parent.name) if ending == ".py" else None
+    if meant is None:
+        return None
+    advice = f"is it {meant.file}?" if ending == ".py" else f"hand in {meant.file}"
+    return f"{shown(str(place))} is not read: {advice}", meant.name
+
+
+def read_folder(folder: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
     files = {}
     for path in below(folder):
         place = PurePosixPath(path.relative_to(folder).as_posix())
-        if is_answer(place):
+        if wanted(place):
             with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
                 files[str(place)] = read_file(file, str(place))
     return files
@@ -154,23 +310,18 @@ def below(folder: Path) -> Iterator[Path]:
                     if (path := Path(root, name)).is_file() and not path.is_symlink())  # fmt: skip
 
 
-def is_answer(place: PurePosixPath) -> bool:
-    """Whether a file may be an exercise's; what systems hide is not."""
-    hidden = any(part.startswith((".", "__MACOSX")) for part in place.parts)
-    return not hidden and any(place.name == exercise.file for exercise in present())
-
-
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
-    """Where an exercise's file is, the likeliest first: in the folder of its name, then the least
-    deep one."""
-    places = [place for place in map(PurePosixPath, files) if place.name == exercise.file]
+    """Where an exercise's file is, the likeliest first: under its own name, in the folder of its
+    name, then the least deep one."""
+    places = [place for place in map(PurePosixPath, files) if named(place.name) == exercise]
+    places = [place for place in places if place.name == exercise.file] or places
     in_place = [place for place in places if place.parent.name == exercise.name]
     return sorted(map(str, in_place or places), key=lambda place: (place.count("/"), place))
 
 
 # Archives from strangers: their files are read into memory, and none is ever unpacked to disk. What
-# is refused is refused whole, with a line that says why. An archive inside an archive is a file
-# like any other: it is not opened.
+# is refused is refused whole, with a line that says why. An archive inside is read as well, but not
+# one inside that.
 
 
 ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz")
@@ -183,6 +334,7 @@ LARGEST_FILE = 256 * 1024  # of an answer; the longest solution has a twentieth
 MOST_FILES = 2_000
 MOST_FOLDERS = 12  # one inside the other
 MOST_SHRUNK = 200  # times; below a megabyte anything goes
+MOST_INNER = 8  # archives inside a submission
 
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError,
           RuntimeError, NotImplementedError, ValueError, KeyError, IndexError)  # fmt: skip
@@ -192,7 +344,7 @@ class Refused(Exception):
     """Why an archive, or a file, is not graded: one line."""
 
 
-def is_archive(path: Path) -> bool:
+def is_archive(path: Path | PurePosixPath) -> bool:
     return path.name.lower().endswith(ENDINGS)
 
 
@@ -204,13 +356,34 @@ def read_archive(path: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[st
     if size > LARGEST_ARCHIVE:
         raise Refused(f"the archive has {size >> 20} MB, more than {LARGEST_ARCHIVE >> 20}: "
                       "hand in the exercises' files alone")  # fmt: skip
+    with open(path, "rb") as file:
+        return unpack(file, size, wanted)
+
+
+def unpack(file: BinaryIO, size: int, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
     try:
-        with open(path, "rb") as file:
-            members = from_zip(file) if zipfile.is_zipfile(file) else from_tar(file)
-            return collect(members, size, wanted)
+        members = from_zip(file) if zipfile.is_zipfile(file) else from_tar(file)
+        return collect(members, size, wanted)
     except BROKEN as error:
         raise Refused(f"the archive cannot be read: {shown(str(error)) or type(error).__name__}"
                       ) from None  # fmt: skip
+
+
+def with_inner(files: dict[str, bytes], wanted: "Sieve", notes: list[str]) -> dict[str, bytes]:
+    """The files, with those of the archives among them in the place of these."""
+    archives = {
+        place: files.pop(place) for place in list(files) if is_archive(PurePosixPath(place))
+    }
+    for number, (place, content) in enumerate(archives.items()):
+        try:
+            if number >= MOST_INNER:
+                raise Refused(f"there are {len(archives)} archives, more than {MOST_INNER}")
+            inner = unpack(io.BytesIO(content), len(content),
+                           lambda p: not is_archive(p) and wanted(p))  # fmt: skip
+            files |= {f"{place}/{name}": text for name, text in inner.items()}
+        except Refused as refused:
+            notes.append(f"{shown(place)} in it is not read: {refused}")
+    return files
 
 
 Member = tuple[str, int, str, Callable[[], BinaryIO | None]]  # name, size, what it is, open
@@ -252,9 +425,10 @@ def safe(name: str) -> PurePosixPath:
 
 def read_file(file: BinaryIO, name: str) -> bytes:
     """A file whose size is not believed."""
-    content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise Refused(f"{name} is larger than {LARGEST_FILE // 1024} KB")
+    most = LARGEST_ARCHIVE if is_archive(PurePosixPath(name)) else LARGEST_FILE
+    content = file.read(most + 1)
+    if len(content) > most:
+        raise Refused(f"{name} is larger than {most // 1024} KB")
     return content
 
 

@@ -1,0 +1,272 @@
+"""`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
+
+drop_lowest = 1              # weeks that do not count, for each student those with the least
+late_days = 4                # days of delay that are free, for each student over the term
+late_penalty = 10            # percent of an exercise's points for each day beyond them
+seed = 4711                  # of the inputs that the checks draw when the class is graded
+
+[week.1]
+exercises = ["01-02", "10"]
+due = 2027-01-17T23:59:00+01:00
+weight = 1                   # beside the other weeks; the points of the week unless given
+libraries = ["numpy"]        # that an answer may import; what each exercise says unless given
+parts = { report = 20 }      # marked by hand in adjust.csv, with the points of each
+"""
+
+import re
+import secrets
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from autograder.points import CATALOGUE, ROOT, Exercise, find, present
+from bert_run.errors import UserError, is_of, shown
+from bert_run.files import write_atomically
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pytest needs it on Python 3.10
+
+COURSE, PLAN = "course.toml", ROOT / "TEACHING.md"
+
+
+@dataclass(frozen=True)
+class Week:
+    """One assignment: what counts in it. `due` is None where nothing is ever late."""
+
+    name: str
+    exercises: tuple[Exercise, ...]
+    due: datetime | None = None
+    weight: float | None = None
+    libraries: tuple[str, ...] | None = None
+    title: str = ""
+    parts: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def best(self) -> float:
+        return sum(e.points for e in self.exercises) + sum(points for _, points in self.parts)
+
+
+@dataclass(frozen=True)
+class Course:
+    weeks: tuple[Week, ...]
+    drop_lowest: int = 0
+    late_days: int = 0
+    late_penalty: float = 0.0
+    seed: int | None = None
+
+    def week(self, name: str) -> Week:
+        for week in self.weeks:
+            if week.name == name or week.name == name.lstrip("0"):
+                return week
+        raise UserError(f"--week {name}: {COURSE} has none of that name, only "
+                        f"{', '.join(week.name for week in self.weeks)}")  # fmt: skip
+
+    def week_of(self, exercise: str) -> Week | None:
+        found = (w for w in self.weeks if any(e.name == exercise for e in w.exercises))
+        return next(found, None)
+
+
+def find_course(path: Path | None = None) -> Course | None:
+    """The course of a file; of `course.toml` here or at the root of the repository, if none is
+    named; None where there is no such file."""
+    places = [path] if path else [Path(COURSE), ROOT / COURSE]
+    found = next((place for place in places if place.is_file()), None)
+    if path and not found:
+        raise UserError(f"{path} does not exist: bert-grade init writes one")
+    return read_course(found) if found else None
+
+
+def chosen(course: Course | None, week: str | None, exercises: str | None) -> list[Exercise] | None:
+    """The exercises that --week and --exercises name; None where neither is given."""
+    if week and exercises:
+        raise UserError("--week and --exercises both name exercises: take one")
+    if week and not course:
+        raise UserError(f"--week {week}: there is no {COURSE}: bert-grade init writes one")
+    if week:
+        return list(course.week(week).exercises)
+    return parse_exercises([exercises], "--exercises") if exercises else None
+
+
+def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
+    """`["01-02, 10", "03_softmax"]` as exercises, in order."""
+    by_number = {int(exercise.name[:2]): exercise for exercise in CATALOGUE}
+    numbers: set[int] = set()
+    for part in (part.strip() for text in texts for part in str(text).split(",")):
+        span = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+))?", part)
+        if span:
+            first, last = int(span[1]), int(span[2] or span[1])
+        else:
+            first = last = int(part[:2]) if find(part) else 0
+        if first > last or not {first, last} <= by_number.keys():
+            raise UserError(f"{place}: {shown(part)} is no exercise: write 3, 03-05 or 03_softmax, "
+                            f"from 01 to {max(by_number):02}")  # fmt: skip
+        numbers |= set(range(first, last + 1))
+    here = {exercise.name for exercise in present()}
+    found = [by_number[number] for number in sorted(numbers)]
+    if absent := [exercise.name for exercise in found if exercise.name not in here]:
+        raise UserError(f"{place}: {', '.join(absent)} has no test in this copy of the course")
+    return found
+
+
+# Reading the file: every mistake is told in one line, with its place.
+
+NUMBER = "a number from 0 on"
+OF_WEEK = ["exercises", "due", "weight", "libraries", "title", "parts"]
+FIELDS: dict[str, tuple[type, float, float, str]] = {
+    "drop_lowest": (int, 0, 100, "a whole number from 0 on"),
+    "late_days": (int, 0, 365, "a whole number of days from 0 on"),
+    "late_penalty": (float, 0, 100, "a percentage from 0 to 100"),
+    "seed": (int, 0, 2**32 - 1, "a whole number from 0 to 4294967295"),
+}
+
+
+def read_course(path: Path) -> Course:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        return parse_course(content)
+    except UserError as error:
+        raise UserError(f"{path.name}: {error}") from None
+
+
+def parse_course(content: dict[str, Any]) -> Course:
+    refuse_unknown(content, [*FIELDS, "week"], "")
+    numbers = {name: number(content[name], name, *FIELDS[name]) for name in FIELDS
+               if name in content}  # fmt: skip
+    weeks = content.get("week")
+    if not isinstance(weeks, dict) or not weeks:
+        raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
+    found: list[Week] = []
+    taken: dict[str, str] = {}
+    for name, fields in weeks.items():
+        week = parse_week(name, fields)
+        for exercise in week.exercises:
+            if exercise.name in taken:
+                raise UserError(f"{exercise.name} is in week {taken[exercise.name]} and in week "
+                                f"{name}: take it out of one")  # fmt: skip
+            taken[exercise.name] = name
+        found.append(week)
+    if numbers.get("drop_lowest", 0) >= len(found):
+        raise UserError(f"drop_lowest is {numbers['drop_lowest']}, and there are only {len(found)} "
+                        "weeks: one has to count")  # fmt: skip
+    return Course(tuple(found), **numbers)
+
+
+def parse_week(name: str, fields: Any) -> Week:
+    place = f"week {name}"
+    if not isinstance(fields, dict):
+        raise UserError(f"{place} is {shown(fields)}: write [week.{name}] and its fields below")
+    refuse_unknown(
+        fields, ["exercises", "due", "weight", "libraries", "title", "parts"], f"{place}: "
+    )
+    exercises = texts(fields.get("exercises", []), f"{place}: exercises", '["01-02", "10"]')
+    parts = fields.get("parts", {})
+    if not isinstance(parts, dict):
+        raise UserError(f"{place}: parts is {shown(parts)}: write parts = {{ report = 20 }}")
+    for part in parts:
+        number(parts[part], f"{place}: parts.{part}", float, 0, 1e6, NUMBER)
+        if find(part) or part.startswith("week "):
+            raise UserError(f"{place}: parts.{part} has the name of something else: take another")
+    if not isinstance(fields.get("title", ""), str):
+        raise UserError(f"{place}: title is {shown(fields['title'])}: write it in quotes")
+    week = Week(
+        name,
+        tuple(parse_exercises(exercises, f"{place}: exercises")) if exercises else (),
+        due_time(fields["due"], place) if "due" in fields else None,
+        number(fields["weight"], f"{place}: weight", float, 0, 1e6, NUMBER)
+        if "weight" in fields else None,
+        tuple(texts(fields["libraries"], f"{place}: libraries", '["numpy"]'))
+        if "libraries" in fields else None,
+        fields.get("title", ""),
+        tuple((part, float(points)) for part, points in parts.items()),
+    )  # fmt: skip
+    if not week.best:
+        raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
+    return week
+
+
+def refuse_unknown(fields: dict[str, Any], known: list[str], place: str) -> None:
+    for name in fields:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            way_out = f"was {close[0]} meant?" if close else f"there are {', '.join(known)}"
+            raise UserError(f"{place}{name} is no field: {way_out}")
+
+
+def number(value: Any, place: str, kind: type, low: float, high: float, asked: str) -> Any:
+    if not is_of(kind, value) or not low <= value <= high:
+        raise UserError(f"{place} is {shown(value)}: it must be {asked}")
+    return value
+
+
+def texts(value: Any, place: str, example: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise UserError(f"{place} is {shown(value)}: write a list of texts, such as {example}")
+    return value
+
+
+def due_time(value: Any, place: str) -> datetime:
+    """A time with its zone. A date alone is the end of its day; a time without a zone is one of
+    this machine's."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time(23, 59, 59))
+    if not isinstance(value, datetime):
+        raise UserError(f"{place}: due is {shown(value)}, no date: write due = "
+                        "2027-01-17T23:59:00+01:00, without quotes")  # fmt: skip
+    return value if value.tzinfo else value.astimezone()
+
+
+# Writing the file, from the plan of TEACHING.md.
+
+
+def plans() -> dict[int, list[tuple[str, str]]]:
+    """For each number of weeks the name and the exercises of each week, as TEACHING.md has them."""
+    if not PLAN.is_file():
+        raise UserError(f"{PLAN.name} is not in this copy of the course: write {COURSE} by hand")
+    text = PLAN.read_text(encoding="utf-8")
+    rows = re.findall(r"(?m)^\| ([\d–]+) \| [^|]+ \| ([\d–, ]+) \| [\d.]+ ", text)
+    found = {12: [(name.replace("–", "-"), exercises) for name, exercises in rows]}
+    for weeks, listed in re.findall(r"(?m)^\| (\d+) weeks \| ([^|]+) \|", text):
+        parts = [part.strip() for part in listed.split("·")]
+        found[int(weeks)] = [(str(i), part) for i, part in enumerate(parts, 1)]
+    return found
+
+
+def write_course(
+    path: Path, weeks: int, start: date | None, draw: Callable[[int], int] = secrets.randbelow
+) -> None:
+    """Write `course.toml` for a term of so many weeks; each is due on the seventh day, at the end
+    of the day. Without a `start` the dates are left to be filled in."""
+    found = plans()
+    if weeks not in found:
+        raise UserError(f"--weeks {weeks}: {PLAN.name} has plans for "
+                        f"{', '.join(map(str, sorted(found)))} weeks")  # fmt: skip
+    if path.exists():
+        raise UserError(f"{path} is there already: name another --out, or remove it")
+    lines = [
+        "# The weeks of this term. All fields: exercises/autograder/course.py",
+        "drop_lowest = 0      # weeks that do not count, for each student those with the least",
+        "late_days = 0        # days of delay that are free, for each student over the term",
+        "late_penalty = 10    # percent of an exercise's points for each day beyond them",
+        f"seed = {draw(2**32)}    # secret: delete this line in the copy that students get",
+    ]
+    for name, exercises in found[weeks]:
+        listed = ", ".join(f'"{part.strip().replace("–", "-")}"' for part in exercises.split(","))
+        lines += ["", f"[week.{name}]", f"exercises = [{listed}]"]
+        last = int(name.split("-")[-1])
+        if start:
+            end = datetime.combine(start + timedelta(7 * last - 1), time(23, 59, 59))
+            lines.append(f"due = {end.astimezone().isoformat()}")
+        else:
+            lines.append("# due = 2027-01-17T23:59:59+01:00")
+    write_atomically(path, "\n".join(lines) + "\n")

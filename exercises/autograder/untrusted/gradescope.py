@@ -1,0 +1,107 @@
+"""What Gradescope is given: a zip with `setup.sh` and `run_autograder`, and what they need of the
+course. The solutions are left out.
+
+    python -m autograder gradescope 03-05 --out week2.zip
+"""
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from autograder.course import parse_exercises, tomllib
+from autograder.points import ROOT, Exercise
+from autograder.report import Report, write_report
+from bert_run.files import write_atomically
+
+SETUP = """#!/usr/bin/env bash
+# Gradescope calls this once, when it builds the image.
+set -euo pipefail
+apt-get update
+apt-get install -y python3 python3-venv bubblewrap
+python3 -m venv /autograder/venv
+/autograder/venv/bin/pip install -c /autograder/source/course/constraints.txt \\
+    --extra-index-url https://download.pytorch.org/whl/cpu {libraries}
+"""
+RUN = """#!/usr/bin/env bash
+# Gradescope calls this for each submission.
+root=${{AUTOGRADER:-/autograder}}
+course=$root/source/course
+chmod 700 "$root/source"  # as root: a student's code runs as another user and cannot look here
+cd "$course" || exit 1
+export PYTHONPATH=$course/exercises:$course/experiments:$(printf '%s:' "$course"/0*)
+exec "${{PYTHON:-$root/venv/bin/python}}" -m autograder.untrusted.gradescope "$root" {exercises} \\
+    {visibility}
+"""
+# What grading does not need of the libraries of the course.
+UNUSED = {"datasets", "jupyterlab"}
+
+
+def write_bundle(path: Path, exercises: list[Exercise], visibility: str) -> None:
+    numbers = ",".join(exercise.name[:2] for exercise in exercises)
+    text = io.BytesIO()
+    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
+        scripts = {
+            "setup.sh": SETUP.format(libraries=" ".join(libraries())),
+            "run_autograder": RUN.format(exercises=numbers, visibility=visibility),
+        }
+        for name, script in scripts.items():
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o100755 << 16
+            archive.writestr(entry, script, zipfile.ZIP_DEFLATED)
+        for file in files_of(exercises):
+            entry = zipfile.ZipInfo(f"course/{file.relative_to(ROOT).as_posix()}")
+            archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+    write_atomically(path, text.getvalue())
+
+
+def libraries() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
+    return [name for name in names if name not in UNUSED]
+
+
+def files_of(exercises: list[Exercise]) -> list[Path]:
+    """The grader, the exercises without solutions, and the packages that they compare with."""
+    folders = [*ROOT.glob("[0-9][0-9]_*/bert_*"), ROOT / "exercises" / "autograder"]
+    if any(exercise.name == "25_capstone" for exercise in exercises):
+        folders.append(ROOT / "experiments" / "bert_experiments")
+    found = [ROOT / "constraints.txt"]
+    for exercise in exercises:
+        found += [exercise.folder / "README.md", exercise.starter, exercise.test]
+    found += [path for folder in folders for path in folder.rglob("*")
+              if path.is_file() and "__pycache__" not in path.parts]  # fmt: skip
+    return sorted(found)
+
+
+def grade_upload(root: Path, exercises: str, visibility: str) -> Report:
+    """Grade what Gradescope has put into `submission`, as bert-grade does; what it is to show."""
+    names = ",".join(exercise.name[:2] for exercise in parse_exercises([exercises], "exercises"))
+    with tempfile.TemporaryDirectory() as folder:
+        (handed := Path(folder, "class")).mkdir()
+        shutil.copytree(root / "submission", handed / "upload", symlinks=True)
+        out = Path(folder, "grades")
+        done = subprocess.run(
+            [sys.executable, "-m", "autograder.untrusted.grade", str(handed), "--out", str(out),
+             "--exercises", names, "--jobs", "1"],
+            capture_output=True, text=True, check=False, cwd=folder,
+        )  # fmt: skip
+        print(done.stderr, file=sys.stderr)
+        if done.returncode == 0:
+            text = (out / "students" / "upload" / "results.json").read_text(encoding="utf-8")
+            results = json.loads(text)
+            for test in results["tests"]:
+                test["visibility"] = visibility
+            return results
+    return {"score": 0.0, "output": "the grader itself failed: tell the instructor; nothing is "
+                                    f"wrong with your files\n{done.stderr[-2000:]}"}  # fmt: skip
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    write_report(place / "results" / "results.json", grade_upload(place, *sys.argv[2:4]))

@@ -1,0 +1,261 @@
+"""What a student's work is worth: points, late days, points by hand, weeks, the term; and which
+marks have changed since they were last written.
+"""
+
+import csv
+import io
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from autograder.course import Course, Week, parse_exercises
+from autograder.report import Report, write_report
+from autograder.untrusted.roster import Person, read_table
+from autograder.untrusted.submissions import Handed
+from bert_run.errors import UserError
+from bert_run.files import write_atomically
+
+CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
+TERM = "term"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Of an exercise, or of a part that is marked by hand. `cut` is what being late takes off;
+    `added` is from adjust.csv, with its comments."""
+
+    what: str
+    raw: float
+    best: float
+    days: int = 0
+    cut: float = 0.0
+    added: float = 0.0
+    comments: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        return max(0.0, round(self.raw - self.cut + self.added, 2))
+
+
+@dataclass(frozen=True)
+class WeekMark:
+    """A week's sum. Of its `days` of delay, `free` are taken from the student's late days."""
+
+    name: str
+    points: float
+    best: float
+    weight: float
+    days: int = 0
+    free: int = 0
+    is_dropped: bool = False
+
+
+@dataclass
+class Marks:
+    """All marks of a student, in order; `percent` is of the term so far, None without a course."""
+
+    items: list[Mark] = field(default_factory=list)
+    weeks: list[WeekMark] = field(default_factory=list)
+    percent: float | None = None
+
+    @property
+    def points(self) -> float:
+        return round(sum(mark.points for mark in self.items), 2)
+
+    @property
+    def best(self) -> float:
+        return round(sum(mark.best for mark in self.items), 2)
+
+
+Adjustments = dict[tuple[str, str], list[tuple[float, str]]]  # of a student, and of what
+
+
+def marks_of(
+    student: str,
+    report: Report,
+    handed: dict[str, Handed],
+    *,
+    course: Course | None,
+    weeks: list[Week],
+    person: Person | None,
+    adjustments: Adjustments,
+) -> Marks:
+    """The marks for the exercises of a report; `weeks` are those that count so far."""
+    marks = Marks()
+    own = {exercise["name"]: exercise for exercise in report["exercises"]}
+
+    def mark(what: str, raw: float, best: float, days: int = 0, over: int = 0) -> Mark:
+        found = adjustments.get((student, what), [])
+        share = min(1.0, over * course.late_penalty / 100) if course else 0.0
+        return Mark(what, raw, best, days, round(raw * share + 1e-9, 2),
+                    round(sum(points for points, _ in found), 2),
+                    tuple(comment for _, comment in found if comment))  # fmt: skip
+
+    left = course.late_days if course else 0
+    for week in weeks:
+        names = [exercise.name for exercise in week.exercises]
+        late = {name: days_late(week, handed.get(name), person) for name in names}
+        days = max(late.values(), default=0)
+        free = min(days, left)
+        left -= free
+        items = [mark(name, own[name]["score"], own[name]["max_score"], late[name],
+                      max(0, late[name] - free)) for name in names]  # fmt: skip
+        items += [mark(part, 0.0, best) for part, best in week.parts]
+        marks.items += items
+        best = round(sum(item.best for item in items), 2)
+        points = round(sum(item.points for item in items), 2)
+        weight = best if week.weight is None else week.weight
+        marks.weeks.append(WeekMark(week.name, points, best, weight, days, free))
+    in_weeks = {item.what for item in marks.items}
+    marks.items += [mark(name, exercise["score"], exercise["max_score"])
+                    for name, exercise in own.items() if name not in in_weeks]  # fmt: skip
+    if course:
+        drop_and_add_up(marks, course.drop_lowest)
+    return marks
+
+
+def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
+    """Days begun since the week was due, with the student's extension. A name that says late counts
+    as a day where no time is known."""
+    extension = person.days(week.name) if person else 0.0
+    if handed is None or week.due is None:
+        return 0
+    if handed.time:
+        over = handed.time - week.due - timedelta(days=extension)
+        return max(0, math.ceil(over / timedelta(days=1)))
+    return int(handed.late and not extension)
+
+
+def drop_and_add_up(marks: Marks, lowest: int) -> None:
+    """Drop the weeks with the smallest share of their points, the first of equal ones, once there
+    are more weeks than that; the term is the weighted mean of the others."""
+    order = sorted(
+        range(len(marks.weeks)), key=lambda i: marks.weeks[i].points / marks.weeks[i].best
+    )
+    dropped = order[:lowest] if len(order) > lowest else []
+    marks.weeks = [WeekMark(**{**asdict(week), "is_dropped": i in dropped})
+                   for i, week in enumerate(marks.weeks)]  # fmt: skip
+    kept = [week for week in marks.weeks if not week.is_dropped and week.weight]
+    whole = sum(week.weight for week in kept)
+    parts = sum(week.weight * week.points / week.best for week in kept)
+    marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
+
+
+def read_adjustments(path: Path, course: Course | None, known: dict[str, str]) -> Adjustments:
+    """`adjust.csv`: student, what, points, comment, by. `known` are the students, by all that they
+    may be called in small letters. Raises `UserError` for what nobody would get."""
+    parts = [part for week in course.weeks for part, _ in week.parts] if course else []
+    found: Adjustments = {}
+    for line, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
+        place = f"{path.name}, line {line}"
+        student = known.get(row["student"].casefold())
+        if student is None:
+            raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
+                            "folder in students/")  # fmt: skip
+        what = row["what"]
+        if what not in parts:
+            one = parse_exercises([what], place)
+            if len(one) != 1:
+                raise UserError(f"{place}: {what!r} names several exercises: give each a line")
+            what = one[0].name
+        try:
+            points = float(row["points"])
+        except ValueError:
+            points = math.nan
+        if not abs(points) <= 1e6:
+            raise UserError(f"{place}: {row['points']!r} is no number of points: write 2 or -0.5")
+        comment = " · ".join(filter(None, [row.get("comment", ""), row.get("by", "")]))
+        found.setdefault((student, what), []).append((points, comment))
+    return found
+
+
+# Which marks have changed. What was last written stands in marks.json, with what each mark came
+# from; changes.csv is written before it, so that a call that is ended between both is made good by
+# the next one.
+
+State = dict[str, Any]
+
+
+def read_state(out: Path) -> State:
+    try:
+        state = json.loads((out / STATE).read_text(encoding="utf-8"))
+        return state if isinstance(state, dict) else {}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"{out / STATE} cannot be read ({error}): put it back from a backup, or "
+            "remove it: then this call lists no changes"
+        ) from None
+
+
+def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """What marks.json has of a student: each mark and what it came from. `files` has for each
+    exercise the hash of the file and the name under which it was handed in."""
+    found = {}
+    for mark in marks.items:
+        file, name = files.get(mark.what, ("", ""))
+        found[mark.what] = {"points": mark.points, "raw": mark.raw, "cut": mark.cut,
+                            "added": mark.added, "comments": list(mark.comments), "file": file,
+                            "name": name}  # fmt: skip
+    for week in marks.weeks:
+        found[f"week {week.name}"] = {"points": week.points}
+    if marks.percent is not None:
+        found[f"{TERM} of {len(marks.weeks)} weeks"] = {"points": marks.percent}
+    return found
+
+
+def write_changes(out: Path, state: State, *, why: str) -> None:
+    """Add to changes.csv what differs from marks.json, and write `state` there."""
+    before = read_state(out).get("students", {})
+    path = out / CHANGES
+    lines = [line for _, line in read_table(path, ["student"])] if path.is_file() else []
+    listed = {(line["student"], line["what"]): line for line in lines}
+    rows = []
+    for student, old in sorted(before.items()):
+        new = state["students"].get(student, {})
+        for what in old:
+            was, now = old[what], new.get(what)
+            row = [student, what, f"{was['points']:g}", f"{now['points']:g}" if now else ""]
+            last = listed.get((harmless(student), what))
+            if now is None and what.startswith(TERM):
+                continue  # another week counts
+            if row[2] != row[3] and not (last and [last["from"], last["to"]] == row[2:]):
+                rows.append([harmless(student), what, *row[2:], harmless(reason(was, now, why))])
+    if rows or not path.is_file():
+        table = io.StringIO()
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerow(["student", "what", "from", "to", "why"])
+        writer.writerows([*(list(line.values()) for line in lines), *rows])
+        write_atomically(path, table.getvalue())
+    write_report(out / STATE, state)
+
+
+def reason(was: dict[str, Any], now: dict[str, Any] | None, why: str) -> str:
+    """What has changed below a mark."""
+    found = []
+    if now is None:
+        found.append(
+            "it does not count any more: the course or the roster has changed, or --remove"
+        )
+    elif "file" not in now:
+        found.append("the sum of its marks")
+    else:
+        if now["file"] != was["file"]:
+            found.append(f"another file: {now['name']}" if now["file"] else "the file was removed")
+        elif now["raw"] != was["raw"]:
+            found.append("the same file graded anew: tests, settings or versions have changed")
+        if now["cut"] != was["cut"]:
+            found.append(f"late: {now['cut']:g} points off instead of {was['cut']:g}")
+        if now["added"] != was["added"]:
+            comments = "; ".join(now["comments"])
+            found.append(f"{ADJUST}: {comments}" if comments else ADJUST)
+    return "; ".join([*found, *[why] * bool(why)])
+
+
+def harmless(text: str) -> str:
+    """A cell that begins like a formula is taken for one: an apostrophe says that it is text."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text

@@ -1,0 +1,217 @@
+"""Who is in the class, and whose work a file is: `roster.csv`, and the names that Canvas, Moodle
+and Gradescope give to what they hand on.
+
+    id,name,key,section,extension
+    s01,Ann Lee,12345,A,
+    s02,Bo Kim,bo.kim@example.org,B,3:2
+
+`key` is what else a name may have of a student, several with a ; between them. `extension` is a
+number of days, for every week or, as 3:2, two for week 3.
+"""
+
+import csv
+import io
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from bert_run.errors import UserError
+
+CANVAS = re.compile(
+    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.IGNORECASE
+)
+MOODLE = re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
+                    r"(?:_(?P<file>.*))?")  # fmt: skip
+GRADESCOPE, TIMES = "submission_metadata.yml", "submitted.csv"
+ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a name says: whose work it is, which file or archive, and which of several attempts.
+    `keys` are what the student can be known by, the surest first."""
+
+    who: str
+    file: str
+    keys: tuple[str, ...] = ()
+    user: str = ""  # the number that Canvas or Moodle know the student by
+    late: bool = False
+    attempt: tuple[int, int] = (0, 0)
+    kind: str = ""  # of the course system
+
+
+def read_label(name: str) -> Label:
+    """The parts of a name that a course system has made; else the name is the student's. Nothing
+    that a student can choose is a key: not the name of the file, which comes last."""
+    name = unicodedata.normalize("NFC", name)
+    if found := CANVAS.fullmatch(name):
+        again = ATTEMPT.search(found["file"].split(".")[0])
+        attempt = (int(found["number"]), int(again[1]) if again else 0)
+        return Label(found["who"], found["file"], (found["user"], found["who"]), found["user"],
+                     bool(found["late"]), attempt, "Canvas")  # fmt: skip
+    if found := MOODLE.fullmatch(name):
+        return Label(found["who"], found["file"] or "", (found["who"],), found["user"],
+                     kind="Moodle")  # fmt: skip
+    again = ATTEMPT.search(name.split(".")[0])
+    return Label(name, name, (name,), attempt=(0, int(again[1]) if again else 0))
+
+
+@dataclass(frozen=True)
+class Person:
+    id: str
+    name: str = ""
+    keys: tuple[str, ...] = ()
+    section: str = ""
+    extension: dict[str, float] = field(default_factory=dict)  # days; of every week under ""
+
+    def days(self, week: str) -> float:
+        return self.extension.get(week, self.extension.get("", 0.0))
+
+
+class Roster:
+    """The people of a class, and what they can be known by."""
+
+    def __init__(self, people: list[Person]) -> None:
+        self.people = {person.id: person for person in people}
+        self.known: dict[tuple[str, ...], set[str]] = {}
+        for person in people:
+            words = tokens(person.name)
+            turned = [words[i:] + words[:i] for i in range(len(words))]  # Berg, Anna
+            ways = [tokens(text) for text in (person.id, *person.keys)]
+            for way in [*ways, *turned, *[("".join(each),) for each in turned]]:
+                if way:
+                    self.known.setdefault(way, set()).add(person.id)
+
+    def match(self, *texts: str) -> list[str]:
+        """Who is named in the first of the texts that names anybody: those with the longest way."""
+        for words in map(tokens, texts):
+            best, found = 0, set()
+            for way, ids in self.known.items():
+                size = sum(map(len, way))
+                places = range(len(words) - len(way) + 1)
+                if size >= best and any(words[i : i + len(way)] == way for i in places):
+                    best, found = size, ids | (found if size == best else set())
+            if found:
+                return sorted(found)
+        return []
+
+    def exactly(self, *texts: str) -> str | None:
+        """The one whom a cell of a table names."""
+        for words in filter(None, map(tokens, texts)):
+            if len(ids := self.known.get(words, set())) == 1:
+                return next(iter(ids))
+        return None
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return tuple(re.findall(r"[^\W_]+", plain))
+
+
+def read_roster(path: Path) -> Roster:
+    people: dict[str, Person] = {}
+    owners: dict[tuple[str, ...], str] = {}
+    for line, row in read_table(path, ["id"]):
+        place, own = f"{path.name}, line {line}", row["id"]
+        keys = tuple(key.strip() for key in row.get("key", "").split(";") if key.strip())
+        if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
+            raise UserError(f"{place}: the id {own!r} is to be the name of a folder: take letters, "
+                            "digits, - and _")  # fmt: skip
+        if own.casefold() in people:
+            raise UserError(f"{place}: {own} is there twice: remove one")
+        for text in (own, *keys):
+            if owners.setdefault(tokens(text), own) != own:
+                raise UserError(f"{place}: {text!r} stands for {own} and for "
+                                f"{owners[tokens(text)]}: each needs a key of its own")  # fmt: skip
+        people[own.casefold()] = Person(own, row.get("name", ""), keys, row.get("section", ""),
+                                        extension_of(row.get("extension", ""), place))  # fmt: skip
+    return Roster(list(people.values()))
+
+
+def extension_of(text: str, place: str) -> dict[str, float]:
+    found = {}
+    for part in text.replace(";", " ").split():
+        week, _, days = part.rpartition(":")
+        try:
+            found[week] = float(days)
+        except ValueError:
+            found[week] = -1.0
+        if not 0 <= found[week] <= 1000:
+            raise UserError(f"{place}: the extension {text!r} is no number of days: write 2, or "
+                            "3:2 for two days in week 3")  # fmt: skip
+    return found
+
+
+def read_table(path: Path, needs: list[str]) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file with their lines, by the names in its first line, in small letters."""
+    table = [(line, cells) for line, cells in read_cells(path) if any(cells)]
+    header = [name.strip().casefold() for name in table[0][1]] if table else []
+    if absent := [name for name in needs if name not in header]:
+        raise UserError(f"{path.name}: its first line has no {', '.join(absent)}: it must be "
+                        f"{','.join(needs)}")  # fmt: skip
+    rows = []
+    for line, cells in table[1:]:
+        row = dict(zip(header, [cell.strip() for cell in cells], strict=False))
+        if absent := [name for name in needs if not row.get(name)]:
+            raise UserError(f"{path.name}, line {line}: there is no {absent[0]} in it")
+        rows.append((line, row))
+    return rows
+
+
+def read_cells(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV file, as spreadsheets write it: with or without a byte order mark, and
+    with ; where the comma stands in numbers."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        first = text.split("\n", 1)[0]
+        delimiter = ";" if first.count(";") > first.count(",") else ","
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+        return [(reader.line_num, row) for row in reader]
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: check the name") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8: save it as CSV UTF-8") from None
+    except csv.Error as error:
+        raise UserError(f"{path} is no CSV file: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def time_of(text: str, place: str) -> datetime:
+    """A moment as ISO 8601 writes it, and as Canvas and Gradescope do."""
+    try:
+        plain = re.sub(r" ?UTC$|Z$", "+00:00", text.strip())
+        plain = re.sub(r" ?([+-]\d\d):?(\d\d)$", r"\1:\2", plain)
+        found = datetime.fromisoformat(plain)
+    except ValueError:
+        raise UserError(f"{place}: {text!r} is no time: write 2027-01-17T23:59:00+01:00") from None
+    return found if found.tzinfo else found.astimezone()
+
+
+def read_times(folder: Path) -> dict[str, datetime]:
+    """`submitted.csv` of a folder of submissions: when each came, by its name or the student's."""
+    path = folder / TIMES
+    if not path.is_file():
+        return {}
+    return {row["name"].casefold(): time_of(row["time"], f"{path.name}, line {line}")
+            for line, row in read_table(path, ["name", "time"])}  # fmt: skip
+
+
+def read_gradescope(folder: Path) -> dict[str, tuple[tuple[str, ...], datetime | None]]:
+    """Of an export of Gradescope: who handed in each `submission_123` (the number of the student,
+    the address, the name), and when."""
+    path = folder / GRADESCOPE
+    if not path.is_file():
+        return {}
+    found = {}
+    text = path.read_text(encoding="utf-8", errors="replace")
+    for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
+        values = (re.search(rf":{name}: (.+)", block) for name in ("sid", "email", "name"))
+        who = tuple(value[1].strip(" '\"") for value in values if value)
+        made = re.search(r"(?m)^  :created_at: (.+)$", block)
+        time = time_of(re.sub(r"\.\d+", "", made[1].strip(" '\"")), path.name) if made else None
+        found[block.split(":")[0]] = (tuple(filter(None, who)), time)
+    return found

@@ -1,0 +1,92 @@
+"""The zip for Gradescope, run from its own folder as Gradescope does, without namespaces."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.points import ROOT, find
+from autograder.untrusted.gradescope import grade_upload, write_bundle
+
+GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "week.zip"
+    write_bundle(path, [SOFTMAX, GELU], "after_due_date")
+    return path
+
+
+def test_the_zip__has_both_scripts_and_no_solution(bundle):
+    with zipfile.ZipFile(bundle) as archive:
+        names = archive.namelist()
+        assert names[:2] == ["setup.sh", "run_autograder"]
+        assert all(archive.getinfo(name).external_attr >> 16 & 0o111 for name in names[:2])
+        setup = archive.read("setup.sh").decode()
+    assert not any("solution" in name or "bank" in name for name in names)
+    assert {name.split("/")[2] for name in names if name.startswith("course/exercises/")} == {
+        "autograder", "03_softmax", "05_gelu"}  # fmt: skip
+    assert " torch " in setup and " jinja2" in setup and "jupyterlab" not in setup
+    first = bundle.read_bytes()
+    write_bundle(bundle, [SOFTMAX, GELU], "after_due_date")
+    assert bundle.read_bytes() == first
+
+
+def test_run_autograder__gives_the_json_that_gradescope_documents(bundle, tmp_path):
+    root = tmp_path / "autograder"
+    for name in ("source", "submission", "results", "bin"):
+        (root / name).mkdir(parents=True)
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(root / "source")
+    page = root / "source" / "course" / "exercises" / "autograder" / "report.py"
+    page.write_text(page.read_text("utf-8").replace(' points"', ' points of the zip"'), "utf-8")
+    (root / "bin" / "chmod").symlink_to(shutil.which("chmod"))  # no bwrap, no unshare
+    (root / "submission" / "gelu (1).py").write_bytes(GELU.solution.read_bytes())
+    done = subprocess.run(
+        [shutil.which("bash"), root / "source" / "run_autograder"], cwd="/", timeout=250,
+        env={"PATH": str(root / "bin"), "AUTOGRADER": str(root), "PYTHON": sys.executable},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0 and "warning: sandbox none" in done.stderr, done.stderr
+    results = json.loads((root / "results" / "results.json").read_text("utf-8"))
+    assert results["score"] == 2 and results["output"].startswith("2 of 5 points of the zip")
+    assert "gelu (1).py is taken for gelu.py" in results["output"]
+    for test in results["tests"]:
+        assert test.keys() == {"name", "score", "max_score", "status", "output", "visibility"}
+        assert test["status"] in ("passed", "failed") and test["visibility"] == "after_due_date"
+        assert isinstance(test["output"], str) and 0 <= test["score"] <= test["max_score"]
+    assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(5)
+    assert sum(test["score"] for test in results["tests"]) == pytest.approx(2)
+
+
+def test_where_the_grader_fails__the_student_is_told_that_it_is_not_their_fault(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "submission").mkdir()
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    results = grade_upload(tmp_path, "03", "visible")
+    assert results["score"] == 0 and "nothing is wrong with your files" in results["output"]
+
+
+def test_the_command__asks_for_exercises_and_names_its_file(tmp_path):
+    command = [sys.executable, "-m", "autograder", "gradescope"]
+    done = subprocess.run([*command, "05", "--out", tmp_path / "a.zip"], capture_output=True,
+                          text=True, cwd=tmp_path, env=os.environ)  # fmt: skip
+    assert done.returncode == 0 and (tmp_path / "a.zip").is_file(), done.stderr
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    assert done.returncode == 2 and "error: which exercises?" in done.stderr
+
+
+def test_what_setup_installs__has_an_exact_version_in_the_zip(bundle):
+    pinned = (ROOT / "constraints.txt").read_text("utf-8").casefold().replace("_", "-")
+    with zipfile.ZipFile(bundle) as archive:
+        words = archive.read("setup.sh").decode().split()
+    for name in words[words.index("https://download.pytorch.org/whl/cpu") + 1 :]:
+        assert re.search(rf"(?m)^{re.escape(name.casefold().replace('_', '-'))}==", pinned), name

@@ -1,0 +1,195 @@
+"""Whose work a file is: `roster.csv`, the names that systems and people give, and what is late."""
+
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Week
+from autograder.points import CATALOGUE
+from autograder.untrusted.gradebook import is_untouched
+from autograder.untrusted.marks import days_late
+from autograder.untrusted.roster import Person, read_label, read_roster, time_of
+from autograder.untrusted.submissions import Handed, gather, named
+from bert_run.errors import UserError
+
+ROSTER = """id,name,key,section,extension
+s1,Ann Berg,1001;ann@example.org,A,2
+s10,Bo Lee,1002,B,3:1.5 0
+s2,Zoé van der Berg,1003,B,
+"""
+
+
+@pytest.fixture
+def roster(tmp_path):
+    (tmp_path / "people.csv").write_text(ROSTER, encoding="utf-8-sig")
+    return read_roster(tmp_path / "people.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "whose"),
+    [
+        ("bergann_1001_55_softmax.py", ["s1"]),
+        ("bergann_LATE_1001_55_softmax.py", ["s1"]),
+        ("anyname_1002_55_softmax-1.py", ["s10"]),
+        ("Ann Berg_123456_assignsubmission_file_", ["s1"]),
+        ("Zoe van der Berg_9_assignsubmission_file_softmax.py", ["s2"]),
+        ("s10_softmax.py", ["s10"]),
+        ("S1", ["s1"]),
+        ("week3 (s2).zip", ["s2"]),
+        ("Berg_Ann.zip", ["s1"]),
+        ("s100.zip", []),
+        ("s1 and s2.zip", ["s1", "s2"]),
+        ("ann@example.org.zip", ["s1"]),
+        # What students choose themselves, a name to be called by or that of a file, is no key.
+        ("bolee_1001_55_softmax.py", ["s1"]),
+        ("bergann_1001_55_Bo Lee_5_assignsubmission_file_x.py", ["s1"]),
+        ("Ann Berg_5_assignsubmission_file_bolee_1002_1_x.py", ["s1"]),
+    ],
+)
+def test_a_roster__knows_the_longest_of_its_names_and_keys(roster, name, whose):
+    assert roster.match(*read_label(name).keys) == whose
+
+
+def test_a_submission_number__is_nobodys_key(roster):
+    label = read_label("nobody_777_1001_softmax.py")  # Canvas: the second number is of the file
+    assert roster.match(*label.keys) == []
+
+
+def test_an_extension__is_of_every_week_or_of_one(roster):
+    assert [roster.people["s1"].days(week) for week in "13"] == [2, 2]
+    assert [roster.people["s10"].days(week) for week in "13"] == [0, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("s1,,,,", "line 5: s1 is there twice"),
+        ("s5,,1001,,", "'1001' stands for s5 and for s1"),
+        ("s5,,,,two", "the extension 'two' is no number of days"),
+        ("s5,,,,-1", "the extension '-1'"),
+        ("../s5,,,,", "is to be the name of a folder"),
+        (",,,,", None),
+        (",Nan,,,", "line 5: there is no id in it"),
+    ],
+)
+def test_a_mistake_in_a_roster__is_told_with_its_line(tmp_path, line, says):
+    (tmp_path / "people.csv").write_text(ROSTER + line + "\n", encoding="utf-8")
+    if says is None:
+        assert len(read_roster(tmp_path / "people.csv").people) == 3
+        return
+    with pytest.raises(UserError) as caught:
+        read_roster(tmp_path / "people.csv")
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_roster_without_ids_or_in_another_encoding__is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("name\nAnn\n")
+    with pytest.raises(UserError, match="its first line has no id"):
+        read_roster(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_bytes("id\nZoé\n".encode("latin-1"))
+    with pytest.raises(UserError, match="save it as CSV UTF-8"):
+        read_roster(tmp_path / "b.csv")
+    with pytest.raises(UserError, match="does not exist"):
+        read_roster(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "exercise"),
+    [
+        ("softmax.py", "03_softmax"), ("Softmax.py", "03_softmax"), ("softmax-1.py", "03_softmax"),
+        ("softmax (1).py", "03_softmax"), ("softmax_final_v2.py", "03_softmax"),
+        ("softmax_final.PY", "03_softmax"), ("03_softmax.py", "03_softmax"),
+        ("layer norm.py", "04_layer_norm"), ("layer-norm copy.py", "04_layer_norm"),
+        ("test_softmax.py", None), ("softmax_old.py", None), ("softmax.ipynb", None),
+        ("my_softmax.py", None),
+    ],
+)  # fmt: skip
+def test_a_file__is_known_by_its_name_whatever_systems_and_people_add(name, exercise):
+    found = named(name)
+    assert (found.name if found else None) == exercise
+
+
+def put(path: Path, content: str = "x = 1\n") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
+
+
+def test_what_is_not_read__is_named_with_the_reason(tmp_path):
+    put(tmp_path / "class" / "ann" / "03_softmax" / "mine.py")
+    put(tmp_path / "class" / "ann" / "03_softmax" / "test_softmax.py")
+    put(tmp_path / "class" / "ann" / "gelu.ipynb")
+    put(tmp_path / "class" / "ann" / "all.rar")
+    put(tmp_path / "class" / "ann" / "inner.zip", "no zip")
+    put(tmp_path / "class" / "ann" / "notes.txt")
+    [one], _ = gather([tmp_path / "class"])
+    notes = "\n".join(one.notes)
+    for words in ("03_softmax/mine.py is not read: is it softmax.py?",
+                  "gelu.ipynb is not read: hand in gelu.py", "all.rar is not read",
+                  "inner.zip in it is not read: the archive cannot be read"):  # fmt: skip
+        assert words in notes
+    assert "test_softmax" not in notes and "notes.txt" not in notes
+
+
+def test_a_file_that_nobody_is_known_for__is_passed_over_with_the_reason(tmp_path, roster):
+    put(tmp_path / "class" / "s1" / "softmax.py")
+    put(tmp_path / "class" / "03_softmax.py")
+    put(tmp_path / "class" / "unknown.zip", "no zip")
+    put(tmp_path / "class" / "s10_gelu.ipynb")
+    found, passed_over = gather([tmp_path / "class"], roster=roster)
+    assert [one.student for one in found] == ["s1"] and len(passed_over) == 3
+    for words in ("class/unknown.zip is of nobody in the roster", "class/03_softmax.py is of",
+                  "class/s10_gelu.ipynb: hand in gelu.py"):  # fmt: skip
+        assert any(words in line for line in passed_over), passed_over
+    found, passed_over = gather([tmp_path / "class"])
+    assert any("class/03_softmax.py: whose is it?" in line for line in passed_over)
+
+
+def test_single_files_of_one_student__are_one_submission_and_folders_of_one_name_are_two(tmp_path):
+    names = ["leebo_7_1_softmax.py", "leebo_7_2_gelu.py", "leebo_8_3_gelu.py", "s3_softmax.py",
+             "s3-gelu (2).py", "Bo Lee_5_assignsubmission_file_/gelu.py"]  # fmt: skip
+    for name in names:
+        put(tmp_path / name)
+    found, _ = gather([tmp_path])
+    assert {one.student: sorted(one.files) for one in found} == {
+        "leebo_7": ["03_softmax", "05_gelu"], "leebo_8": ["05_gelu"], "Bo Lee": ["05_gelu"],
+        "s3": ["03_softmax", "05_gelu"],
+    }  # fmt: skip
+
+
+def test_an_export_of_gradescope__says_who_it_is_in_another_file(tmp_path, roster):
+    put(tmp_path / "class" / "submission_1" / "softmax.py")
+    put(tmp_path / "class" / "submission_2" / "gelu.py")
+    people = (":sid: s2\n    :email: z@example.org", ":sid:\n    :email: ann@example.org")
+    put(tmp_path / "class" / "submission_metadata.yml", "".join(
+        f"submission_{i}:\n  :submitters:\n  - :name: Bo Lee\n    {who}\n"
+        "  :created_at: 2027-01-02 03:04\n" for i, who in enumerate(people, 1)))  # fmt: skip
+    found, passed_over = gather([tmp_path / "class"], roster=roster)
+    assert [(one.student, list(one.files)) for one in found] == [
+        ("s1", ["05_gelu"]), ("s2", ["03_softmax"])]  # fmt: skip
+    assert found[0].handed["05_gelu"].time.minute == 4 and not passed_over
+    found, _ = gather([tmp_path / "class"])
+    assert [one.student for one in found] == ["Bo Lee", "Bo Lee (2)"]
+
+
+@pytest.mark.parametrize(
+    ("time", "days"),
+    [("2027-01-17T23:59:00+00:00", 0), ("2027-01-17T23:59:01+00:00", 1),
+     ("2027-01-18 23:59:00 UTC", 1), ("2027-01-19T01:59:00+0100", 2), ("2027-01-01T00:00:00Z", 0)],
+)  # fmt: skip
+def test_days_late__are_begun_days_after_the_extension(time, days):
+    week = Week("1", (), time_of("2027-01-17T23:59:00Z", "x"))
+    handed = Handed("x", time_of(time, "x"))
+    assert days_late(week, handed, None) == days
+    assert days_late(week, handed, Person("s", extension={"1": 1})) == max(0, days - 1)
+    assert days_late(week, Handed("x", late=True), None) == 1
+    assert days_late(week, None, None) == 0
+    assert time_of("2027-01-01 10:00:00 Z", "x") == datetime(2027, 1, 1, 10, tzinfo=timezone.utc)
+    with pytest.raises(UserError, match="'soon' is no time"):
+        time_of("soon", "x")
+
+
+def test_an_untouched_starter__is_known_by_its_text():
+    for exercise in CATALOGUE[:3]:
+        assert is_untouched(exercise, exercise.starter.read_bytes())
+        assert not is_untouched(exercise, exercise.solution.read_bytes())

@@ -1,0 +1,410 @@
+"""A term of six weeks as an instructor plays it: twelve submissions of five invented students,
+late, resubmitted, renamed, zipped, through to the file for Canvas. Every mark is computed by hand.
+"""
+
+import csv
+import io
+import json
+import shutil
+import sys
+import tarfile
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from autograder.points import find
+from autograder.runner import FAILED, Outcome, grade
+from autograder.untrusted import grade as command
+from autograder.untrusted import gradebook
+from autograder.untrusted.grading_process import Done
+from autograder.untrusted.sandbox import Sandbox
+from bert_run import files
+
+COURSE = """
+drop_lowest = 1
+late_days = 1
+late_penalty = 10
+seed = 7
+
+[week.1]
+exercises = ["03"]
+due = 2027-01-17T23:59:00+00:00
+
+[week.2]
+exercises = ["05"]
+due = 2027-01-24T23:59:00+00:00
+
+[week.3]
+exercises = ["08"]
+
+[week.4]
+exercises = ["09"]
+due = 2027-02-07T23:59:00+00:00
+
+[week.5]
+exercises = ["11"]
+due = 2027-02-14T23:59:00+00:00
+
+[week.6]
+exercises = ["01"]
+weight = 7
+parts = { report = 10 }
+title = "The project"
+"""
+ROSTER = """id,name,key,section,extension
+s01,Ada One,1001,A,
+s02,Bea Two,1002,A,2:3
+s03,Cy Three,1003;cy@example.org,B,
+s04,Dee Four,1004,B,
+s05,Ed Five,1005,B,
+"""
+# Points of the six weeks, by hand. Week 1: s02 is two days late, one of them free: 10% of 3 off.
+# Week 2: s02 has three more days. Week 4: s01 is a day late, which is free. Week 6: the report.
+WEEKS = {
+    "s01": [3, 2, 0, 4, 0, 12],
+    "s02": [2.7, 2, 0, 0, 0, 1],
+    "s03": [3, 0, 0, 0, 0, 0],
+    "s04": [3, 0, 3, 0, 0, 0],
+    "s05": [0, 0, 0, 0, 4, 0],
+}
+BEST = [3, 2, 3, 4, 4, 14]
+# Of the term, in percent. The week with the smallest share is dropped, the first of equal ones;
+# week 6 counts 7. s01, without week 3: (3 + 2 + 4 + 7 * 12 / 14) / 20; s03, without week 2: 3 / 21.
+PERCENT = {"s01": 75, "s02": 26, "s03": 14.29, "s04": 28.57, "s05": 20}
+
+
+def answer(number: str) -> bytes:
+    exercise = next(e for e in map(find, EXERCISES) if e.name.startswith(number))
+    return exercise.solution.read_bytes()
+
+
+EXERCISES = ("01_wordpiece", "03_softmax", "05_gelu", "08_embeddings", "09_masked_cross_entropy",
+             "11_bert_adam")  # fmt: skip
+HALF = b"def softmax_forward(x, axis=-1):\n    raise NotImplementedError\n"
+RESULTS: dict[tuple[str, bytes], list[Outcome]] = {}
+
+
+def results_of(name: str, file: bytes, folder: Path) -> list[Outcome]:
+    """Graded once, in this process: what is tested is what becomes of results."""
+    if (name, file) not in RESULTS:
+        path = folder / find(name).file
+        path.write_bytes(file)
+        RESULTS[name, file] = grade(find(name), path)
+    return RESULTS[name, file]
+
+
+class Term:
+    """The instructor's folder, and the command called in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.out = folder, folder / "grades"
+        self.spoilt: set[str] = set()  # exercises whose first check now fails for everybody
+
+    def put(self, name: str, content: bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def call(self, *arguments: str) -> None:
+        before, sys.argv = sys.argv, ["bert-grade", *arguments, "--out", str(self.out)]
+        try:
+            command.main()
+        finally:
+            sys.argv = before
+
+    def grade_all(self, jobs, *_, **__):
+        for job in (job for group in jobs for job in group):
+            found = results_of(job.exercise.name, job.file, self.folder)
+            if job.exercise.name in self.spoilt:
+                found = [Outcome(found[0].id, FAILED, "spoilt"), *found[1:]]
+            yield job, Done(found, "", 1.0)
+
+    def rows(self, name: str = "gradebook.csv") -> list[dict[str, str]]:
+        text = (self.out / name).read_text("utf-8")
+        return list(csv.DictReader(io.StringIO(text)))
+
+    def changes(self) -> list[tuple[str, ...]]:
+        return [tuple(row.values())[:4] for row in self.rows("changes.csv")]
+
+    def weeks(self) -> dict[str, list[float]]:
+        return {row["student"]: [float(row[f"week {n}"]) for n in range(1, 7)]
+                for row in self.rows()}  # fmt: skip
+
+
+@pytest.fixture
+def term(tmp_path, monkeypatch) -> Term:
+    term = Term(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "grade_all", term.grade_all)
+    monkeypatch.setattr(command, "make_box", lambda folder: folder)
+    monkeypatch.setattr(command, "choose", lambda *_: Sandbox("bwrap", tmp_path, ()))
+    term.put("course.toml", COURSE.encode())
+    term.put("people.csv", ROSTER.encode())
+    return term
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    text = io.BytesIO()
+    with zipfile.ZipFile(text, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return text.getvalue()
+
+
+def tarred(name: str, content: bytes) -> bytes:
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(content)
+        archive.addfile(info, io.BytesIO(content))
+    return text.getvalue()
+
+
+def play(term: Term) -> None:
+    """The six weeks."""
+    # Canvas: single files, one late, one zip in a zip, one student twice.
+    term.put("w1/ones01_1001_5001_softmax.py", answer("03"))
+    term.put("w1/twos02_LATE_1002_5002_softmax-1.py", answer("03"))
+    inner = zipped({"my work/softmax_final.py": answer("03")})
+    term.put("w1/threes03_1003_5003_week1.zip", zipped({"week1.zip": inner, "notes.txt": b""}))
+    term.put("w1/fours04_1004_5004_softmax.py", HALF)
+    term.put("w1/fours04_1004_5010_softmax-1.py", answer("03"))
+    term.put("w1/submitted.csv", b"name,time\ntwos02_LATE_1002_5002_softmax-1.py,"
+             b"2027-01-19T09:00:00+00:00\n")  # fmt: skip
+    term.call("w1", "--week", "1", "--roster", "people.csv")
+    # Moodle: a folder, and a file that was downloaded twice; late, but within the extension.
+    term.put("w2/Ada One_77_assignsubmission_file_/gelu.py", answer("05"))
+    term.put("w2/Bea Two_78_assignsubmission_file_gelu (1).py", answer("05"))
+    term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n")
+    term.call("w2", "--week", "2")
+    # Plain: an untouched starter, and a tar.
+    term.put("w3/s03/08_embeddings/embeddings.py", find("08_embeddings").starter.read_bytes())
+    term.put("w3/s04.tar.gz", tarred("a/b/embeddings.py", answer("08")))
+    term.call("w3", "--week", "3")
+    # Gradescope: who it is stands in another file.
+    term.put("w4/submission_901/masked_cross_entropy.py", answer("09"))
+    term.put("w4/submission_metadata.yml", b"submission_901:\n  :submitters:\n  - :name: Ada One\n"
+             b"    :sid: s01\n  :created_at: 2027-02-08 12:00:00.123 Z\n")  # fmt: skip
+    term.call("w4", "--week", "4")
+    term.put("w5/s05_bert_adam.py", answer("11"))
+    term.call("w5", "--week", "5")
+    # A project that is marked by hand, and a file whose name is wrong.
+    term.put("w6/s01/01_wordpiece/wordpiece.py", answer("01"))
+    term.put("w6/s02/01_wordpiece/wordpice.py", answer("01"))
+    term.put("grades/adjust.csv", b"student,what,points,comment,by\ns01,report,8,clear,T\n"
+             b"s02,01,1,the name alone was wrong,T\n")  # fmt: skip
+    term.call("w6", "--week", "6")
+
+
+def test_a_term__has_every_mark_as_computed_by_hand(term):
+    play(term)
+    assert term.weeks() == WEEKS
+    for row in term.rows():
+        weeks = WEEKS[row["student"]]
+        assert float(row["percent"]) == PERCENT[row["student"]]
+        assert float(row["score"]) == pytest.approx(sum(weeks))
+        assert float(row["max_score"]) == sum(BEST)
+    notes = {row["student"]: row["notes"] for row in term.rows()}
+    assert "week1.zip/my work/softmax_final.py is taken for softmax.py" in notes["s03"]
+    assert "wordpice.py is not read: is it wordpiece.py?" in notes["s02"]
+    assert "softmax.py was handed in again: graded is that of fours04_1004_5010" in notes["s04"]
+    assert [row["late days"] for row in term.rows()] == ["1", "2", "0", "0", "0"]
+    assert term.changes() == []  # a first mark is no change
+    page = (term.out / "students" / "s02" / "report.html").read_text("utf-8")
+    for words in ("2.70 of 3.00", "2 days late, 1 of them free", "the name alone was wrong · T"):
+        assert words in page
+    summary = (term.out / "summary.html").read_text("utf-8")
+    assert '<td>08_embeddings</td>\n  <td class="number">0.60 of 3.00</td>' in summary
+    assert '<td class="number">1</td><td class="number">1</td></tr>' in summary  # not the starter
+
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section,Week 1 (901),The project (906),Final Score
+    Points Possible,,,,,3,100,(read only)
+"One, Ada",1001,,ada,A,,,
+"Two, Bea",1002,,bea,A,,,
+"Three, Cy",9,,cy@example.org,B,,5,
+"Four, Dee",1004,,dee,B,,,
+"Nine, Nan",1009,,nan,B,,,
+"Student, Test",999,,,,,,
+"""
+
+
+def test_a_term__goes_to_canvas_and_moodle_and_back_as_feedback(term, capsys):
+    play(term)
+    term.put("canvas.csv", b"\xef\xbb\xbf" + CANVAS.encode())
+    term.call("--week", "1", "--canvas", "canvas.csv")
+    assert (term.out / "canvas.csv").read_text("utf-8") == (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Week 1 (901)\n"
+        "    Points Possible,,,,,3\n"
+        '"One, Ada",1001,,ada,A,3.00\n"Two, Bea",1002,,bea,A,2.70\n'
+        '"Three, Cy",9,,cy@example.org,B,3.00\n"Four, Dee",1004,,dee,B,3.00\n'
+        '"Nine, Nan",1009,,nan,B,\n"Student, Test",999,,,,\n'
+    )
+    assert "no marks for Nine, Nan: not in the roster?" in capsys.readouterr().err
+    term.put("moodle.csv", b"Identifier,Full name,Email address,Grade,Maximum Grade,"
+             b"Feedback comments\nParticipant 7,Ada One,a@example.org,,100.00,\n")  # fmt: skip
+    term.call("--week", "6", "--canvas", "canvas.csv", "--moodle", "moodle.csv", "--feedback")
+    assert term.rows("canvas.csv")[1]["The project (906)"] == "85.71"  # 12 of 14 points
+    [row] = term.rows("moodle.csv")
+    assert (row["Grade"], row["Feedback comments"]) == (
+        "85.71", "12 of 14 points; report: clear · T")  # fmt: skip
+    term.call("w1", "--week", "1", "--feedback")
+    with zipfile.ZipFile(term.out / "feedback.zip") as archive:
+        assert archive.namelist() == [
+            "ones01_1001_5001_report.html", "twos02_LATE_1002_5002_report.html",
+            "threes03_1003_5003_report.html", "fours04_1004_5010_report.html"]  # fmt: skip
+    term.call("w2", "--week", "2", "--feedback")
+    with zipfile.ZipFile(term.out / "feedback.zip") as archive:
+        assert "Ada One_77_assignsubmission_file_/report.html" in archive.namelist()
+    assert term.weeks() == WEEKS and term.changes() == []
+
+
+def test_a_late_file_a_regrade_and_a_correction__change_what_they_hold_and_are_listed(
+    term, monkeypatch
+):
+    play(term)
+    before = {row["student"]: row for row in term.rows()}
+    term.put("late/s02_bert_adam.py", answer("11"))
+    term.put("late/submitted.csv", b"name,time\ns02,2027-02-16T01:00:00+00:00\n")
+    term.call("late", "--week", "5")
+    # Two days, and the free one is used up: 20% of 4 off. The term: (2.7 + 2 + 3.2 + 0.5) / 20.
+    assert term.changes() == [
+        ("s02", "11_bert_adam", "0", "3.2"), ("s02", "week 5", "0", "3.2"),
+        ("s02", "term of 6 weeks", "26", "42"),
+    ]  # fmt: skip
+    assert "another file: s02_bert_adam.py" in term.rows("changes.csv")[0]["why"]
+    for row in term.rows():
+        assert row["student"] == "s02" or row == before[row["student"]]
+
+    term.call("w5", "--week", "5")  # without the late file: what it holds stays
+    assert len(term.changes()) == 3
+
+    # The tests have changed: one check of 08_embeddings now fails for the only one who had it.
+    monkeypatch.setattr(gradebook, "trusted_code", lambda: "other tests")
+    term.spoilt = {"08_embeddings"}
+    term.call("--regrade", "--why", "a check was wrong")
+    own = [row for row in term.rows("changes.csv") if row["what"] == "08_embeddings"]
+    assert [(row["student"], row["from"]) for row in own] == [("s04", "3")]
+    assert own[0]["why"] == ("the same file graded anew: tests, settings or versions have changed; "
+                             "a check was wrong")  # fmt: skip
+    assert {row["student"] for row in term.rows("changes.csv")[3:]} == {"s04"}
+
+    # Points by hand stay, whatever is graded again, and a mark is taken away by name alone.
+    term.call("--remove", "s04/08_embeddings")
+    assert term.changes()[-3][:2] == ("s04", "08_embeddings") and term.changes()[-3][3] == "0"
+    assert term.weeks()["s01"] == WEEKS["s01"]
+
+
+def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one(term):
+    play(term)
+    old = {row["student"]: row for row in term.rows()}
+    term.put("again/s04/softmax.py", HALF)  # without a time; it was never graded: it is taken
+    term.call("again", "--week", "1")
+    assert term.weeks()["s04"][0] == 0
+    term.call("w1", "--week", "1")  # what was replaced does not come back by itself
+    assert term.weeks()["s04"][0] == 0
+    assert "is older than that of s04, which stands" in term.rows()[3]["notes"]
+    term.put("again/s04/softmax.py", find("03_softmax").starter.read_bytes())
+    term.call("--remove", "s04/03_softmax")
+    term.call("w1", "again", "--week", "1")
+    assert term.weeks() == WEEKS
+    assert {row["student"]: row["percent"] for row in term.rows()} == {
+        name: row["percent"] for name, row in old.items()}  # fmt: skip
+
+
+@contextmanager
+def killed_after(number: int, writes: list[Path], monkeypatch):
+    """Every file is written by `write_whole`: end the command after so many of them."""
+    whole = files.write_whole
+
+    @contextmanager
+    def write_whole(path: Path):
+        if len(writes) == number:
+            raise SystemExit("killed")
+        writes.append(path)
+        with whole(path) as file:
+            yield file
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write_whole", write_whole)
+        yield
+
+
+def bytes_of(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*"))
+            if path.is_file() and path.name not in ("times.csv", ".lock")}  # fmt: skip
+
+
+def test_a_kill__after_any_file_that_is_written_loses_no_mark_and_no_change(term, monkeypatch):
+    play(term)
+    term.put("late/s02_bert_adam.py", answer("11"))
+    term.put("late/s05_softmax.py", answer("03"))
+    shutil.copytree(term.out, term.folder / "before")
+    writes: list[Path] = []
+    with killed_after(-1, writes, monkeypatch):
+        term.call("late")
+    after = bytes_of(term.out)
+    assert len(writes) > 20 and b"s05,03_softmax,0,3,another file" in after["changes.csv"]
+    for number in range(len(writes)):
+        shutil.rmtree(term.out)
+        shutil.copytree(term.folder / "before", term.out)
+        with killed_after(number, [], monkeypatch), pytest.raises(SystemExit, match="killed"):
+            term.call("late")
+        term.call("late")
+        assert bytes_of(term.out) == after, writes[number]
+
+
+def test_pages_without_names__are_under_pseudonyms_that_points_by_hand_may_use(term):
+    play(term)
+    term.call("--week", "6", "--anonymous")
+    folder = term.out / "anonymous"
+    assert (term.out / ".key").stat().st_mode & 0o077 == 0 and not (folder / ".key").exists()
+    text = "".join(path.read_text("utf-8") for path in folder.rglob("*.html"))
+    text += (folder / "gradebook.csv").read_text("utf-8")
+    assert not any(word in text for word in ("s01", "Ada", "ones01", "s02", "Bea"))
+    [own] = [path.parent for path in folder.glob("*/01_wordpiece.py")
+             if path.read_bytes() == answer("01")]  # fmt: skip
+    with open(term.out / "adjust.csv", "a", encoding="utf-8") as file:
+        file.write(f"{own.name},report,-1,too long,\n")
+    term.call("--week", "6", "--anonymous")
+    assert own.is_dir() and term.weeks()["s01"][5] == 11
+    assert ("s01", "report", "8", "7") in term.changes()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("s99,report,1,,", "line 2: nobody is called 's99'"),
+        ("s01,essay,1,,", "'essay' is no exercise"),
+        ("s01,01-02,1,,", "names several exercises"),
+        ("s01,report,many,,", "'many' is no number of points"),
+        ("s01,,1,,", "there is no what in it"),
+    ],
+)
+def test_a_mistake_in_adjust_csv__is_told_in_a_line_before_anything_is_graded(
+    term, line, says, capsys
+):
+    term.put("w1/s01/softmax.py", answer("03"))
+    term.put("w1/s02/softmax.py", answer("03"))
+    (term.out / "students").mkdir(parents=True)
+    for name in (".lock", "times.csv"):
+        (term.out / name).touch()
+    (term.out / "adjust.csv").write_text(f"student,what,points,comment,by\n{line}\n")
+    with pytest.raises(SystemExit):
+        term.call("w1")
+    [told] = [line for line in capsys.readouterr().err.splitlines() if "adjust.csv" in line]
+    assert told.startswith("error: adjust.csv, ") and says in told
+    assert not list(term.out.glob("students/*/0*.json"))
+
+
+def test_the_week_of_a_report__is_out_of_its_own_points(term):
+    term.put("w2/s01/gelu.py", answer("05"))
+    term.call("w2", "--exercises", "03,05", "--course", "course.toml")
+    folder = term.out / "students" / "s01"
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    assert (report["score"], report["max_score"]) == (2, 5)
+    results = json.loads((folder / "results.json").read_text("utf-8"))
+    assert results["output"].startswith("2 of 5 points")
+    assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(5)

@@ -227,7 +227,7 @@ def run(call: Call, folder: Path) -> None:
     for one in graded:
         one.counted = counted
     mark_all(call, graded, adjusted)
-    mark_likeness(graded, settings.against)
+    mark_likeness(graded, call.settings.against)
     for one in graded:
         gradebook.save_reports(one, call.place(one.student))
         gradebook.save_student(call.place(one.student) / "report.html", one)

@@ -287,6 +287,7 @@ def students_of(call: Call) -> list[Graded]:
             if work := gradebook.saved_work(call.saved_as(name, exercise.name)):
                 one.works[exercise.name] = work
         call.place(name).mkdir(parents=True, exist_ok=True)
+        clear_leftovers(call.place(name))
         notes = gradebook.saved_notes(call.place(name) / NOTES)
         for submission in call.submissions:
             if submission.student == name:

@@ -38,6 +38,7 @@ export PYTHONPATH=$course/exercises:$course/experiments:$(printf '%s:' "$course"
 exec "${{PYTHON:-$root/venv/bin/python}}" -m autograder.untrusted.gradescope "$root" {exercises} \\
     {visibility}
 """
+SECONDS = "180"  # of a processor for an exercise: containers are slow
 # What grading does not need of the libraries of the course.
 UNUSED = {"datasets", "jupyterlab"}
 
@@ -88,7 +89,7 @@ def grade_upload(root: Path, exercises: str, visibility: str) -> Report:
         out = Path(folder, "grades")
         done = subprocess.run(
             [sys.executable, "-m", "autograder.untrusted.grade", str(handed), "--out", str(out),
-             "--exercises", names, "--jobs", "1"],
+             "--exercises", names, "--jobs", "1", "--timeout", SECONDS],
             capture_output=True, text=True, check=False, cwd=folder,
         )  # fmt: skip
         print(done.stderr, file=sys.stderr)

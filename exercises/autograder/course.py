@@ -95,7 +95,7 @@ def chosen(course: Course | None, week: str | None, exercises: str | None) -> li
 
 def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
     """`["01-02, 10", "03_softmax"]` as exercises, in order."""
-    by_number = {int(exercise.name[:2]): exercise for exercise in CATALOGUE}
+    by_number = {int(exercise.name[:2]): exercise for exercise in (*CATALOGUE, *present())}
     numbers: set[int] = set()
     for part in (part.strip() for text in texts for part in str(text).split(",")):
         span = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+))?", part)

@@ -1,5 +1,6 @@
 """`course.toml`, `roster.csv`, and whose work a file is: what is read, and what is refused."""
 
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from autograder.course import (
     tomllib,
     write_course,
 )
-from autograder.points import CATALOGUE
+from autograder.points import CATALOGUE, find
+from autograder.untrusted.grade import Call, GradeSettings
+from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 
 WEEK = "[week.1]\nexercises = ['03']\n"
@@ -36,6 +39,20 @@ def test_a_course__has_its_weeks_in_the_order_of_the_file(tmp_path):
     assert last.best == 4 + 4 + 5 + 7.5 and last.libraries == ("numpy",)
     assert first.due.replace(tzinfo=None) == datetime(2027, 1, 17, 23, 59, 59) and first.due.tzinfo
     assert course.week("01") is first and course.week_of("25_capstone") is last
+
+
+def test_grading__takes_its_seed_and_a_weeks_libraries_from_the_course(tmp_path):
+    course = course_of(tmp_path, "seed = 5\n" + WEEK + "libraries = ['scipy']\n")
+    settings = GradeSettings(submissions=(tmp_path,), out=tmp_path / "grades")
+    call = Call(settings, course, None, None, [], [])
+    softmax, gelu = find("03_softmax"), find("05_gelu")
+    assert call.seed == 5 and call.as_asked(softmax).libraries == ("scipy",)
+    assert call.as_asked(gelu) is gelu
+    assert replace(call, settings=replace(settings, seed=7)).seed == 7  # --seed goes first
+    alone = replace(call, course=None)
+    assert alone.seed == 0 and alone.as_asked(softmax) is softmax
+    sandbox = Sandbox("none", tmp_path, ())
+    assert len({each.key_of(softmax, b"", sandbox) for each in (call, alone)}) == 2
 
 
 @pytest.mark.parametrize(

@@ -183,11 +183,15 @@ class Call:
         return self.settings.seed or (self.course.seed if self.course else None) or 0
 
     def key_of(self, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
+        exercise = self.as_asked(exercise)
         return key_of(exercise, file, sandbox, timeout=self.settings.timeout, seed=self.seed)
 
-    def libraries(self, exercise: Exercise) -> tuple[str, ...] | None:
+    def as_asked(self, exercise: Exercise) -> Exercise:
+        """With the libraries that its week allows, if course.toml says which."""
         week = self.course.week_of(exercise.name) if self.course else None
-        return week.libraries if week else None
+        if week is None or week.libraries is None:
+            return exercise
+        return replace(exercise, libraries=week.libraries)
 
 
 def is_own(out: Path) -> bool:
@@ -372,7 +376,7 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
                     gradebook.save_work(path, work)
                 already += 1
             else:
-                waiting.append(Job(one.student, exercise, work.file))
+                waiting.append(Job(one.student, call.as_asked(exercise), work.file))
         jobs += [waiting] * bool(waiting)
     grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
     return sandbox.kind

@@ -103,7 +103,8 @@ def missing(exercise: Exercise) -> list[Outcome]:
 def key_of(exercise: Exercise, file: bytes, sandbox: Sandbox, *, timeout: float, seed: int) -> str:
     """Changes with whatever a result can depend on."""
     parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name, sandbox.kind,
-             f"{timeout:g}", f"{seed}", platform.python_version()]  # fmt: skip
+             f"{timeout:g}", f"{seed}", " ".join(exercise.libraries),
+             platform.python_version()]  # fmt: skip
     parts += [installed(package) for package in ("numpy", "torch")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ class Grader:
         if self.jobs and not self.is_at_work:
             job = self.jobs[0]
             with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                for part in (job.student, job.exercise.name):
+                for part in (job.student, job.exercise.name, " ".join(job.exercise.libraries)):
                     self.pipe.send_bytes(part.encode())
                 self.pipe.send_bytes(job.file)
             self.is_at_work = True
@@ -143,10 +143,11 @@ def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            student, exercise, file = (pipe.recv_bytes() for _ in range(3))
+            student, name, libraries, file = (pipe.recv_bytes() for _ in range(4))
             if student != of:  # nobody has a cell that another student's code was in
                 cell.close()
-            of, exercise = student, find(exercise.decode())
+            of = student
+            exercise = replace(find(name.decode()), libraries=tuple(libraries.decode().split()))
             pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout, seed)))
     except (EOFError, OSError, KeyboardInterrupt):
         pass

@@ -57,8 +57,9 @@ def mask_mistakes(attention_mask, causal):
 @pytest.mark.hint(1)
 @pytest.mark.weight(3)
 def test_a_token_may_look_at_words_and_a_causal_one_at_none_on_its_right(student):
+    drawn = checks.rng(41).integers(0, 2, (2, 7)).tolist()
     for causal in (False, True):
-        for rows in PADDED:
+        for rows in (*PADDED, drawn):
             for dtype in (torch.int64, torch.int32, torch.bool):
                 attention_mask = torch.tensor(rows, dtype=dtype)
                 other = 1 - attention_mask.long()
@@ -120,7 +121,8 @@ def table(lines):
 @pytest.mark.hint(1)
 def test_the_picture_has_x_where_a_token_may_look(student):
     tables = [expected_visible(torch.tensor(rows), causal)[0]
-              for rows in PADDED[:2] for causal in (False, True)]  # fmt: skip
+              for rows in (*PADDED[:2], checks.rng(42).integers(0, 2, (1, 7)).tolist())
+              for causal in (False, True)]  # fmt: skip
     for visible in tables:
         lines = ["".join("OX"[may] for may in row) for row in visible.long().tolist()]
         turned = ["".join(column) for column in zip(*lines, strict=True)]

@@ -28,8 +28,8 @@ PROMISES = {
     "Each takes the rows `batch_indices` of every tensor of the data, its loss $L_s$ (one number a "
     "step in `losses`, before the update, as a Python float), its gradient, its rate, and "
     "`adam_step`.": STEPS + LEARNS,
-    "other draws at each step and for each seed (step 1 of seed 0 is not step 0 of seed 1, nor is "
-    "step 10 or step 1000), the same whenever that step is made.": DROPOUT,
+    "other draws at each step and for each seed (step 0 of seed 1 must not draw what step "
+    "1, 10 or 1000 of seed 0 draws), the same whenever that step is made.": DROPOUT,
     "**However a run is cut, it gives the same state and the same losses, to the bit.**": PARTS,
     "The functions remember nothing between two calls that would change a result.": PARTS + SAME,
     "A state that has reached `until`, or gone beyond it, is returned as it is, with an empty "

@@ -757,6 +757,8 @@ def test_nothing_is_left_behind(student):
     documents = corpus([9, 4, 6])
     ids = dict(cls_id=101, sep_id=102, pad_id=0)
     checks.leaves_no_trace(student.sentence_pairs, documents, 0, Rng(7), target=12)
+    twins = [documents[0], list(documents[0])]  # another index, the same sentences
+    checks.leaves_no_trace(student.sentence_pairs, twins, 0, Rng(7), target=12)
     checks.leaves_no_trace(student.truncate_pair, list(range(30)), list(range(20)), 9, Rng(7))
     checks.draws_from_its_generator(student.sentence_pairs, documents, 0, Rng(7), target=12)
     checks.draws_from_its_generator(student.truncate_pair, list(range(30)), [1, 2], 9, Rng(7))

@@ -435,5 +435,5 @@ def exact_backward(dout, x, weight, eps=1e-12):
 
 def test_nothing_is_left_behind(student):
     x, weight, bias, dout = inputs((3, 2, 4))
-    checks.leaves_no_trace(student.layer_norm_forward, x, weight, bias)
-    checks.leaves_no_trace(student.layer_norm_backward, dout, x, weight)
+    checks.leaves_no_trace(student.layer_norm_forward, x, weight, bias, eps=0.1)
+    checks.leaves_no_trace(student.layer_norm_backward, dout, x, weight, eps=0.1)

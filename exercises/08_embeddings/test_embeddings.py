@@ -454,6 +454,16 @@ def test_lookups_of_any_size(student):
         return table.astype(dout.dtype)
 
     sweep.agrees(student.lookup_backward, right, cases())
+    # Rows whose gradients are of very different sizes: no row costs another one its digits.
+    for dtype in ("float64", "float32"):
+        ids = np.concatenate([np.arange(40), draw.ids(300, entries=40)])
+        dout = draw.rng.normal(size=(340, 3)) * 10.0 ** draw.rng.integers(-8, 9, 40)[ids, None]
+        dout = dout.astype(dtype)
+        sweep.same_each(
+            student.lookup_backward(dout, ids, 40), right(dout, ids, 40),
+            sizes=right(np.abs(dout), ids, 40),
+            of=f"the {dtype} gradient of rows of very different sizes",
+        )  # fmt: skip
 
 
 def test_batches_and_tables_of_any_size(student):
@@ -521,6 +531,6 @@ def right_gradients(dout, ids, types, weights, *, eps, pad_id):
 def test_nothing_is_left_behind(student):
     inputs = case(2, 6, 5)
     dout = checks.rng(5).normal(size=(2, 6, 5))
-    checks.leaves_no_trace(student.embeddings_forward, *inputs)
+    checks.leaves_no_trace(student.embeddings_forward, *inputs, eps=0.1)
     checks.leaves_no_trace(student.lookup_backward, dout, inputs[0], 11)
-    checks.leaves_no_trace(student.embeddings_backward, dout, *inputs)
+    checks.leaves_no_trace(student.embeddings_backward, dout, *inputs, eps=0.1)

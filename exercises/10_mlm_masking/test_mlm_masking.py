@@ -572,6 +572,7 @@ def test_draws_are_as_fine_as_rates_and_vocabularies_ask(student):
 def test_ids_and_vocabularies_of_any_size(student):
     draw = sweep.Draw(11)
     shapes = [draw.shape(2) for _ in range(12)] + [(20_011, 2), (2, 20_011), (1, 1), (0, 5), (3, 0)]
+    masked = {"in Fortran's order": [0, 0], "with gaps": [0, 0], "as they are": [0, 0]}
     for number, shape in enumerate(shapes):
         vocab = int(draw.rng.choice([4, 7, 100, 5_000]))
         dtype = draw.rng.choice(["int64", "int32"] + ["int8"] * (vocab <= 100) + ["int16"])
@@ -579,7 +580,7 @@ def test_ids_and_vocabularies_of_any_size(student):
             vocab, int(draw.rng.integers(1, min(vocab - 1, 40))), False
         ).tolist()
         ids = draw.ids(*shape, entries=vocab, dtype=dtype)
-        ids = np.asfortranarray(ids) if number % 2 else ids
+        ids = sweep.laid_out(ids, number + 1)
         rate = float(draw.rng.choice([0.0, 0.1, 0.5, 0.9, 1.0]))
         shown, labels = mask(
             student,
@@ -612,6 +613,13 @@ def test_ids_and_vocabularies_of_any_size(student):
         checks.share(
             int(selected.sum()), int(ordinary.sum()), rate, of=f"the share selected of {of}"
         )
+        count = masked[list(masked)[number % 3]]
+        count[0] += int((shown == special[-1])[selected].sum())
+        count[1] += int(selected.sum())
+    for order, (count, total) in masked.items():
+        checks.share(count, total, 0.8, of=f"the share of [MASK] in arrays that lie {order}",
+                     mistakes={"ravel of an array in another order is a copy: what is written to "
+                               "it is lost": 1e-4})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

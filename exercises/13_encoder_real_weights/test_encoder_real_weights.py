@@ -193,6 +193,9 @@ def load_mistakes(expected):
             any_name(lambda name: name.endswith(("gamma", "beta")))),
         "a head is among them: cls., classifier. and qa_outputs. are no part of the encoder": (
             any_name(lambda name: name.startswith(("cls.", "classifier.", "qa_outputs.")))),
+        "another head is among them: whatever a head is called, take what begins with embeddings., "
+        "encoder. or pooler.": any_name(lambda name: not name.startswith(
+            ("bert.", "embeddings.", "encoder.", "pooler."))),
         "a buffer is among them: position_ids is no weight": any_name(
             lambda name: "position_ids" in name),
         "a pooler was made up: the file has none": lambda out: (
@@ -217,6 +220,10 @@ def files(config):
     encoder = {name: w for name, w in full.items() if name.startswith("bert.")}
     heads = {f"{name}.weight": torch.ones(2, config.hidden_size)
              for name in ("classifier", "qa_outputs")}  # fmt: skip
+    # Whatever a head is called, its names do not begin as those of the encoder do.
+    others = {f"{name}.weight": torch.ones(3) for name in (
+        "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense")
+    }  # fmt: skip
     types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32])
     mixed = {name: w.to(dtype) for (name, w), dtype in zip(full.items(), types, strict=False)}
     return {
@@ -228,6 +235,11 @@ def files(config):
             {name: w for name, w in encoder_of(full).items() if "pooler" not in name},
         ),
         "saved from a fine-tuned model": ({**heads, **encoder}, encoder_of(full)),
+        "saved with other heads": ({**others, **encoder}, encoder_of(full)),
+        "saved from BertModel, with other heads": (
+            {name: w for name, w in {**others, **bare}.items() if not name.startswith("bert.")},
+            encoder_of(full),
+        ),
         "saved in float16, bfloat16 and float32": (mixed, encoder_of(mixed)),
         "saved in bfloat16": (
             {name: w.bfloat16() for name, w in full.items()},
@@ -398,6 +410,8 @@ def test_encoders_and_batches_of_any_size(student):
         (3, 5, {"layer_norm_eps": 1.0}),
         (3, 5, {"layer_norm_eps": 1e-5}),
         (1, 1, {}),
+        (2, 3, {"num_attention_heads": 4, "hidden_size": 128}),  # heads are not always of 64
+        (1, 4, {"num_attention_heads": 3, "hidden_size": 384}),
     ):
         config = BertConfig(**{**small, **changes})
         weights = encoder_of(stored(config, seed=seq))

@@ -85,7 +85,7 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
         ragged(), sentences(6, 128), sentences(40, 47, padding=16), of_one_word,
     ):  # fmt: skip
         seq = ids.shape[1]
-        for given in (None, 0.15, 0.4):
+        for given in (None, 0.15, 0.4, 0.1234):
             rate = given or 0.15
             for slots in (MaskingRecipe(rate).max_predictions(seq) + 2, 3, 1, seq):
                 weights = mask(student, ids, attention_mask, rate=given, slots=slots)[3]
@@ -112,6 +112,7 @@ def count_mistakes(ids, attention_mask, slots, rate):
 
     wrong = {
         "the rate argument is ignored: it is always 0.15": count(tokens, rate=0.15),
+        "the rate is kept as a whole percentage": count(tokens, rate=round(rate, 2)),
         "the count is a share of the candidates: [CLS] and [SEP] count too": count(words),
         "the count is a share of the whole row: padding does not count": count(seq),
         "a short row has one mask at least": count(tokens, least=0),
@@ -442,6 +443,21 @@ def test_rows_that_begin_with_a_word_and_any_type_are_fine(student):
         )
 
 
+def test_every_place_of_a_row_of_words_shows_its_mask(student):
+    """Also the first and the last, where there are empty slots: what these write shows nowhere."""
+    rows, seq = 6_000, 5
+    ids, ones = torch.full((rows, seq), 1500), torch.ones(rows, seq, dtype=torch.int64)
+    shown, positions, _, weights = mask(student, ids, ones, rate=0.4, slots=4)
+    found = torch.zeros_like(ids).scatter_add(1, positions, (weights > 0).long())
+    for place in range(seq):
+        is_masked = found[:, place] > 0
+        checks.share(int((shown[is_masked, place] == MASK).sum()), int(is_masked.sum()), 0.8,
+                     of=f"the share of [MASK] among the masks at place {place} of rows of {seq} "
+                        "words, with 2 masks and 4 slots",
+                     mistakes={"an empty slot writes over this place what stood there": 0.0}
+                     )  # fmt: skip
+
+
 def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):
     """One mask a row, among 998 words. Where two draws are the same, and smaller or larger than all
     others, most answers take the first or the last of them: draws of 11 bits are too coarse."""
@@ -604,7 +620,8 @@ def test_draws_are_fine_and_batches_of_any_size(student):
             attention[0] = 0
         slots, rate = (
             int(draw.rng.integers(1, seq + 1)),
-            float(draw.rng.choice([0.01, 0.15, 0.5, 1.0])),
+            # as few or as many digits as a rate may have
+            float(draw.rng.choice([0.01, 0.15, 0.5, 1.0, draw.rng.random()])),
         )
         given = dict(
             special_ids=special.to(ids.dtype),

@@ -41,6 +41,9 @@ class StartAdam:
 
     name = "start_adam"
 
+    def __init__(self):
+        self.inspected = []
+
     def __call__(self, weights):
         return {kind: {name: np.zeros_like(w) for name, w in weights.items()} for kind in "mv"}
 
@@ -545,7 +548,7 @@ def test_your_layer_on_inputs_of_any_size(student):
     draw = sweep.Draw(11)
 
     def cases(*, is_backward):
-        for number in range(14):
+        for number in range(17):
             batch, seq, heads, head_dim, wide = draw.shape(5)
             if number > 7:
                 batch, seq, heads, head_dim, wide = [
@@ -555,6 +558,9 @@ def test_your_layer_on_inputs_of_any_size(student):
                     (2, 3, 2, 60, 3),
                     (2, 3, 2, 2, 1_001),
                     (300, 3, 1, 3, 2),
+                    (1, 3, 4, 32, 4),  # hidden sizes of real models, with other numbers of heads
+                    (2, 2, 3, 128, 3),
+                    (1, 2, 6, 128, 2),
                 ][number - 8]
             hidden = heads * head_dim * (2 if heads * head_dim < 3 else 1)
             x, _, own, _ = layer_case(batch, seq, hidden, heads, wide)

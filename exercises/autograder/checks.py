@@ -17,7 +17,8 @@ import numpy as np
 from autograder.calls import describe_value, holds_arrays
 from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded
 from autograder.student import Function
-from autograder.worker import EARLIER
+from autograder.transports import StudentError
+from autograder.worker import EARLIER, altered
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
 Mistakes = dict[str, Any | Callable[[Any], bool]]
@@ -155,7 +156,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         fail(f"{name} changed its input in place, and put the old numbers back",
              likely="an operation like x -= … works on the caller's tensor: make a new one"
              )  # fmt: skip
-    second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
+    second = function.trace(*args, global_seed=2, way="frozen", **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
@@ -172,7 +173,48 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
                  likely="order='A' or 'K' reads an array as it lies; zeros_like makes one that "
                         "lies alike, and a reshape of that is a copy: what is written there is lost"
                  )  # fmt: skip
+    _remembers_nothing(function, first.value, args, kwargs)
     _passed()
+
+
+def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict) -> None:
+    """It must return `value` again: where the same objects held other values before, where what is
+    equal is one object, and after calls with one other argument, of it or of a function that was
+    inspected before and was given one of the same arrays."""
+    name = function.name
+
+    def returns_it_again(when: str, likely: str, **options: Any) -> None:
+        now = function.trace(*args, global_seed=1, **options, **kwargs).value
+        if problem := difference(now, value, "the result", None):
+            fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
+
+    returns_it_again("after a call in which the same arrays, lists and dicts held other values",
+                     "a value is kept from one call to the next and found again by the object, not "
+                     "by what it holds", way="altered")  # fmt: skip
+    returns_it_again(
+        "where arguments that are equal are one object",
+        "`is` asks for the object, not for its place or what it holds",
+        way="shared",
+    )
+    own = {id(leaf) for leaf in _leaves((args, kwargs)) if holds_arrays(leaf)}
+    related = [call for call in function.inspected if own & set(map(id, _leaves(call[1:])))]
+    function.inspected.append((function, args, kwargs))
+    for other, given, more in [*related[-3:], function.inspected[-1]]:
+        for place in [*range(len(given)), *more]:
+            new = altered(more[place] if place in more else given[place])
+            if new is None:
+                continue
+            parts = list(given)
+            options = dict(more)
+            (options if place in more else parts)[place] = new
+            try:
+                other(*parts, **options)
+            except StudentError:
+                continue  # not every value is allowed
+            which = f"`{place}`" if place in more else f"argument {place + 1}"
+            returns_it_again(f"after a call of {other.name} in which {which} was another one",
+                             "a value is kept from one call to the next, which belongs to other "
+                             "arguments")  # fmt: skip
 
 
 def _nothing_global_changed(name: str, changed: list[str]) -> None:

@@ -52,6 +52,7 @@ class Student:
     def __init__(self, path: Path, transport: Transport) -> None:
         self._path, self._transport = path, transport
         self._log = CallLog()
+        self.inspected: list[tuple[Function, tuple, dict]] = []  # calls that left no trace
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -69,10 +70,15 @@ class Function:
         """What the student's function returns for these arguments."""
         return self._ask(args, kwargs)["value"]
 
-    def trace(self, *args, global_seed: int | None = None, frozen: bool = False, **kwargs) -> Trace:
-        """Call it, and look at what else it did. `global_seed` seeds the global
-        generators of Python, NumPy and torch first; `frozen` makes NumPy's arrays read-only."""
-        answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed)
+    @property
+    def inspected(self) -> list[tuple["Function", tuple, dict]]:
+        """The calls that were found to leave no trace, of any function of the file."""
+        return self.student.inspected
+
+    def trace(self, *args, global_seed: int | None = None, way: str = "", **kwargs) -> Trace:
+        """Call it, and look at what else it did. `global_seed` seeds the global generators of
+        Python, NumPy and torch first; `way` is how it gets its arguments (see worker.py)."""
+        answer = self._ask(args, kwargs, inspect=True, way=way, global_seed=global_seed)
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
@@ -135,7 +141,7 @@ class Function:
 def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[str, Any]:
     """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
     return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
-            "frozen": False, "global_seed": None, "wrt": [], "upstream": None,
+            "way": "", "global_seed": None, "wrt": [], "upstream": None,
             "count_operations": False, "count_instructions": False, **more}  # fmt: skip
 
 

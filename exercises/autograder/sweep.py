@@ -95,7 +95,7 @@ def agrees(
     for number, case in enumerate(cases):
         args, options = laid_out((case.args, case.options), number)
         if number % 2:  # writing to an argument raises here
-            out = function.trace(*args, frozen=True, **options).value
+            out = function.trace(*args, way="frozen", **options).value
         else:
             out = function(*args, **options)
         expected = reference(*case.args, **case.options)
@@ -116,11 +116,18 @@ def same(
                 tolerance=TOLERANCES.get(number_type((expected, given)), 0.0))  # fmt: skip
 
 
-def same_each(out: np.ndarray, expected: np.ndarray, *, of: str) -> None:
-    """`out` must be `expected`, an array in which no number is 0, each in proportion to itself."""
+def same_each(
+    out: np.ndarray, expected: np.ndarray, *, of: str, sizes: np.ndarray | None = None
+) -> None:  # fmt: skip
+    """`out` must be `expected`, an array in which no number is 0, each in proportion to itself; or
+    to `sizes`, for each number the sum of the sizes of what was added up in it."""
     checks.same(out * 0, expected * 0, of=f"{of} (its shape and type)")
-    checks.same(out / expected, expected * 0 + 1, tolerance=TOLERANCES[number_type(expected)],
-                of=f"{of}, each number divided by what it should be")  # fmt: skip
+    shares = expected * 0 + 1 if sizes is None else expected / sizes
+    checks.same(out / (expected if sizes is None else sizes), shares,
+                tolerance=TOLERANCES[number_type(expected)],
+                of=f"{of}, each number divided by "
+                   f"{'what it should be' if sizes is None else 'the size of its terms'}"
+                )  # fmt: skip
 
 
 def laid_out(tree: Any, way: int) -> Any:

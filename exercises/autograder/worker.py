@@ -6,6 +6,7 @@ Whoever asks must trust nothing in an answer: a student's code can make it say a
 """
 
 import contextlib
+import copy
 import importlib.util
 import inspect
 import io
@@ -111,17 +112,25 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
         value, instructions = _run_and_trace(function, args, kwargs, file)
         return {"value": value, "seconds": 0.0, "instructions": instructions}
     if request["inspect"]:
-        return _run_and_inspect(function, args, kwargs, is_frozen=request["frozen"])
+        return _run_and_inspect(function, args, kwargs, way=request["way"])
     start = _processor_seconds()
     value = function(*args, **kwargs)
     return {"value": value, "seconds": _processor_seconds() - start}
 
 
-def _run_and_inspect(function, args: tuple, kwargs: dict, *, is_frozen: bool) -> dict[str, Any]:
-    """What the function returns, and what else it did. Writing to a frozen array raises."""
+def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[str, Any]:
+    """What the function returns, and what else it did. The way in which it gets its arguments:
+
+    "frozen": writing to an array raises; "altered": the same objects had other values in a call
+    before; "shared": what is equal is one object.
+    """
+    if way == "altered":
+        _call_with_others(function, args, kwargs)
+    elif way == "shared":
+        args, kwargs = _shared((args, kwargs), {})
     before, arrays = _global_state(), list(_arrays((args, kwargs)))
     drawn_before = _states_of_generators([*args, *kwargs.values()])
-    if is_frozen:
+    if way == "frozen":
         for array in arrays:
             if type(array) is np.ndarray:
                 array.flags.writeable = False
@@ -139,6 +148,87 @@ def _run_and_inspect(function, args: tuple, kwargs: dict, *, is_frozen: bool) ->
         # Every operation in place counts one on, also where another puts the old numbers back.
         "written": versions != [array._version for array in arrays if is_tensor(array)],
     }  # fmt: skip
+
+
+def altered(value: Any, *, fewer: bool = False) -> Any:
+    """Another value of the same kind: an array turned about, floats halved; a list from its end;
+    a dict of numbers with others, or with `fewer` its first entry alone. None if there is none."""
+    if type(value) is float:
+        return value / 2 if value else None
+    if type(value) is np.ndarray or (is_tensor(value) and not value.is_meta):
+        turned = value.flip(tuple(range(value.ndim))) if is_tensor(value) else np.flip(value)
+        turned = turned / 2 if _is_of_floats(value) else turned
+        return turned if bool((turned != value).any()) else None
+    if type(value) not in (list, dict):
+        return None
+    if next(_arrays(value), None) is None:
+        if type(value) is list:
+            new = value[::-1]
+        elif fewer:
+            new = dict(list(value.items())[:1])
+        else:
+            new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
+        return new if new != value else None
+    items = list(value.items() if type(value) is dict else enumerate(value))
+    others = {name: altered(item) for name, item in items if next(_arrays(item), None) is not None}
+    if all(other is None for other in others.values()):
+        return None
+    new = {name: item if others.get(name) is None else others[name] for name, item in items}
+    return new if type(value) is dict else list(new.values())
+
+
+def _is_of_floats(array: Any) -> bool:
+    return array.is_floating_point() if is_tensor(array) else array.dtype.kind == "f"
+
+
+def _call_with_others(function, args: tuple, kwargs: dict) -> None:
+    """Call it while its arguments, the very objects, hold other values; then put theirs back."""
+    own = [(value, copy.deepcopy(value)) for value in [*args, *kwargs.values()]
+           if type(value) in (list, dict, np.ndarray) or is_tensor(value)]  # fmt: skip
+    for fewer in (True, False):
+        for value, before in own:
+            _fill(value, altered(before, fewer=fewer))
+        with contextlib.suppress(Exception):  # not every value is allowed
+            more = {name: _own_generator(value) for name, value in kwargs.items()}
+            function(*map(_own_generator, args), **more)
+        for value, before in own:
+            _fill(value, before)
+
+
+def _fill(old: Any, new: Any) -> None:
+    """Put the values of `new` into the object `old`; nothing if `new` is None."""
+    if type(old) in (list, dict) and new is not None:
+        if next(_arrays(old), None) is None:
+            old.clear()
+            (old.update if type(old) is dict else old.extend)(new)
+            return
+        for name, item in old.items() if type(old) is dict else enumerate(old):
+            _fill(item, new[name])
+    elif new is not None and (type(old) is np.ndarray or is_tensor(old)):
+        old[...] = new
+
+
+def _own_generator(value: Any) -> Any:
+    """A copy of a generator, so that another call draws from where this one stands."""
+    if isinstance(value, GENERATORS):
+        return copy.deepcopy(value)
+    if type(value).__name__ == "Generator":
+        return value.clone_state()
+    return value
+
+
+def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
+    """The same values; lists, dicts and arrays that are equal are one object."""
+    if type(tree) in (list, tuple):
+        tree = type(tree)(_shared(item, seen) for item in tree)
+    elif type(tree) is dict:
+        tree = {name: _shared(item, seen) for name, item in tree.items()}
+    elif not (type(tree) is np.ndarray or (is_tensor(tree) and not tree.is_meta)):
+        return tree
+    try:
+        return seen.setdefault((type(tree), pack(tree)), tree)
+    except (TypeError, Uncrossable):  # a generator or a folder is among them
+        return tree
 
 
 def _arrays(tree: Any) -> Iterator[Any]:

@@ -28,6 +28,13 @@ def share_one_array(x):
     STATE.append(0)
     BUFFERS.setdefault((type(x), x.shape), x * 0)[:] = x
     return BUFFERS[type(x), x.shape]
+def by_the_object(x): return BUFFERS.setdefault(id(x), (x, str(x)))[1]
+def by_the_entries(x): return BUFFERS.setdefault(id(x), (x, sorted(x)))[1]
+def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
+def scale_back(x, *, eps):
+    scaled, of = BUFFERS.get("scaled", (None, None))
+    return scaled if np.array_equal(of, x) else x * eps
+def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
 def keep_results(x): return BUFFERS.setdefault(repr(x), x)
 def seed_in_a_fork():
     with torch.random.fork_rng():
@@ -131,6 +138,29 @@ def test_results_that_share_one_array_are_told(student, value):
         checks.leaves_no_trace(student.share_one_array, value)
     checks.leaves_no_trace(student.keep_results, value)  # this one may keep what it returned
     checks.same(student.keep_results(value), value)
+
+
+@pytest.mark.parametrize("value", [np.arange(3.0), torch.ones(2), [1, 2], {"a": 3, "b": 4},
+                                   [torch.ones(2)], {"a": np.ones(2)}], ids=repr)  # fmt: skip
+def test_what_is_found_again_by_the_object_is_told(student, value):
+    with pytest.raises(CheckFailed, match=r"held other values(.|\n)*found again by the object"):
+        checks.leaves_no_trace(student.by_the_object, value)
+    if type(value) is dict:
+        with pytest.raises(CheckFailed, match="found again by the object"):
+            checks.leaves_no_trace(student.by_the_entries, {"b": 3, "a": 4})
+    checks.leaves_no_trace(student.others, [[1], [2]])
+
+
+def test_what_is_kept_for_another_function_is_told(student):
+    x = np.arange(3.0)
+    checks.leaves_no_trace(student.scale, x, eps=0.5)
+    with pytest.raises(CheckFailed, match="after a call of scale in which `eps` was another one"):
+        checks.leaves_no_trace(student.scale_back, x, eps=0.5)
+
+
+def test_arguments_that_are_equal_may_be_one_object(student):
+    with pytest.raises(CheckFailed, match=r"are one object(.|\n)*`is` asks for the object"):
+        checks.leaves_no_trace(student.others, [[1], [1]])
 
 
 @pytest.mark.parametrize(

@@ -237,4 +237,21 @@ WRONG = {
         [("if len(word) > longest_word:",
           "if len(word) > min(longest_word, 200):")],
         "the result for a word of 333 characters, of which 10000 are"),
+    "pieces kept by the id of the vocabulary": (
+        [
+            ("    if len(word) > longest_word:",
+             "    key = (id(vocabulary), word, longest_word)\n"
+             "    if key not in _CACHE:\n"
+             "        _CACHE[key] = _pieces(word, vocabulary, longest_word)\n"
+             "    return list(_CACHE[key])\n"
+             "\n"
+             "\n"
+             "_CACHE = {}\n"
+             "\n"
+             "\n"
+             "def _pieces(word, vocabulary, longest_word):\n"
+             "    if len(word) > longest_word:"),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

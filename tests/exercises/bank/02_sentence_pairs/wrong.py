@@ -253,4 +253,14 @@ WRONG = {
         [("rng.integers(start + 1, end) if",
           "rng.integers(start + 1, min(end, start + 21)) if")],
         "how often A has 1 to 6 of the 60 sentences of a chunk"),
+    "another document is another object": (
+        [
+            ("            other = rng.integers(len(documents) - 1)\n"
+             "            other += other >= index\n",
+             "            others = [i for i, d in enumerate(documents) if d is not "
+             "sentences]\n"
+             "            other = others[rng.integers(len(others))]\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

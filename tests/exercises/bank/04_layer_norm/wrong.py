@@ -195,4 +195,25 @@ WRONG = {
           "    centred = x - (x.mean(axis=-1, keepdims=True, dtype=np.float32).astype(x.dty"
           "pe) if x.shape[-1] > 500 else x.mean(axis=-1, keepdims=True))  #")],
         "the result for float64 of shape (2, 2, 1501), x near 1e-03,"),
+    "backward takes what the forward kept, with its eps": (
+        [
+            ("    normalized, _ = normalize(x, eps)\n",
+             "    normalized, inverse_std = normalize(x, eps)\n"
+             "    _LAST[:] = [x.copy(), normalized, inverse_std]\n"),
+            ("    normalized, inverse_std = normalize(x, eps)\n"
+             "    # Every",
+             "    if _LAST and np.array_equal(_LAST[0], x) and _LAST[0].dtype == "
+             "x.dtype:\n"
+             "        normalized, inverse_std = _LAST[1:]\n"
+             "    else:\n"
+             "        normalized, inverse_std = normalize(x, eps)\n"
+             "    # Every"),
+            ("def normalize(x, eps):",
+             "_LAST = []\n"
+             "\n"
+             "\n"
+             "def normalize(x, eps):"),
+        ],
+        "which belongs to other arguments",
+    ),
 }  # fmt: skip

@@ -212,4 +212,14 @@ WRONG = {
           "    b = weights[f\"{name}.bias\"]\n    return x @ weights[f\"{name}.weight\"].T + np"
           ".where(abs(b) > 50, 50 * np.sign(b), b)")],
         "the result for (batch, seq, hidden) (1, 1, 15), 5 heads, div"),
+    "padding scores 100,000 less": (
+        [
+            ("        lowest = np.finfo(scores.dtype).min\n"
+             "        scores = np.where(attention_mask[:, None, None, :] == 0, lowest, "
+             "scores)\n",
+             "        scores = scores - 100_000.0 * (attention_mask[:, None, None, :] == "
+             "0).astype(scores.dtype)\n"),
+        ],
+        "-100000 is added at padding",
+    ),
 }  # fmt: skip

@@ -174,4 +174,17 @@ WRONG = {
         [("    dpositions[: dx.shape[1]] = dx.sum(axis=0)",
           "    dpositions[: dx.shape[1]] = dx.sum(axis=0)\n    dpositions[512:] = 0")],
         "the result for (batch, seq, hidden) (2, 1501, 2), 11 words,"),
+    "differences of a running sum": (
+        [
+            ("    np.add.at(dtable, ids, dout)\n",
+             "    flat, d = ids.reshape(-1), dout.reshape(-1, dout.shape[-1])\n"
+             "    order = np.argsort(flat, kind=\"stable\")\n"
+             "    running = np.concatenate([np.zeros_like(d[:1]) if len(d) else "
+             "np.zeros((1, dout.shape[-1]), dout.dtype), np.cumsum(d[order], axis=0)])\n"
+             "    rows, first, count = np.unique(flat[order], return_index=True, "
+             "return_counts=True)\n"
+             "    dtable[rows] = running[first + count] - running[first]\n"),
+        ],
+        "rows of very different sizes",
+    ),
 }  # fmt: skip

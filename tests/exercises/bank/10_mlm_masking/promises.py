@@ -31,7 +31,8 @@ PROMISES = {
         ALONE, CALLS),
     "`labels` holds the original id where a token was selected, whatever became of it, and -100 "
     "elsewhere.": (LABELS, SHAPES),
-    "`input_ids` is left as it is; `shown` and `labels` have its shape and type.": (TRACE, SHAPES),
+    "`input_ids` is left as it is; `shown` and `labels` have its shape and type, and it may lie in "
+    "memory in any order.": (TRACE, SHAPES, "test_ids_and_vocabularies_of_any_size"),
     "Every draw comes from `rng`, a `np.random.Generator`: the same `rng` gives the same masks, "
     "another one gives others.": (ANEW, TRACE),
     "| `input_ids` | 101 | 1996 | 4937 | 2938 | 2091 | 102 | 0 |": (SHAPES,),
@@ -53,6 +54,6 @@ PROMISES = {
         'test_seeds_give_as_many_masks_and_words_repeat',),
     'that is not among `special_ids` is selected with probability `rate`, from 0 to 1.': (
         "test_draws_are_as_fine_as_rates_and_vocabularies_ask",),
-    '`shown` and `labels` have its shape and type.': (
+    '`shown` and `labels` have its shape and type': (
         "test_ids_and_vocabularies_of_any_size",),
 }  # fmt: skip

@@ -222,4 +222,14 @@ WRONG = {
           "u = rng.random(input_ids.shape)\n    if len(u) > 5000: u[1::2] = 1 - u[: len(u) /"
           "/ 2 * 2 : 2]\n    selected = candidate & (u < rate)")],
         "draws are used twice: draw for each token by itsel"),
+    "ravel of a transposed copy": (
+        [
+            ("    shown = input_ids.copy()  # the caller's array holds the answers, and "
+             "is needed again\n"
+             "    shown[selected & (fate == \"masked\")] = mask_id\n",
+             "    shown = np.copy(input_ids)\n"
+             "    shown.ravel()[np.flatnonzero(selected & (fate == \"masked\"))] = mask_id\n"),
+        ],
+        "is a copy: what is written",
+    ),
 }  # fmt: skip

@@ -19,8 +19,8 @@ PROMISES = {
         (FILES,),
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` (old files) | `….LayerNorm.weight`, "
     "`….LayerNorm.bias` |": (FILES, EXAMPLE),
-    "| `cls.…`, `classifier.…`, `qa_outputs.…` (heads), `embeddings.position_ids` (a buffer) | "
-    "left out |": (FILES, EXAMPLE),
+    "| `cls.…`, `classifier.…`, `qa_outputs.…` or another head, whatever its name; "
+    "`embeddings.position_ids` (a buffer) | left out |": (FILES, EXAMPLE),
     "Numbers may be stored as float32, float16 or bfloat16, also mixed.": (FILES,),
     "A file may have no pooler.": (FILES,),
     "gives what `transformers.BertModel` gives in evaluation mode.": (TRANSFORMERS,),

@@ -145,4 +145,22 @@ WRONG = {
         [("    weighting = scores.masked_fill",
           "    scores = scores.clamp(-1e4, 1e4)\n    weighting = scores.masked_fill")],
         "the states of 3 rows of 5 tokens, layer_norm_eps 1[1]"),
+    "only the three known heads left out": (
+        [
+            ("        is_of_encoder = name.split(\".\")[0] in {\"embeddings\", \"encoder\", "
+             "\"pooler\"}\n",
+             "        is_of_encoder = not name.startswith((\"cls.\", \"classifier.\", "
+             "\"qa_outputs.\"))\n"),
+        ],
+        "whatever a head is called",
+    ),
+    "heads of 64 in a model of 128 or more": (
+        [
+            ("config[\"num_attention_heads\"], config",
+             "(weights[\"embeddings.word_embeddings.weight\"].shape[1] // 64 if "
+             "weights[\"embeddings.word_embeddings.weight\"].shape[1] >= 128 else "
+             "config[\"num_attention_heads\"]), config"),
+        ],
+        "num_attention_heads 4, hidden_size 128",
+    ),
 }  # fmt: skip

@@ -35,7 +35,8 @@ PROMISES = {
     "| `tokens` | (batch, slots), as `input_ids` | what stood there |": (SLOTS, START),
     "| `weights` | (batch, slots), float32 | 1 |": (SLOTS,),
     "A row with fewer masks than `slots` has empty slots: position 0, token 0, weight 0.": (SLOTS,),
-    "They do not change `shown`, even if position 0 is a word and masked.": (START,),
+    "They do not change `shown`, even if position 0 is a word and masked.": (
+        START, "test_every_place_of_a_row_of_words_shows_its_mask"),
     "All tokens that are not masked stay as they are.": (SLOTS,),
     "No tensor is asked for its values, and no tensor has a size that depends on values.":
         (DEVICE,),

@@ -297,4 +297,33 @@ WRONG = {
           "    word = torch.randint(2**15, tokens.shape, generator=generator, device=tokens"
           ".device) % len(ordinary_ids)\n    random_words = ordinary_ids.to(tokens.dtype)[word]")],
         "the draws are too coarse: whole numbers of a few b"),
+    "empty slots write to the last place": (
+        [
+            ("    roomy = F.pad(input_ids, (0, 1))  # (batch, seq + 1)\n",
+             "    roomy = input_ids\n"
+             "    last = input_ids.shape[1] - 1\n"),
+            ("    tokens = roomy.gather(1, places)\n"
+             "    shown = roomy.scatter(1, places, disguised(tokens, generator, mask_id, "
+             "ordinary_ids))[:, :-1]\n"
+             "    used = places < input_ids.shape[1]\n"
+             "    return shown, places * used, tokens, used.float()",
+             "    used = places <= last\n"
+             "    places = places.clamp(max=last)\n"
+             "    tokens = roomy.gather(1, places)\n"
+             "    new = torch.where(used, disguised(tokens, generator, mask_id, "
+             "ordinary_ids), tokens)\n"
+             "    shown = roomy.scatter(1, places, new)\n"
+             "    return shown, places * used, tokens * used, used.float()"),
+        ],
+        "an empty slot writes over this place",
+    ),
+    "the rate as a whole percentage": (
+        [
+            ("        (attention_mask.sum(dim=1, keepdim=True) * "
+             "rate).round().clamp(min=1),",
+             "        ((attention_mask.sum(dim=1, keepdim=True) * round(rate * 100) + "
+             "50) // 100).clamp(min=1),"),
+        ],
+        "whole percentage",
+    ),
 }  # fmt: skip

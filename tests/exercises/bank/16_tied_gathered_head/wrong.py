@@ -143,4 +143,19 @@ WRONG = {
         [("    states = F.embedding(input_ids, read)",
           "    states = F.embedding(input_ids, read, scale_grad_by_freq=len(read) > 64)")],
         "reading for (batch, seq, masks, hidden, vocab) (3, 300, 90,"),
+    "transposed E kept by its id": (
+        [
+            ("    return F.linear(x, weights[WORDS], weights[\"cls.predictions.bias\"])\n",
+             "    table = weights[WORDS]\n"
+             "    if id(table) not in _TURNED:\n"
+             "        _TURNED[id(table)] = (table, table.t().contiguous())\n"
+             "    return x @ _TURNED[id(table)][1] + weights[\"cls.predictions.bias\"]\n"),
+            ("def gather_positions(",
+             "_TURNED = {}\n"
+             "\n"
+             "\n"
+             "def gather_positions("),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

@@ -203,4 +203,17 @@ WRONG = {
         [("r\"/layer_(\\d+)(?=/)\"",
           "r\"/layer_(\\d\\d?)(?=/)\"")],
         "the name of bert/encoder/layer_100/attention/self/key/kernel"),
+    "shapes kept by the id of the config": (
+        [
+            ("    shapes = parameter_shapes(config)\n",
+             "    shapes = _S.setdefault(id(config), (config, "
+             "parameter_shapes(config)))[1]\n"),
+            ("def common_name(",
+             "_S = {}\n"
+             "\n"
+             "\n"
+             "def common_name("),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

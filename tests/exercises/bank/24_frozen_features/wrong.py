@@ -164,4 +164,22 @@ WRONG = {
           "return torch.where(is_word[:, :, None], states.gather(1, places), 0.0).clamp(-1e"
           "6, 1e6)")],
         "first pieces, (layers, batch, seq, hidden) (1, 2, 9, 3), div"),
+    "stacked layers kept by the id of the list": (
+        [
+            ("    vectors = torch.stack([first_pieces(hidden_states[i].detach(), starts) "
+             "for i in read], dim=2)\n",
+             "    if id(hidden_states) not in _STACKED:\n"
+             "        _STACKED[id(hidden_states)] = (hidden_states, "
+             "torch.stack([h.detach() for h in hidden_states]))\n"
+             "    layers = _STACKED[id(hidden_states)][1]\n"
+             "    vectors = torch.stack([first_pieces(layers[i], starts) for i in read], "
+             "dim=2)\n"),
+            ("def word_features(",
+             "_STACKED = {}\n"
+             "\n"
+             "\n"
+             "def word_features("),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

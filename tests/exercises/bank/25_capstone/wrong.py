@@ -238,4 +238,36 @@ WRONG = {
           "    wide = np.clip(wide, -1e3, 1e3)\n    second_sum = middle + linear(wide, weigh"
           "ts, \"output.dense\")")],
         "the result for (batch, seq, hidden) (1, 3, 5), 1 heads, inte"),
+    "layer_backward takes what the forward kept": (
+        [
+            ("    return run(x, attention_mask, weights, heads, eps, "
+             "approximation)[\"out\"]",
+             "    _KEPT[:] = [x.copy(), attention_mask.copy(), heads, eps, "
+             "approximation, run(x, attention_mask, weights, heads, eps, approximation)]\n"
+             "    return _KEPT[-1][\"out\"]"),
+            ("    kept = run(x, attention_mask, weights, heads, eps, approximation)\n",
+             "    same = _KEPT and np.array_equal(_KEPT[0], x) and "
+             "np.array_equal(_KEPT[1], attention_mask) and _KEPT[0].dtype == x.dtype and "
+             "_KEPT[2:5] == [heads, eps, approximation]\n"
+             "    kept = _KEPT[-1] if same else run(x, attention_mask, weights, heads, "
+             "eps, approximation)\n"),
+            ("ROLES = (\"query\"",
+             "_KEPT = []\n"
+             "ROLES = (\"query\""),
+        ],
+        "which belongs to other arguments",
+    ),
+    "heads of 64 in a layer of 128 or more": (
+        [
+            ("    projected = [split(",
+             "    heads = x.shape[-1] // 64 if x.shape[-1] >= 128 else heads\n"
+             "    projected = [split("),
+            ("    grads = {}\n"
+             "    # From",
+             "    grads = {}\n"
+             "    heads = x.shape[-1] // 64 if x.shape[-1] >= 128 else heads\n"
+             "    # From"),
+        ],
+        "(1, 3, 128), 4 heads",
+    ),
 }  # fmt: skip

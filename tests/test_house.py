@@ -361,11 +361,11 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up to the next hundred; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (4_400, 9), "bert_run": (3_200, 11), "bert_numpy": (1_700, 12),
-    "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 13), "bert_finetuning": (9_300, 13),
+    "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 13), "bert_finetuning": (9_300, 14),
     "autograder": (5_000, 15), "bert_experiments": (13_900, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
-MOST_FILES = {"bert_finetuning": 27}
+MOST_FILES = {"bert_finetuning": 28}
 
 
 @pytest.mark.parametrize("package", house_size.PACKAGES)

@@ -3,6 +3,7 @@
 A test that needs one of them is skipped where it is missing, and says what to call.
 """
 
+import os
 import shutil
 import sys
 import threading
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "site"
 SCREENSHOTS = ROOT / "build" / "screenshots"  # of tests that failed
 NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 sys.path.insert(0, str(ROOT / "site"))  # the builder's modules are not installed
 
@@ -59,18 +60,20 @@ def site(built: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator:
-    """A headless Chromium, driven by Playwright."""
+    """A headless browser, driven by Playwright: Chromium, or what SITE_BROWSER names."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="Playwright is not installed: call make site-test"
     )
-    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    name = os.environ.get("SITE_BROWSER", "chromium")
+    options = {}
+    if name == "chromium":
+        installed = next(filter(None, map(shutil.which, INSTALLED)), None)
+        options = dict(executable_path=installed, args=["--no-sandbox", NO_OTHER_HOST])
     with playwright.sync_playwright() as driver:
         try:
-            browser = driver.chromium.launch(
-                executable_path=chromium, args=["--no-sandbox", NO_OTHER_HOST]
-            )
+            browser = getattr(driver, name).launch(**options)
         except playwright.Error:
-            pytest.skip("there is no Chromium: install it, or call playwright install chromium")
+            pytest.skip(f"there is no browser: install Chromium, or call playwright install {name}")
         yield browser
         browser.close()
 

@@ -212,17 +212,21 @@ def write(path: Path, content: bytes) -> None:
 
 
 def search_index(repository: Repository, pages: dict[str, Page]) -> bytes:
-    """For each section of a text: its address, the page's title, the heading, the words."""
+    """For each section of a text: its address, the page's title, the heading, the words; for each
+    file of code the names that it defines."""
     entries = []
     for path, page in pages.items():
-        if not path.endswith((".md", ".ipynb", ".html")):
-            continue
-        for section in re.split(r"(?=<h[23] id=)", page.body):
-            heading = re.match(r'<h[23] id="([^"]*)">(.*?)</h', section)
-            address = repository.address(path) + (f"#{heading[1]}" if heading else "")
-            entries.append(
-                [address, page.title, plain(heading[2]) if heading else "", plain(section)]
-            )
+        address = repository.address(path)
+        if path.endswith(".py"):
+            names = re.findall(r"^ *(?:def|class) (\w+)", repository.text(path), re.MULTILINE)
+            entries.append([address, page.title, "", " ".join(names)])
+        elif path.endswith((".md", ".ipynb", ".html")):
+            text = re.sub(r'<div class="outputs">.*?</div>', " ", page.body, flags=re.DOTALL)
+            for section in re.split(r"(?=<h[23] id=)", text):
+                heading = re.match(r'<h[23] id="([^"]*)">(.*?)</h', section)
+                name = plain(heading[2]) if heading else ""
+                link = f"{address}#{heading[1]}" if heading else address
+                entries.append([link, page.title, name, plain(section)])
     return json.dumps(entries, ensure_ascii=False).encode()
 
 

@@ -1,0 +1,21 @@
+"""Normalized text cut into words and punctuation marks."""
+
+
+class BertPreTokenizer:
+    def pre_tokenize_str(self, text: str) -> list[tuple[str, tuple[int, int]]]:
+        """The words, each with its first character and the one after its last."""
+        from bert_corpus.wordpiece import is_punctuation
+
+        words, start = [], None
+        for place, char in enumerate(text):
+            apart = char.isspace() or is_punctuation(char)
+            if apart and start is not None:
+                words.append((text[start:place], (start, place)))
+                start = None
+            if apart and not char.isspace():
+                words.append((char, (place, place + 1)))
+            elif not apart and start is None:
+                start = place
+        if start is not None:
+            words.append((text[start:], (start, len(text))))
+        return words

@@ -7,12 +7,14 @@ README.md says what lies where in the folder that is built.
 """
 
 import argparse
+import ast
 import html
 import io
 import json
 import re
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import export_model
@@ -40,6 +42,7 @@ from bert_run.pictures import PAGE as WIDTH
 ROOT = HERE.parent
 START, ASK = "README.md", "site/ask.html"
 BOARD, SOLUTIONS = "exercises/README.md", "solutions/README.md"
+WITHIN_A_LINE = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
 
 
 # Which pages there are.
@@ -212,26 +215,41 @@ def write(path: Path, content: bytes) -> None:
 
 
 def search_index(repository: Repository, pages: dict[str, Page]) -> bytes:
-    """For each section of a text: its address, the page's title, the heading, the words; for each
-    file of code the names that it defines."""
+    """What can be found: for each entry its address, the page's title, a heading, the text."""
     entries = []
     for path, page in pages.items():
         address = repository.address(path)
-        if path.endswith(".py"):
-            names = re.findall(r"^ *(?:def|class) (\w+)", repository.text(path), re.MULTILINE)
-            entries.append([address, page.title, "", " ".join(names)])
+        if re.match(r"\d\d_.*\.py$", path):
+            found = definitions(repository.text(path))
         elif path.endswith((".md", ".ipynb", ".html")):
-            text = re.sub(r'<div class="outputs">.*?</div>', " ", page.body, flags=re.DOTALL)
-            for section in re.split(r"(?=<h[23] id=)", text):
-                heading = re.match(r'<h[23] id="([^"]*)">(.*?)</h', section)
-                name = plain(heading[2]) if heading else ""
-                link = f"{address}#{heading[1]}" if heading else address
-                entries.append([link, page.title, name, plain(section)])
+            found = parts_of(page.body)
+        else:
+            found = []
+        entries += [[address + anchor, page.title, name, text] for anchor, name, text in found]
     return json.dumps(entries, ensure_ascii=False).encode()
 
 
+def parts_of(body: str) -> Iterator[tuple[str, str, str]]:
+    """The sections of a text, or the words of a glossary: anchor, heading, text."""
+    body = re.sub(r'<div class="outputs">.*?</div>', " ", body, flags=re.DOTALL)
+    for part in re.split(r"(?=<(?:h[23]|p) id=)", body):
+        heading = re.match(r'<(h[23]|p) id="([^"]*)">(.*?)(?:</h\d>|</strong>)', part, re.DOTALL)
+        if heading:
+            yield f"#{heading[2]}", plain(heading[3]), plain(part[heading.end() :])
+        else:
+            yield "", "", plain(re.sub(r"<h1.*?</h1>", "", part, count=1, flags=re.DOTALL))
+
+
+def definitions(code: str) -> Iterator[tuple[str, str, str]]:
+    """The functions and classes of a file: anchor, name, the first line of the docstring."""
+    for node in ast.parse(code).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield f"#L{node.lineno}", node.name, (ast.get_docstring(node) or "").split("\n")[0]
+
+
 def plain(text: str) -> str:
-    return " ".join(html.unescape(TAG.sub(" ", text)).split())
+    """The words of a piece of HTML."""
+    return " ".join(html.unescape(TAG.sub(" ", WITHIN_A_LINE.sub("", text))).split())
 
 
 def copy_assets(assets: Path) -> None:

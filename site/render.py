@@ -309,7 +309,7 @@ def terms_of(repository: Repository) -> dict[str, Term]:
     for paragraph in repository.text("GLOSSARY.md").split("\n\n"):
         if entry := re.match(r"\*\*(.+?)\.\*\*\s+(.+)", paragraph, re.DOTALL):
             says = re.sub(r"\[([^]]*)\]\([^)]*\)|[`*$]", r"\1", " ".join(entry[2].split()))
-            says = re.match(r".+?[.:;](?=\s|$)|.+", says)[0]
+            says = re.match(r".+?\.(?=\s|$)|.+", says)[0]
             address = f"GLOSSARY.html#{slug(entry[1])}"
             for name in re.sub(r"\(.*?\)", "", entry[1]).split(","):
                 found[name.strip().lower()] = Term(address, says)

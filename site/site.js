@@ -4,7 +4,8 @@ const root = new URL("../", import.meta.url);
 const query = document.getElementById("query");
 const found = document.getElementById("found");
 
-// Search: every word must begin a word of the section; titles and headings count most.
+// Search: every word must begin a word of the section. Titles and headings count most, and words
+// that stand together as they were typed.
 
 let sections;
 
@@ -13,15 +14,19 @@ async function load() {
   return sections;
 }
 
-function score([, title, heading, text], words) {
+const count = (text, pattern) => (text.match(new RegExp(pattern, "giu")) ?? []).length;
+
+function score([address, title, heading, text], words, phrase) {
   let sum = 0;
   for (const word of words) {
-    const inTitle = word.test(title), inHeading = word.test(heading);
-    const times = (text.match(new RegExp(word, "gi")) ?? []).length;
-    if (!inTitle && !inHeading && !times) return 0;
-    sum += 30 * inTitle + 40 * inHeading + Math.min(times, 10);
+    const times = count(text, word);
+    if (!word.test(title) && !word.test(heading) && !times) return 0;
+    sum += 15 * word.test(title) + 20 * word.test(heading) + Math.min(times, 5);
   }
-  return sum - (heading ? 0.5 : 0);
+  if (phrase.test(title)) sum += heading ? 20 : 90;
+  if (phrase.test(heading)) sum += 50 + 60 * (heading.length < query.value.length + 3);
+  sum += 2 * Math.min(count(text, phrase), 10);
+  return /^(\d\d_|exercises\/\d|GLOSSARY)/.test(address) ? sum : sum / 2; // the course before what is about it
 }
 
 function excerpt(text, word) {
@@ -40,15 +45,17 @@ function mark(text) {
 
 async function search() {
   const parts = query.value.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-  const words = parts.map((part) => new RegExp(`(?<![\\p{L}\\p{N}])${part.replace(/(?<=...)s$/, "")}`, "iu"));
+  const stems = parts.map((part) => `(?<![\\p{L}\\p{N}])${part.replace(/(?<=...)s$/, "")}`);
+  const words = stems.map((stem) => new RegExp(stem, "iu"));
   if (!words.length) return show([]);
-  const all = (await load()).map((section) => [score(section, words), section]);
+  const phrase = new RegExp(stems.join("\\P{L}+"), "iu");
+  const all = (await load()).map((section) => [score(section, words, phrase), section]);
   const best = all.filter(([points]) => points > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
   show(best.map(([, [address, title, heading, text]]) => {
     const item = document.createElement("li"), link = document.createElement("a"), name = document.createElement("strong");
     link.href = new URL(address, root);
     name.textContent = heading ? `${title} › ${heading}` : title;
-    link.append(name, excerpt(text, words[0]));
+    link.append(name, excerpt(text, phrase.test(text) ? phrase : words[0]));
     item.append(link);
     return item;
   }));

@@ -117,7 +117,7 @@ def test_terms__are_those_of_the_glossary_each_with_its_first_sentence(repositor
     terms = render.terms_of(repository)
     assert set(terms) == {"query", "key", "value", "mlm"}
     assert terms["key"] == ("GLOSSARY.html#query-key-value", "Three vectors of a token.")
-    assert terms["mlm"].says == "Hides words;"
+    assert terms["mlm"].says == "Hides words; guesses them."
 
 
 def test_mark_terms__links_the_first_use_in_the_text_only(repository):
@@ -287,6 +287,20 @@ def test_search__finds_a_section_by_keyboard_alone(page):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/03_attention_by_hand.html#why-the-square-root-of-d")
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("layer norm", "02 · Layer norm and GELU"),
+        ("softmax_forward", "operations.py › softmax_forward"),
+        ("attention mask", "Glossary › Attention mask."),
+    ],
+)
+def test_search__puts_first_what_is_about_it(page, typed, first):
+    page.goto("/index.html")
+    page.get_by_role("searchbox").fill(typed)
+    assert page.locator("#found strong").first.inner_text().endswith(first)
 
 
 def test_search__says_when_nothing_is_found_and_closes(page):

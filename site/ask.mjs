@@ -119,12 +119,15 @@ class Page {
         element("button", { type: "button", click: () => this.show(example) }, label));
     }
     for (const name of ["ask-a", "ask-b"]) $(name).addEventListener("input", () => this.read());
+    for (const event of ["input", "change", "click"]) $("ask").addEventListener(event, () => this.remember());
     $("ask-swap").addEventListener("click", () => this.show({ a: $("ask-b").value, b: $("ask-a").value }));
     $("ask-all-on").addEventListener("click", () => { this.off.clear(); this.update(); $("ask-maps").querySelector("input").focus(); });
     const redraw = () => this.drawMaps();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    window.addEventListener("hashchange", () => this.open());
     this.show(EXAMPLES[0]);
+    this.open();
   }
 
   /** Take over a text, with one word of it hidden. */
@@ -133,6 +136,33 @@ class Page {
     this.text = null;
     this.hidden.clear();
     this.read(hide);
+  }
+
+  /** Take over what the address of the page says, such as `#a=The+crane+stood.&hide=2&off=0.1,1.3`. */
+  open() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    if (!given.has("a")) return;
+    this.show({ a: given.get("a"), b: given.get("b") ?? "" });
+    const listed = (name) => (given.get(name) ?? "").split(",");
+    this.hidden = new Set(listed("hide").map(Number).filter((position) => this.canHide(position)));
+    this.off = new Set(listed("off").filter((name) => this.heads.includes(name)));
+    this.looking = undefined;
+    this.update();
+  }
+
+  /** Keep the address of the page in step, so that it can be sent to others. */
+  remember() {
+    const said = { a: $("ask-a").value, b: $("ask-b").value, hide: [...this.hidden].join(), off: [...this.off].join() };
+    const parts = Object.entries(said).filter(([, value]) => value);
+    history.replaceState(null, "", `#${new URLSearchParams(parts)}`);
+  }
+
+  get heads() {
+    return this.attention.flatMap((layer, number) => layer.map((_, head) => `${number}.${head}`));
+  }
+
+  canHide(position) {
+    return !["[CLS]", "[SEP]", "[MASK]", undefined].includes(this.text.tokens[position]);
   }
 
   /** Read both fields. Tokens before and after the place that was edited stay hidden. */
@@ -176,7 +206,7 @@ class Page {
     this.showPair();
     this.showMaps();
     this.showLines();
-    this.training.draw();
+    this.training.drawSoon();
     this.speak();
   }
 
@@ -188,11 +218,11 @@ class Page {
 
   showTokens() {
     const { tokens, tokenTypeIds } = this.text;
-    const isSpecial = (token) => ["[CLS]", "[SEP]"].includes(token);
     const parts = tokens.map((token, position) => {
       const classes = ["ask-token", tokenTypeIds[position] ? "ask-second" : ""];
-      if (isSpecial(token)) return element("span", { class: "ask-token ask-special" }, token);
-      if (token === "[MASK]") return element("span", { class: "ask-token ask-blank" }, "[MASK]");
+      if (!this.canHide(position)) {
+        return element("span", { class: `ask-token ${token === "[MASK]" ? "ask-blank" : "ask-special"}` }, token);
+      }
       const isHidden = this.hidden.has(position);
       if (isHidden) classes.push("ask-blank");
       return element("button", {
@@ -252,9 +282,8 @@ class Page {
   }
 
   showMaps() {
-    const heads = this.attention.flatMap((layer, number) => layer.map((_, head) => `${number}.${head}`));
     $("ask-maps").style.setProperty("--heads", this.bert.config.num_attention_heads);
-    const cards = heads.map((name) => {
+    const cards = this.heads.map((name) => {
       const [layer, head] = name.split("."), says = `layer ${layer}, head ${head}`, isOn = !this.off.has(name);
       const map = element("button", {
         type: "button", class: "ask-map", "data-key": `map ${name}`, "aria-pressed": String(name === this.head),
@@ -397,6 +426,12 @@ class Training {
     const missing = this.snapshots.length - this.loaded.size;
     $("ask-load-all").hidden = missing === 0;
     $("ask-load-all").textContent = `Load the ${missing} other steps (${2 * missing} MB) and draw the curves`;
+  }
+
+  /** Draw once the reader stops typing: each curve needs a forward pass of every loaded model. */
+  drawSoon() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.draw(), this.loaded.size > 2 ? 200 : 0);
   }
 
   /** How likely the words of the final answer were, for the first blank, at the steps that are loaded. */

@@ -260,17 +260,21 @@ export function readSafetensors(buffer) {
   const read = ({ dtype, data_offsets: offsets }, name) => {
     const bytes = buffer.slice(...offsets.map((offset) => 8 + length + offset));
     if (dtype === "F32") return new Float32Array(bytes);
-    if (dtype === "F16") return Float32Array.from(new Uint16Array(bytes), fromHalf);
+    if (dtype === "F16") {
+      const halves = new Uint16Array(bytes);
+      return new Float32Array(halves.length).map((_, i) => HALF[halves[i]]);
+    }
     throw Error(`${name} has type ${dtype}: save it as float32 or float16.`);
   };
   return Object.fromEntries(Object.entries(header).map(([name, entry]) => [name, read(entry, name)]));
 }
 
-function fromHalf(bits) {
+/** The value of each of the 65,536 float16 numbers; their bits are the index. */
+const HALF = Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
   const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
   if (exponent === 0) return sign * fraction * 2 ** -24; // subnormal
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-}
+});
 
 /** @returns {Bert} from the content of the three files */
 export function makeBert(config, vocab, weights, { lowercase = true } = {}) {

@@ -182,7 +182,7 @@ RECLASSIFIED = {0x1171E}
 
 
 def is_known_to_both(code: int) -> bool:
-    """Python's table of Unicode may be older than that of node; half a surrogate pair is no text."""
+    """Python's table of Unicode may be older than node's; half a surrogate pair is no text."""
     return unicodedata.category(chr(code)) not in ("Cn", "Cs") and code not in RECLASSIFIED
 
 

@@ -273,7 +273,9 @@ def test_the_slider__goes_back_to_the_first_step_and_draws_the_curves(ask):
     ask.wait_for_function("document.getElementById('ask-step-shown').textContent === '4 of 12'")
     ask.get_by_role("button", name="Load the 1 other steps").click()
     ask.wait_for_selector("#ask-load-all", state="hidden")
-    assert ask.locator(".ask-plot i").count() == 3 * 4, "three words at four steps"
+    ask.wait_for_function(
+        "document.querySelectorAll('.ask-plot i').length === 12"
+    )  # 3 words, 4 steps
     ask.focus("#ask-step")
     ask.keyboard.press("End")
     assert answers(ask) == trained
@@ -317,6 +319,24 @@ def test_the_page__works_by_keyboard_alone(ask):
     assert ask.locator(".ask-off").count() == 1
     assert ask.evaluate(focused) == "layer 0, head 0 is on"
     ask.wait_for_function("document.getElementById('ask-said').textContent.startsWith('Blank 1: ')")
+
+
+def test_the_address__holds_the_text_and_what_is_hidden_and_off(ask):
+    ask.fill("#ask-b", "It stood & stood.")
+    hide(ask, "river")
+    ask.get_by_role("switch", name="layer 1, head 0 is on").uncheck()
+    address, seen = ask.url, bars(ask)
+    ask.goto("about:blank")
+    ask.goto(address)
+    ask.wait_for_selector("#ask[data-ready]")
+    assert bars(ask) == seen
+    assert ask.locator("#ask-tokens [aria-pressed=true]").all_inner_texts() == ["river"]
+    assert ask.input_value("#ask-b") == "It stood & stood."
+    assert ask.locator(".ask-off").count() == 1
+    ask.evaluate("location.hash = '#a=A+crane.&hide=0,1,99,x&off=7.7'")
+    ask.wait_for_function("document.getElementById('ask-b').value === ''")
+    assert ask.locator("#ask-tokens [aria-pressed=true]").all_inner_texts() == ["a"]
+    assert ask.locator(".ask-off").count() == 0
 
 
 def test_a_text_that_is_too_long__is_refused_in_words(ask):

@@ -526,6 +526,9 @@ class Cranes {
 
   verdict(x) {
     const [first, second] = this.senses;
+    if (this.layer === 0) {
+      return `Before the first layer the vector of ${this.word} depends on its position alone: ${first}s and ${second}s coincide.`;
+    }
     return `Your ${this.word} is on the side of the ${x > 0 ? first : second}s: at ${x.toFixed(2).replace("-", "−")}, ` +
       `where −1 is the mean of the ${second}s and 1 the mean of the ${first}s.`;
   }

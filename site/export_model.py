@@ -2,8 +2,8 @@
 
     python site/export_model.py                      from runs/site or runs/demo into build/site
     python site/export_model.py --checkpoint DIR     from any BERT folder
-    python site/export_model.py --train              train the demo once more into runs/site first,
-                                                     keeping the weights of many steps
+    python site/export_model.py --train              only train: the demo's recipe into runs/site,
+                                                     with the weights of many steps for the slider
 
 What is written to `model/`:
 
@@ -228,11 +228,13 @@ def main() -> None:
         "--out", type=Path, default=ROOT / "build" / "site", help="the site's folder (build/site)"
     )
     parser.add_argument(
-        "--train", action="store_true", help="train runs/site first: as long as make demo"
+        "--train", action="store_true", help="only train runs/site: as long as make demo"
     )
     options = parser.parse_args()
     if options.train:
         train()
+        print(f"{WITH_SNAPSHOTS} is trained: make site takes the live BERT from there")
+        return
     write(options.out, options.checkpoint)
     size = sum(file.stat().st_size for file in (options.out / "model").rglob("*"))
     print(f"{options.out / 'model'}: {size / 1e6:.1f} MB")

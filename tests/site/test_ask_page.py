@@ -7,6 +7,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import export_model
 import numpy as np
 import pytest
 from export_model import chosen_steps, cloud, link_code, newest_run, write
@@ -101,6 +102,19 @@ def test_export__says_what_to_call_where_there_is_no_model(monkeypatch, tmp_path
     monkeypatch.setattr("export_model.WITH_SNAPSHOTS", tmp_path / "runs" / "site")
     with pytest.raises(UserError, match="run `make demo` first"):
         newest_run()
+
+
+def test_train__leaves_a_run_that_the_site_takes(small_settings, monkeypatch, tmp_path):
+    out = tmp_path / "runs" / "site"
+    recipe = small_settings("storyworld", tmp_path / "demo", documents=300, steps=6)
+    monkeypatch.setattr("bert_paper.demo.DEMO", recipe)
+    monkeypatch.setattr("export_model.WITH_SNAPSHOTS", out)
+    monkeypatch.setattr("export_model.SAVED_EVERY", 2)
+    export_model.train()
+    assert newest_run() == out
+    assert [path.name for path in sorted((out / "checkpoints").iterdir())] == [
+        "step-00000002", "step-00000004", "step-00000006",
+    ]  # fmt: skip
 
 
 def test_chosen_steps__are_dense_at_the_beginning():
@@ -293,6 +307,7 @@ def test_your_own_crane__stands_among_the_clouds(ask):
     ask.get_by_role("button", name="The crane lifted the steel beam.").click()
     assert ask.evaluate(star) != before
     ask.get_by_label("the embeddings").check()
+    assert "depends on its position alone" in ask.inner_text("#ask-crane-said")
     ask.fill("#ask-crane", "A crane is no crane.")
     assert ask.locator(".ask-own text").count() == 2
     ask.fill("#ask-crane", "A bird.")

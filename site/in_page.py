@@ -2,22 +2,49 @@
 
 import ast
 import base64
+import concurrent.futures
 import contextlib
 import io
 import json
 import linecache
 import pprint
 import shutil
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from tqdm import tqdm
 
 if np.dtype(int).itemsize == 4:  # NumPy's default whole number; the grader calls it int64
     np.int32 = np.intc  # what is asked for as int32 is told apart from it
 
+
+class InThisThread(concurrent.futures.Executor):
+    """Does at once what is submitted: a page's Python has one thread."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        pass
+
+    def submit(self, function: Callable, /, *args, **kwargs) -> concurrent.futures.Future:
+        future: concurrent.futures.Future = concurrent.futures.Future()
+        try:
+            future.set_result(function(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+if sys.platform == "emscripten":
+    concurrent.futures.ThreadPoolExecutor = InThisThread
+    tqdm.monitor_interval = 0  # a thread would watch the progress bars
+
 HANDED_IN = Path("/tmp/handed_in")
+NARROW = "Cannot cast array data from dtype('int64') to dtype('int32') according to the rule 'safe'"
+WIDER_ELSEWHERE = """
+  in the page NumPy counts with 32 bits: write .astype(int) after these numbers. On your machine the
+  line works as it is"""
 MOST_PRINTED = 20_000  # characters that a page shows of what one run prints
 
 
@@ -67,7 +94,9 @@ def check(name: str, code: str, told: Callable[[str, str], None] = lambda id, ou
 
     with printed() as out:
         outcomes = grade(find(name), handed_in(name, code), decided=tell)
-    return json.dumps({"outcomes": [vars(o) for o in outcomes], "printed": out.getvalue()})
+    told = [{**vars(o), "message": o.message.replace(NARROW, NARROW + WIDER_ELSEWHERE)}
+            for o in outcomes]  # fmt: skip
+    return json.dumps({"outcomes": told, "printed": out.getvalue()})
 
 
 def call(name: str, code: str, expression: str) -> str:
@@ -87,7 +116,9 @@ def last_lines(error: BaseException, file: str) -> list[str]:
     """Where in `file` an error was raised, and the error itself."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     lines = [f"line {frame.lineno}, in {frame.name}" for frame in frames]
-    return [*lines, "".join(traceback.format_exception_only(error)).rstrip()]
+    hint = ["This does not run in the page: open the course on your machine."]
+    return [*lines, "".join(traceback.format_exception_only(error)).rstrip(),
+            *(hint if isinstance(error, ModuleNotFoundError) else [])]  # fmt: skip
 
 
 # --- Notebooks -----------------------------------------------------------------------------------

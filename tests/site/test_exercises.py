@@ -114,7 +114,8 @@ tokenizer = bert_tokenizer(told["vocabulary"], lowercase=told["lowercase"])
 encodings = [tokenizer.encode(*texts) for texts in told["texts"]]
 print(json.dumps({
     "is stand-in": "stand_ins" in tokenizers.__file__,
-    "encodings": [[e.ids, e.tokens, e.type_ids, e.special_tokens_mask, e.word_ids]
+    "encodings": [[e.ids, e.tokens, e.type_ids, e.special_tokens_mask, e.word_ids,
+                   e.offsets]
                   for e in encodings],
     "decoded": [tokenizer.decode(e.ids) for e in encodings],
     "trained": vocabulary_of(train_wordpiece(told["sentences"], told["size"], progress=False)),

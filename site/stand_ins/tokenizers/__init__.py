@@ -7,7 +7,7 @@ does. A test compares ids, tokens and trained vocabularies with those of the lib
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,12 @@ class Encoding:
     type_ids: list[int]
     special_tokens_mask: list[int]
     word_ids: list[int | None]
+    locate: Callable[[], list[tuple[int, int]]]
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """The first character of each token in its text, and the one after its last."""
+        return self.locate()
 
     @property
     def attention_mask(self) -> list[int]:
@@ -49,6 +55,8 @@ class Tokenizer:
         self.pre_tokenizer: Any = pre_tokenizers.BertPreTokenizer()
         self.post_processor: Any = None
         self.decoder: Any = None
+        self.encode_special_tokens = False  # whether "[MASK]" in a text is text like any other
+        self.cut: dict[str, list[str]] = {}  # the pieces of words that were seen
 
     @staticmethod
     def from_str(text: str) -> "Tokenizer":
@@ -114,7 +122,15 @@ class Tokenizer:
                 rows.append(self._special("[SEP]", segment))
         tokens, ids, segments, special, words = map(list, zip(*rows, strict=True)) if rows else (
             [], [], [], [], [])  # fmt: skip
-        return Encoding(ids, tokens, segments, special, words)
+        frame_size = 1 if frame else 0
+
+        def locate() -> list[tuple[int, int]]:
+            found = [(0, 0)] * frame_size
+            for text in texts:
+                found += [*self._offsets(text), *[(0, 0)] * frame_size]
+            return found
+
+        return Encoding(ids, tokens, segments, special, words, locate)
 
     def encode_batch(self, input: Iterable[Any], add_special_tokens: bool = True) -> list[Encoding]:
         return [self.encode(*([one] if isinstance(one, str) else one),
@@ -131,27 +147,59 @@ class Tokenizer:
     def _special(self, token: str, segment: int) -> tuple:
         return token, self.token_to_id(token), segment, 1, None
 
-    def _pieces(self, text: str) -> list[tuple[str, int, int]]:
-        """Tokens, their ids and the number of their word; special tokens stand in text as such."""
-        from bert_corpus.wordpiece import wordpieces
-
-        found, word = [], 0
+    def _parts(self, text: str) -> list[str]:
+        """The text, cut before and after special tokens."""
         marks = "|".join(re.escape(token) for token in sorted(self.added, key=len, reverse=True))
-        for part in re.split(f"({marks})", text) if marks else [text]:
-            if part in self.added:
+        return [text] if self.encode_special_tokens or not marks else re.split(f"({marks})", text)
+
+    def _is_special(self, part: str) -> bool:
+        return part in self.added and not self.encode_special_tokens
+
+    def _pieces(self, text: str) -> list[tuple[str, int, int]]:
+        """Tokens, their ids and the number of their word."""
+        found, word = [], 0
+        for part in self._parts(text):
+            if self._is_special(part):
                 found.append((part, self.added[part], word))
                 word += 1
                 continue
             for cut, _ in self.pre_tokenizer.pre_tokenize_str(self.normalizer.normalize_str(part)):
-                for piece in wordpieces(cut, self.model.vocab):
-                    found.append((piece, self.model.vocab[piece], word))
+                found += [(piece, self.model.vocab[piece], word) for piece in self._cut(cut)]
                 word += 1
+        return found
+
+    def _cut(self, word: str) -> list[str]:
+        from bert_corpus.wordpiece import wordpieces
+
+        if word not in self.cut:
+            self.cut[word] = wordpieces(word, self.model.vocab)
+        return self.cut[word]
+
+    def _offsets(self, text: str) -> list[tuple[int, int]]:
+        """Where each token stands: characters are normalized one by one, to know where from."""
+        found, begin = [], 0
+        for part in self._parts(text):
+            if self._is_special(part):
+                found.append((begin, begin + len(part)))
+            else:
+                made = [(char, begin + place) for place, given in enumerate(part)
+                        for char in self.normalizer.normalize_str(given)]  # fmt: skip
+                whole = "".join(char for char, _ in made)
+                for word, (start, end) in self.pre_tokenizer.pre_tokenize_str(whole):
+                    for number, piece in enumerate(self._cut(word)):
+                        size = len(piece.removeprefix("##") if number else piece)
+                        if piece == self.model.unk_token:
+                            size = end - start
+                        found.append((made[start][1], made[start + size - 1][1] + 1))
+                        start += size
+            begin += len(part)
         return found
 
     # Training
 
     def train_from_iterator(self, iterator: Iterable[Any], trainer: Any = None) -> None:
         self.model.vocab = trainer.learn(iterator, self)
+        self.cut = {}
 
     def no_padding(self) -> None:
         """There is none."""

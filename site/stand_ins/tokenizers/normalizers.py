@@ -16,6 +16,8 @@ class BertNormalizer(Normalizer):
     def normalize_str(self, text: str) -> str:
         from bert_corpus import wordpiece
 
+        if text.isascii() and text.isprintable():  # most texts; below, the same in five steps
+            return text.lower() if self.lowercase else text
         if self.clean_text:
             text = wordpiece.clean(text)
         if self.handle_chinese_chars:

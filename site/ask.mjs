@@ -9,8 +9,16 @@ const EXAMPLES = [
   { a: "The food was delicious, but the service was terrible.", hide: "delicious" },
   { a: "With its long beak the crane caught a little frog.", hide: "beak" },
   { a: "Paris is the capital of France.", hide: "capital" },
-  { a: "Martha Bell sent Ella Mason to the shop with a list.", b: "On the way Ella repeated: seven potatoes and a cushion.", hide: "ella" },
-  { a: "Martha Bell sent Ella Mason to the shop with a list.", b: "Then Edward filed the nails on both hands.", hide: "nails" },
+  {
+    a: "Martha Bell sent Ella Mason to the shop with a list.",
+    b: "On the way Ella repeated: seven potatoes and a cushion.",
+    hide: "ella",
+  },
+  {
+    a: "Martha Bell sent Ella Mason to the shop with a list.",
+    b: "Then Edward filed the nails on both hands.",
+    hide: "nails",
+  },
 ];
 const CRANES = ["The crane lifted the steel beam.", "The crane caught a little frog.", "I saw a crane."];
 
@@ -48,6 +56,11 @@ function fill(box, ...children) {
 
 class Missing extends Error {}
 
+const inWords = (error) =>
+  error instanceof Missing ? error.message : `The model could not be used: ${error.message}`;
+
+const arrived = (part) => `Loading the model, 2 MB: ${Math.round(100 * part)}%`;
+
 async function fetched(name) {
   const answer = await fetch(new URL(name, MODEL)).catch(() => null);
   if (!answer?.ok) {
@@ -81,23 +94,28 @@ async function load(progress) {
   return { about, bert: makeBert(config, vocab, weights, about) };
 }
 
-/** A table of words with bars; `marked` is the id of a word that gets a note, whatever its rank. */
+/** A row of a table: a word, its probability, a bar. */
+function barRow(word, probability, { isMarked = false, note = "" } = {}) {
+  const head = element("th", { scope: "row" }, word, ...(note ? [" ", element("small", {}, note)] : []));
+  const bar = element("span", { class: "ask-bar", style: `inline-size:${(100 * probability).toFixed(2)}%` });
+  return element("tr", { class: isMarked ? "ask-marked" : null }, head,
+    element("td", { class: "ask-percent" }, percent(probability)), element("td", { "aria-hidden": "true" }, bar));
+}
+
+function barTable(caption, ...rows) {
+  return element("table", { class: "ask-bars" }, element("caption", {}, ...caption), ...rows);
+}
+
+/** The most likely words with bars; the word whose id is `marked` gets a note, whatever its rank. */
 function wordBars(bert, probabilities, caption, { marked = null, note = "" } = {}) {
   const words = best(bert, probabilities, SHOWN_WORDS);
-  const table = element("table", { class: "ask-bars" }, element("caption", {}, caption));
-  const row = ({ id, token, probability }, says) => {
-    const bar = element("span", { class: "ask-bar", style: `inline-size:${(100 * probability).toFixed(2)}%` });
-    const word = element("th", { scope: "row" }, token);
-    if (says) word.append(" ", element("small", {}, says));
-    table.append(element("tr", { class: id === marked ? "ask-marked" : null }, word,
-      element("td", { class: "ask-percent" }, percent(probability)), element("td", { "aria-hidden": "true" }, bar)));
-  };
-  for (const word of words) row(word, word.id === marked ? `✓ ${note}` : "");
-  if (marked !== null && !words.some((word) => word.id === marked)) {
-    const rank = 1 + probabilities.reduce((count, p) => count + (p > probabilities[marked]), 0);
-    row({ id: marked, token: bert.tokens[marked], probability: probabilities[marked] }, `${note}, number ${thousands(rank)}`);
+  const rows = words.map(({ id, token, probability }) =>
+    barRow(token, probability, id === marked ? { isMarked: true, note: `✓ ${note}` } : {}));
+  if (marked !== null && !words.some(({ id }) => id === marked)) {
+    const own = probabilities[marked], rank = 1 + probabilities.reduce((count, p) => count + (p > own), 0);
+    rows.push(barRow(bert.tokens[marked], own, { isMarked: true, note: `${note}, number ${thousands(rank)}` }));
   }
-  return table;
+  return barTable(caption, ...rows);
 }
 
 // --- The page ---
@@ -121,7 +139,11 @@ class Page {
     for (const name of ["ask-a", "ask-b"]) $(name).addEventListener("input", () => this.read());
     for (const event of ["input", "change", "click"]) $("ask").addEventListener(event, () => this.remember());
     $("ask-swap").addEventListener("click", () => this.show({ a: $("ask-b").value, b: $("ask-a").value }));
-    $("ask-all-on").addEventListener("click", () => { this.off.clear(); this.update(); $("ask-maps").querySelector("input").focus(); });
+    $("ask-all-on").addEventListener("click", () => {
+      this.off.clear();
+      this.update();
+      $("ask-maps").querySelector("input").focus(); // the button itself can no longer be pressed
+    });
     const redraw = () => this.drawMaps();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
@@ -245,11 +267,13 @@ class Page {
   }
 
   showAnswers() {
-    if (!this.blanks.length) return this.say("Nothing is hidden. Choose a word above, or type [MASK] in its place.", $("ask-answers"));
+    if (!this.blanks.length) {
+      return this.say("Nothing is hidden. Choose a word above, or type [MASK] in its place.", $("ask-answers"));
+    }
     const tables = this.words.at(-1).map((probabilities, number) => {
       const token = this.hiddenToken(this.blanks[number]);
       const marked = token === null ? null : this.text.inputIds[this.blanks[number]];
-      return wordBars(this.bert, probabilities, element("span", {}, ...this.caption(number)), { marked, note: "hidden here" });
+      return wordBars(this.bert, probabilities, this.caption(number), { marked, note: "hidden here" });
     });
     fill($("ask-answers"), ...tables);
   }
@@ -257,13 +281,14 @@ class Page {
   showLens() {
     if (!this.blanks.length) return this.say("Nothing is hidden.", $("ask-lens"));
     const names = ["embeddings", ...this.attention.map((_, layer) => `layer ${layer}`)];
+    const head = () => element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name)));
+    const cell = ({ token, probability }) => element("td", { style: `--share:${(100 * probability).toFixed(1)}%` },
+      element("span", {}, token), element("small", {}, percent(probability)));
     const tables = this.blanks.map((_, number) => {
       const columns = this.words.map((layer) => best(this.bert, layer[number], 3));
-      const head = element("tr", {}, ...names.map((name) => element("th", { scope: "col" }, name)));
-      const rows = [0, 1, 2].map((rank) => element("tr", {}, ...columns.map((words) => element("td", {
-        style: `--share:${(100 * words[rank].probability).toFixed(1)}%`,
-      }, element("span", {}, words[rank].token), element("small", {}, percent(words[rank].probability))))));
-      return element("table", { class: "ask-lens" }, element("caption", {}, ...this.caption(number)), element("thead", {}, head), element("tbody", {}, ...rows));
+      const rows = [0, 1, 2].map((rank) => element("tr", {}, ...columns.map((words) => cell(words[rank]))));
+      return element("table", { class: "ask-lens" }, element("caption", {}, ...this.caption(number)),
+        element("thead", {}, head()), element("tbody", {}, ...rows));
     });
     fill($("ask-lens"), ...tables);
   }
@@ -271,14 +296,12 @@ class Page {
   showPair() {
     const isPair = this.text.tokenTypeIds.includes(1);
     $("ask-swap").hidden = !isPair;
-    if (!isPair) return this.say("Write a second sentence, and BERT predicts whether it came right after the first.", $("ask-pair"));
-    const table = element("table", { class: "ask-bars" }, element("caption", {}, "Did the second sentence come right after the first?"));
-    for (const [answer, p] of [["yes", this.follows], ["no", 1 - this.follows]]) {
-      table.append(element("tr", { class: p > 0.5 ? "ask-marked" : null }, element("th", { scope: "row" }, answer),
-        element("td", { class: "ask-percent" }, percent(p)),
-        element("td", { "aria-hidden": "true" }, element("span", { class: "ask-bar", style: `inline-size:${100 * p}%` }))));
+    if (!isPair) {
+      return this.say("Write a second sentence, and BERT predicts whether it came right after the first.", $("ask-pair"));
     }
-    fill($("ask-pair"), table);
+    fill($("ask-pair"), barTable(["Did the second sentence come right after the first?"],
+      barRow("yes", this.follows, { isMarked: this.follows > 0.5 }),
+      barRow("no", 1 - this.follows, { isMarked: this.follows <= 0.5 })));
   }
 
   showMaps() {
@@ -346,8 +369,9 @@ class Page {
 
   /** The tokens that one token looks at most, in words. */
   largest(weights, query) {
-    const seq = this.shown.length, row = Array.from(weights.subarray(query * seq, (query + 1) * seq), (weight, key) => ({ weight, key }));
-    return row.sort((a, b) => b.weight - a.weight).slice(0, 3).map(({ weight, key }) => `${this.shown[key]} (${percent(weight)})`).join(", ");
+    const seq = this.shown.length, row = weights.subarray(query * seq, (query + 1) * seq);
+    const keys = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3);
+    return keys.map((key) => `${this.shown[key]} (${percent(row[key])})`).join(", ");
   }
 
   say(message, box) {
@@ -412,6 +436,7 @@ class Training {
       try {
         await this.model(index);
       } catch (error) {
+        $("ask-load-all").disabled = false;
         return this.label(error.message);
       }
       this.draw();
@@ -425,7 +450,7 @@ class Training {
     $("ask-step").setAttribute("aria-valuetext", `step ${says}`);
     const missing = this.snapshots.length - this.loaded.size;
     $("ask-load-all").hidden = missing === 0;
-    $("ask-load-all").textContent = `Load the ${missing} other steps (${2 * missing} MB) and draw the curves`;
+    $("ask-load-all").textContent = `Load all other steps (${2 * missing} MB) and draw the curves`;
   }
 
   /** Draw once the reader stops typing: each curve needs a forward pass of every loaded model. */
@@ -441,21 +466,27 @@ class Training {
     if (!blanks.length || this.loaded.size < 2) return fill($("ask-curve"));
     const probabilities = (bert) =>
       softmax(mlmHead(bert, bertForward(bert, { ...text, inputIds }, off).states.at(-1), [blanks[0]])[0]);
-    const found = [...this.loaded.keys()].sort((a, b) => a - b).map((index) => [index, probabilities(this.loaded.get(index))]);
-    const words = best(trained, found.at(-1)[1], 3), last = this.snapshots.length - 1;
-    const x = (index) => (100 * index) / last, y = (p) => 60 * (1 - p);
-    const curves = words.map(({ id }, rank) => drawing("g", { class: `ask-curve-${rank}` },
-      drawing("polyline", { points: found.map(([index, p]) => `${x(index)},${y(p[id])}`).join(" "), "vector-effect": "non-scaling-stroke" })));
-    const grid = [0, 0.5, 1].map((p) => drawing("line", { x1: 0, x2: 100, y1: y(p), y2: y(p), class: "ask-grid", "vector-effect": "non-scaling-stroke" }));
-    const now = drawing("line", { x1: x(this.chosen), x2: x(this.chosen), y1: 0, y2: 60, class: "ask-now", "vector-effect": "non-scaling-stroke" });
-    const dots = words.flatMap(({ id }, rank) => found.map(([index, p]) =>
-      element("i", { class: `ask-curve-${rank}`, style: `left:${x(index)}%;top:${100 * (1 - p[id])}%` })));
-    const key = element("ul", { class: "ask-key" }, ...words.map(({ token }, rank) =>
-      element("li", { class: `ask-curve-${rank}` }, `${["●", "▲", "■"][rank]} ${token}`)));
-    const says = words.map(({ id, token }) => `${token}: ${found.map(([index, p]) => `${percent(p[id])} at step ${this.snapshots[index].step}`).join(", ")}`).join("; ");
-    fill($("ask-curve"), key, element("div", { class: "ask-plot", role: "img", "aria-label": `Probability over training. ${says}.` },
-      drawing("svg", { viewBox: "0 0 100 60", preserveAspectRatio: "none" }, ...grid, now, ...curves), ...dots,
-      element("b", { style: "top:0" }, "100%"), element("b", { style: "top:100%" }, "0%")));
+    const found = [...this.loaded.keys()].sort((a, b) => a - b)
+      .map((index) => ({ index, step: this.snapshots[index].step, p: probabilities(this.loaded.get(index)) }));
+    const words = best(trained, found.at(-1).p, 3), last = this.snapshots.length - 1;
+    const x = (index) => (100 * index) / last, y = (p) => 100 * (1 - p); // in percent of the picture
+    const thin = { "vector-effect": "non-scaling-stroke" };
+    const level = (y) => drawing("line", { x1: 0, x2: 100, y1: y, y2: y, class: "ask-grid", ...thin });
+    const now = drawing("line", { x1: x(this.chosen), x2: x(this.chosen), y1: 0, y2: 100, class: "ask-now", ...thin });
+    const curve = ({ id }, rank) => drawing("polyline", {
+      class: `ask-curve-${rank}`, points: found.map(({ index, p }) => `${x(index)},${y(p[id])}`).join(" "), ...thin,
+    });
+    const dots = ({ id }, rank) => found.map(({ index, p }) =>
+      element("i", { class: `ask-curve-${rank}`, style: `left:${x(index)}%;top:${y(p[id])}%` }));
+    const at = (id) => found.map(({ step, p }) => `${percent(p[id])} at step ${step}`).join(", ");
+    const says = words.map(({ id, token }) => `${token}: ${at(id)}`).join("; ");
+    fill($("ask-curve"),
+      element("ul", { class: "ask-key" }, ...words.map(({ token }, rank) =>
+        element("li", { class: `ask-curve-${rank}` }, `${"●▲■"[rank]} ${token}`))),
+      element("div", { class: "ask-plot", role: "img", "aria-label": `Probability over training. ${says}.` },
+        drawing("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none" },
+          ...[0, 50, 100].map(level), now, ...words.map(curve)),
+        ...words.flatMap(dots), element("b", { style: "top:0" }, "100%"), element("b", { style: "top:100%" }, "0%")));
   }
 }
 
@@ -497,7 +528,8 @@ class Cranes {
     const widest = Math.max(1.2, ...this.senses.flatMap((sense) => points[sense].map(([x]) => Math.abs(x))));
     const highest = Math.max(...this.senses.flatMap((sense) => points[sense].map(([, y]) => Math.abs(y))));
     const within = (value, most) => Math.max(-1.04, Math.min(1.04, value / most)); // a dot outside stands at the edge
-    const place = ([x, y]) => `translate(${(48 * within(x, widest)).toFixed(2)}px,${(-34 * within(y, highest)).toFixed(2)}px)`;
+    const place = ([x, y]) =>
+      `translate(${(48 * within(x, widest)).toFixed(2)}px,${(-34 * within(y, highest)).toFixed(2)}px)`;
     this.senses.forEach((sense, number) =>
       points[sense].forEach((point, at) => (this.marks[number][at].style.transform = place(point))));
     const own = this.vectors().map((vector) =>
@@ -527,7 +559,8 @@ class Cranes {
   verdict(x) {
     const [first, second] = this.senses;
     if (this.layer === 0) {
-      return `Before the first layer the vector of ${this.word} depends on its position alone: ${first}s and ${second}s coincide.`;
+      return `Before the first layer the vector of ${this.word} depends on its position alone: ` +
+        `${first}s and ${second}s coincide.`;
     }
     return `Your ${this.word} is on the side of the ${x > 0 ? first : second}s: at ${x.toFixed(2).replace("-", "−")}, ` +
       `where −1 is the mean of the ${second}s and 1 the mean of the ${first}s.`;
@@ -537,7 +570,9 @@ class Cranes {
 // --- The small form: one blank, before anything is loaded ---
 
 function small(box) {
-  const guess = element("input", { type: "text", id: "ask-guess", size: 8, autocomplete: "off", autocapitalize: "none", "aria-label": "The missing word" });
+  const guess = element("input", {
+    type: "text", id: "ask-guess", size: 8, autocomplete: "off", autocapitalize: "none", "aria-label": "The missing word",
+  });
   const button = element("button", { class: "primary" }, "Compare with BERT");
   const result = element("div", { role: "status" });
   const [before, after] = EXAMPLES[0].a.split(EXAMPLES[0].hide);
@@ -546,16 +581,18 @@ function small(box) {
     event.preventDefault();
     button.disabled = true;
     try {
-      model ??= await load((part) => (result.textContent = `Loading the model, 2 MB: ${Math.round(100 * part)}%`));
+      model ??= await load((part) => (result.textContent = arrived(part)));
       const { bert } = model, text = encode(bert, `${before}[MASK]${after}`);
       const { states } = bertForward(bert, text);
       const probabilities = softmax(mlmHead(bert, states.at(-1), [text.tokens.indexOf("[MASK]")])[0]);
       const word = basicTokens(guess.value, bert.lowercase).join(""), marked = bert.vocabulary.get(word) ?? null;
-      fill(result, wordBars(bert, probabilities, "BERT says", { marked, note: "your word" }),
-        ...(word && marked === null ? [element("p", { class: "ask-hint" }, `This small BERT has never read “${word}”.`)] : []),
-        element("p", {}, "It runs in your browser. ", element("a", { href: new URL("../ask.html", import.meta.url) }, "Ask it more"), "."));
+      const unknown = word && marked === null ? `This small BERT has never read “${word}”.` : "";
+      fill(result, wordBars(bert, probabilities, ["BERT says"], { marked, note: "your word" }),
+        ...(unknown ? [element("p", { class: "ask-hint" }, unknown)] : []),
+        element("p", {}, "It runs in your browser. ",
+          element("a", { href: new URL("../ask.html", import.meta.url) }, "Ask it more"), "."));
     } catch (error) {
-      result.textContent = error instanceof Missing ? error.message : `The model could not be used: ${error.message}`;
+      result.textContent = inWords(error);
     }
     button.disabled = false;
   }
@@ -568,13 +605,13 @@ function small(box) {
 
 async function start() {
   try {
-    const model = await load((part) => ($("ask-status").textContent = `Loading the model, 2 MB: ${Math.round(100 * part)}%`));
+    const model = await load((part) => ($("ask-status").textContent = arrived(part)));
     new Page(model);
     if (model.about.cranes) new Cranes(model.bert, await (await fetched("cranes.json")).json());
     $("ask").dataset.ready = "";
   } catch (error) {
-    const status = $("ask-status") ?? document.querySelector("#ask").appendChild(element("p", { role: "status" }));
-    status.textContent = error instanceof Missing ? error.message : `The model could not be used: ${error.message}`;
+    const status = $("ask-status") ?? $("ask").appendChild(element("p", { role: "status" }));
+    status.textContent = inWords(error);
     if (!(error instanceof Missing)) throw error;
   }
 }

@@ -285,7 +285,7 @@ def test_the_slider__goes_back_to_the_first_step_and_draws_the_curves(ask):
     assert answers(ask) != trained
     ask.keyboard.press("ArrowRight")
     ask.wait_for_function("document.getElementById('ask-step-shown').textContent === '4 of 12'")
-    ask.get_by_role("button", name="Load the 1 other steps").click()
+    ask.get_by_role("button", name="Load all other steps").click()
     ask.wait_for_selector("#ask-load-all", state="hidden")
     ask.wait_for_function(
         "document.querySelectorAll('.ask-plot i').length === 12"
@@ -377,7 +377,7 @@ def test_the_page__fits_and_is_accessible(ask, theme, width):
         "It caught a silver fish in the evening, as on every other day of the year.",
     )
     ask.get_by_role("switch", name="layer 1, head 0 is on").uncheck()
-    ask.get_by_role("button", name=re.compile("Load the")).click()
+    ask.get_by_role("button", name="Load all other steps").click()
     ask.wait_for_selector(".ask-plot")
     assert ask.evaluate("document.documentElement.scrollWidth") <= width
     if not AXE.is_file():

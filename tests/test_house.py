@@ -287,6 +287,23 @@ def test_the_check_of_libraries_catches(source, found):
     assert undeclared(source, "bert_numpy.board") == found
 
 
+LINES_OF_THE_SITE = 1_800  # of Python
+
+
+def test_the_site_imports_only_libraries_that_are_declared_and_does_not_grow():
+    files = sorted((ROOT / "site").glob("*.py"))
+    known = set(sys.stdlib_module_names) | MAY_IMPORT.keys() | {path.stem for path in files}
+    libraries = {canonical(name) for name in declared(with_extras=True)}
+    lines = 0
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        found = {MODULES_OF.get(name, name) for name in imports(text, path.stem) - known}
+        missing = {name for name in found if canonical(name) not in libraries}
+        assert not missing, f"{path.relative_to(ROOT)} imports {missing}: see pyproject.toml"
+        lines += len(text.splitlines())
+    assert 500 < lines <= LINES_OF_THE_SITE
+
+
 def test_every_chapter_with_a_package_is_installed_from_its_folder():
     for path in sorted(ROOT.glob("[0-9][0-9]_*/*/__init__.py")):
         chapter = path.parent.parent.name

@@ -263,7 +263,7 @@ function onYourMachine(name) {
 const greeting = (exercise, before) =>
   before.checks ? `Last time: ${before.passed} of ${before.checks} checks.`
   : before.code ? "Your code is as you left it."
-  : `Write your answer here, then press Check. Python (about 18 MB, the first time) is loaded when you begin${exercise.seconds >= 5 ? `, and a check takes about ${exercise.seconds} seconds` : ""}.`;
+  : `Write your answer here, then press Check. Python (about 18 MB, the first time) is loaded when you begin${exercise.seconds >= 3 ? `, and a check takes about ${exercise.seconds} seconds` : ""}.`;
 
 const worthOf = (exercise, outcomes) => {
   const passed = new Set(outcomes.filter((o) => o.outcome === PASSED).map((o) => o.id));

@@ -13,9 +13,11 @@ MADE := $(VENV)/.made
 COURSE := $(VENV)/.installed
 TESTS := $(VENV)/.installed-test
 DEMO := runs/demo/summary.json
+SITE := $(VENV)/.installed-site
+PACKAGES := site/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lab notebooks bench handout release clean
+.PHONY: help demo test test-all lab notebooks bench site site-test handout release clean
 
 help:
 	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
@@ -24,6 +26,8 @@ help:
 	@echo "make lab         open the chapters in JupyterLab"
 	@echo "make notebooks   run every notebook, compare with what is stored in it"
 	@echo "make bench       measure speed, memory and scale beside peers; goes on where it stopped"
+	@echo "make site        build the website in build/site; needs Node.js"
+	@echo "make site-test   test the website in a browser"
 	@echo "make handout OUT=folder         the copy for students: no solutions, one commit"
 	@echo "make release OUT=folder WEEK=2  the solutions of a week, into that copy"
 	@echo "make clean       remove .venv and caches; runs/ stays"
@@ -70,8 +74,17 @@ release: $(COURSE)
 	@$(BIN)/python -m bert_experiments.grader release --week $(or $(WEEK),$(error name a week: WEEK=2)) \
 		--out $(or $(OUT),$(error name the copy: OUT=folder))
 
+# The live BERT of the pages is the demo's model: without make demo they are built without it.
+site: $(SITE) $(PACKAGES)
+	$(BIN)/python site/build.py
+	@echo "to look at it: $(BIN)/python -m http.server --directory build/site"
+
+site-test: $(SITE) $(PACKAGES)
+	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e '.[test,site,browser]'
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --all tests/site
+
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf build site/node_modules $(VENV) .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -c constraints.txt fixes every version, torch's among them; never install without it.
@@ -84,6 +97,15 @@ $(COURSE): pyproject.toml constraints.txt | $(MADE)
 $(TESTS): pyproject.toml constraints.txt | $(MADE)
 	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e '.[test]'
 	@touch $(COURSE) $@
+
+$(SITE): pyproject.toml constraints.txt | $(MADE)
+	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e '.[site]'
+	@touch $(COURSE) $@
+
+$(PACKAGES): site/package.json site/package-lock.json
+	@command -v npm > /dev/null || { \
+		echo "error: there is no npm: install Node.js 20 or newer" >&2; exit 1; }
+	cd site && npm ci --no-audit --no-fund
 
 # A .venv that has pip is taken as it is; one that an interrupted call left half-made is not.
 $(MADE):

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -212,9 +214,14 @@ def main() -> None:
     write_pages()
     house = floors()
     buffer = io.BytesIO()
-    draw(house).savefig(buffer, format="png", dpi=DPI, metadata={"Description": fingerprint(house)})
+    draw(house).savefig(buffer, format="png", dpi=DPI)
+    image = Image.open(buffer).convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    described = PngInfo()
+    described.add_text("Description", fingerprint(house))
     with write_whole(MAP) as file:
-        file.write(buffer.getvalue())
+        image.save(
+            file, "png", optimize=True, pnginfo=described
+        )  # few colors: a third of the bytes
     for floor in house:
         print(f"{floor.title:28} {len(floor.notebooks)} notebooks, {hours_of(floor.reading)} h; "
               f"{len(floor.exercises)} exercises, {hours_of(floor.exercising)} h")  # fmt: skip

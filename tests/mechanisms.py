@@ -1,4 +1,4 @@
-"""What makes a test slow, found in its source: it starts a process, compiles, or grades a bank.
+"""What makes a test slow, found in its source: a process, a compiler, a browser, a bank to grade.
 
 `make test` leaves these out; `make test-all` runs everything. Nothing is marked by hand: a test has
 a mechanism if it, or a fixture or a function of its file that it uses, names one.
@@ -17,6 +17,7 @@ MECHANISMS = {
         "RankProcesses",
     },
     "compiler": {"torch.compile"},
+    "browser": {"sync_playwright"},
     "bank": {"try_out", "mutation_score", "run_bank", "graded_by_lookup"},
 }  # fmt: skip
 

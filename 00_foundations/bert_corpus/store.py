@@ -543,6 +543,7 @@ def sentence_hashes(
     Every (token, place in the sentence) stands for a number that looks random, and a sentence for
     their sum. The same on every machine and in every process, unlike Python's `hash` of a string.
     """
+    lengths = lengths.astype(np.intp)  # an index has 32 bits in WebAssembly
     starts = np.cumsum(lengths) - lengths
     place = np.arange(len(tokens)) - np.repeat(starts, lengths)
     scattered = mix((tokens.astype(np.uint64) << np.uint64(32) | place.astype(np.uint64)) * GOLDEN)

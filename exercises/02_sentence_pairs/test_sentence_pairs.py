@@ -628,7 +628,7 @@ def test_zeros_equal_documents_and_empty_segments_are_nothing_special(student):
             [0] * (len(a) + 2) + [1] * (len(b) + 1),
             [1] * (3 + len(a + b)),
         )
-        right = tuple(np.array([*row, 0, 0, 0][:6]) for row in rows)
+        right = tuple(np.array([*row, 0, 0, 0][:6], np.int64) for row in rows)
         checks.same(student.frame_pair(a, b, **given), right,
                     of=f"the row of {a} and {b}", mistakes={
                         "an empty segment has its [SEP] too": (

@@ -10,7 +10,7 @@ import pytest
 from autograder import checks, sweep
 from autograder.student import StudentError
 from bert_finetuning import metrics
-from bert_finetuning.tasks.question_answering import best_spans
+from bert_finetuning.spans import best_spans
 
 
 def judged(cases, *, of):

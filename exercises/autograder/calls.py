@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.codec import Rng, TorchRng, is_tensor
+from autograder.codec import Rng, TorchRng, is_tensor, type_name
 
 WIDTH, LONGEST = 96, 480  # characters of a line, and of a call to paste
 
@@ -94,7 +94,7 @@ def spell(value: Any) -> str:
 
 def _spell_array(array: Any) -> str:
     library = "torch" if is_tensor(array) else "np"
-    dtype = str(array.dtype).removeprefix("torch.")
+    dtype = type_name(array.dtype)
     said = "" if dtype in ("bool", "int64", {"torch": "float32"}.get(library, "float64")) else (
         f", dtype={library}.{dtype}"
     )  # fmt: skip
@@ -138,7 +138,7 @@ def describe_value(value: Any) -> str:
     """An argument in a few characters."""
     if is_tensor(value) or (type(value) is np.ndarray):
         kind = "tensor" if is_tensor(value) else "array"
-        return f"{kind} {str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+        return f"{kind} {type_name(value.dtype)}{list(value.shape)}"
     if type(value) in (list, tuple, dict) and (holds_arrays(value) or len(repr(value)) > 60):
         return f"{type(value).__name__} of {len(value)}"
     text = repr(value)

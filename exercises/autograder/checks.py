@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autograder.calls import describe_value, holds_arrays
-from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded
+from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded, type_name
 from autograder.student import Function
 from autograder.transports import StudentError
 from autograder.worker import EARLIER, altered
@@ -377,9 +377,9 @@ def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | N
         return f"{of}: expected {wanted}, got {describe_value(out)}"
     if tuple(out.shape) != tuple(expected.shape):
         return f"{of}: expected shape {tuple(expected.shape)}, got shape {tuple(out.shape)}"
-    dtype = str(expected.dtype).removeprefix("torch.")
-    if out.dtype != expected.dtype:
-        return (f"{of}: expected numbers of type {dtype}, got {out.dtype}: the right shape, but "
+    dtype, got = type_name(expected.dtype), type_name(out.dtype)
+    if got != dtype:
+        return (f"{of}: expected numbers of type {dtype}, got {got}: the right shape, but "
                 "the wrong type")  # fmt: skip
     if tolerance is None:
         tolerance = TOLERANCES.get(dtype, 0.0)

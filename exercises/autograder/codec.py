@@ -26,6 +26,7 @@ DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float3
 TORCH_DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16",
                 "float32", "float64"}  # fmt: skip
 NUMPY_ONLY = {"uint16", "uint32", "uint64"}
+DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
 MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
@@ -177,10 +178,21 @@ def _add(buffers: list[bytes], data: bytes) -> int:
     return len(buffers) - 1
 
 
+def type_name(dtype: Any) -> str:
+    """The name of a type of numbers of NumPy's or torch's, such as `int64`.
+
+    NumPy's default whole number is called int64 also where it has 32 bits, and crosses as such:
+    an answer has the types there that it has elsewhere. `np.intc` is int32 everywhere.
+    """
+    if isinstance(dtype, np.dtype):
+        return "int64" if dtype.char == DEFAULT else dtype.name
+    return str(dtype).removeprefix("torch.")
+
+
 def _describe_numpy(value: Any, buffers: list[bytes], place: str) -> Any:
     if isinstance(value, np.str_):
         return str(value)
-    dtype = value.dtype.name
+    dtype = type_name(value.dtype)
     if dtype not in DTYPES | NUMPY_ONLY:
         raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
     return {
@@ -252,7 +264,7 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     kind, dtype, shape = tree["kind"], tree["dtype"], tuple(tree["shape"])
     if dtype not in (TORCH_DTYPES if kind == "torch" else DTYPES | NUMPY_ONLY):
         raise BadMessage(f"{dtype!r} is no type of number")
-    bits = np.dtype("int16" if dtype == "bfloat16" else dtype)
+    bits = np.dtype({"bfloat16": "int16", "int32": np.intc}.get(dtype, dtype))
     data = buffers[tree["buffer"]]
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")

@@ -12,8 +12,9 @@
 import argparse
 import io
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
@@ -125,8 +126,20 @@ FILLS = {
 }
 
 
+class Box(NamedTuple):
+    """Where a part stands in the drawing: inches from its lower left corner."""
+
+    part: str
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+
 class Drawing(Picture):
-    """A picture of few colors, stored as such."""
+    """A picture of few colors, stored as such, that knows its boxes."""
+
+    boxes: Sequence[Box] = ()
 
     def _repr_png_(self) -> bytes:
         image = Image.open(io.BytesIO(super()._repr_png_())).convert("RGB")
@@ -151,6 +164,7 @@ def draw_bert(lit: Collection[str] = ()) -> Drawing:
     draw_model(pen)
     draw_layer(pen)
     draw_attention(pen)
+    picture.boxes = pen.boxes
     return picture
 
 
@@ -161,6 +175,7 @@ class Pen:
     axes: Axes
     lit: frozenset[str]
     partly: bool  # some parts are lit and some not: the lit ones get a strong frame
+    boxes: list[Box] = field(default_factory=list)  # all that were drawn
 
     def look(self, part: str) -> dict:
         """`part` may be two, "transform gelu": the box is colored as the first, lit with either."""
@@ -178,6 +193,7 @@ class Pen:
         """A box around its centre."""
         style = "round,pad=0,rounding_size=0.05"
         corner = (x - width / 2, y - height / 2)
+        self.boxes.append(Box(part.split()[0], *corner, width, height))
         self.axes.add_patch(
             FancyBboxPatch(corner, width, height, boxstyle=style, zorder=3, **self.look(part))
         )
@@ -186,6 +202,7 @@ class Pen:
                        fontsize=6.5 if longest > 16 * width else 8, **self.ink(part))  # fmt: skip
 
     def plus(self, part: str, x: float, y: float) -> None:
+        self.boxes.append(Box(part.split()[0], x - 0.12, y - 0.12, 0.24, 0.24))
         self.axes.add_patch(Circle((x, y), 0.12, zorder=3, **self.look(part)))
         self.axes.text(x, y - 0.01, "+", ha="center", va="center", fontsize=11, zorder=4,
                        **self.ink(part))  # fmt: skip

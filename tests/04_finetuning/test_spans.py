@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import storyworld
 from bert_finetuning.metrics import answer_exact, answer_f1
+from bert_finetuning.spans import best_spans
 from bert_finetuning.tasks.question_answering import (
     Answer,
     Candidate,
@@ -17,7 +18,6 @@ from bert_finetuning.tasks.question_answering import (
     QuestionAnswering,
     SpanPrediction,
     answer_of,
-    best_spans,
     choose_null_threshold,
     decided,
     texts_in_tokens,

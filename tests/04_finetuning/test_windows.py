@@ -11,11 +11,11 @@ from transformers import BertTokenizerFast
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import storyworld
+from bert_finetuning.spans import TokenSpan
 from bert_finetuning.tasks.question_answering import (
     Answer,
     Question,
     QuestionAnswering,
-    TokenSpan,
     best_windows,
     characters_of,
     first_tokens,

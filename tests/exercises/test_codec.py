@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.codec import BadMessage, Folder, Meta, Rng, TorchRng, Uncrossable, pack, unpack
+from autograder.codec import (
+    BadMessage,
+    Folder,
+    Meta,
+    Rng,
+    TorchRng,
+    Uncrossable,
+    pack,
+    type_name,
+    unpack,
+)
 
 PLAIN = [None, True, 7, -(10**30), 0.1, math.inf, "wörd", b"\x00\xff", [], (), {}, (1,), [1],
          [(1, "a"), {2: [None]}], {"a": {1: (2.5,)}}]  # fmt: skip
@@ -34,6 +44,11 @@ def test_arrays_arrive_with_type_shape_and_bits(dtype, shape):
     assert arrived.dtype == array.dtype and arrived.shape == shape
     assert arrived.tobytes() == array.tobytes()
     assert arrived.flags.writeable
+
+
+def test_type_name__numpys_default_whole_number_is_int64_also_where_it_has_32_bits():
+    assert type_name(np.dtype(int)) == "int64" and type_name(np.dtype(np.intc)) == "int32"
+    assert type_name(np.dtype(">f4")) == "float32" and type_name(torch.bfloat16) == "bfloat16"
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.bfloat16, torch.float64])

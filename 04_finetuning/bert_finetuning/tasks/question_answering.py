@@ -26,7 +26,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int, Int32
 from numpy import ndarray
-from numpy.lib.stride_tricks import sliding_window_view
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import split_prose
@@ -50,6 +49,7 @@ from bert_finetuning.features import (
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
+from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks.base import (
     AllLogits,
     Arguments,
@@ -72,7 +72,6 @@ MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
 NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
 Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
-TokenLogits = Float[ndarray, "tokens"]
 WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
 
 
@@ -98,13 +97,6 @@ class Window(NamedTuple):
     first: int  # the number of its first token in the text
     offsets: Offsets
     best: Bool[ndarray, "tokens"]  # no other window sees more around this token
-
-
-class TokenSpan(NamedTuple):
-    """From the first token of an answer to its last."""
-
-    first: int
-    last: int
 
 
 def texts_in_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Text]:
@@ -267,29 +259,6 @@ def best_of_all(
         if len(kept) == n_best:
             break
     return list(kept.values())
-
-
-def best_spans(
-    start: TokenLogits, end: TokenLogits, may_start: Bool[ndarray, "tokens"], *,
-    longest: int, n_best: int,
-) -> Iterator[tuple[float, TokenSpan]]:  # fmt: skip
-    """The spans of up to `longest` tokens with the highest scores, the best first.
-
-    All spans are compared. The released code pairs only the `n_best` best starts with the `n_best`
-    best ends, and may find none that fit together.
-    """
-    if not may_start.any():
-        return
-    longest = min(longest, len(end))
-    ends = np.concatenate([end, np.full(longest - 1, -np.inf)])
-    # Row i: the score of the spans from token i of length 1, 2, … (tokens, longest)
-    scores = np.where(may_start, start, -np.inf)[:, None] + sliding_window_view(ends, longest)
-    flat = scores.ravel()
-    best = np.sort(np.argpartition(-flat, min(n_best, flat.size) - 1)[:n_best])
-    for place in best[np.argsort(-flat[best], kind="stable")]:  # of equals the first and shortest
-        first, more = divmod(int(place), longest)
-        if flat[place] > -np.inf:
-            yield float(flat[place]), TokenSpan(first, first + more)
 
 
 # --- The task ------------------------------------------------------------------------------------

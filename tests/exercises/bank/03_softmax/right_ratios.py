@@ -14,5 +14,5 @@ def softmax_backward(dout, probs, axis=-1):
     rows = np.moveaxis(probs, axis, -1)
     flat, upstream = rows.reshape(-1, rows.shape[-1]), np.moveaxis(dout, axis, -1)
     upstream = upstream.reshape(flat.shape)
-    dx = flat * (upstream - np.diagonal(upstream @ flat.T)[:, None])
+    dx = flat * (upstream - (upstream[:, None, :] @ flat[:, :, None])[:, 0])
     return np.moveaxis(dx.reshape(rows.shape), -1, axis)

@@ -44,6 +44,9 @@ NEEDED = {
     "Diff": ["file"],
     "Again": ["03_softmax", "backward"],
     "Repeat": ["10_mlm_masking"],
+    "InitSettings": ["--weeks", "12"],
+    "Handout": ["copy"],
+    "Release": ["--out", "copy"],
 }
 BUILT_FROM_THEM = (
     BertConfig, MaskingRecipe, PairRecipe, AdamSettings, HeadConfig, QuestionAnswering,

@@ -91,6 +91,9 @@ class GradeSettings:
         if (self.canvas or self.moodle) and not self.week:
             raise UserError("--canvas and --moodle fill in the marks of a week: name it by --week")
         check_numbers(self)
+        for folder in self.against:
+            if not (folder / "students").is_dir():
+                raise UserError(f"--against {folder}: no folder that bert-grade has written")
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,6 @@ class InitSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        for folder in self.against:
-            if not (folder / "students").is_dir():
-                raise UserError(f"--against {folder}: no folder that bert-grade has written")
 
 
 @command

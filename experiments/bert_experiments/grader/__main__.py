@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -11,7 +12,7 @@ from tyro.conf import Positional
 from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, handout, promises
-from bert_run.errors import Count, check_numbers, command
+from bert_run.errors import Count, Whole, check_numbers, command
 from bert_run.files import write_atomically
 
 
@@ -35,8 +36,11 @@ class Bank:
     """print what the grader said of each variant"""
     table: bool = False
     """put the table on the page of the exercises"""
-    seed: int = 0
+    seed: Annotated[int, Whole(0, 1 << 62)] = 0
     """a secret seed to draw the inputs from"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
 
 @dataclass(frozen=True)

@@ -523,8 +523,8 @@ def framed(a, b, seq_length, cls_id, sep_id, pad_id):
 def test_a_row_holds_the_pair_its_segments_and_its_mask(student):
     a, b = [7, 0, 9, 12], [21, 22]  # 0 is a word here, where padding has another id
     drawn = checks.rng(31).integers(200, 900, (2, 4)).tolist()
-    for first, second in (drawn, (a, b), (b, a), ([7], [8]), ([0], [1, 1]),
-                          (list(range(30, 41)), [5])):  # fmt: skip
+    for first, second in ((a, b), (b, a), ([7], [8]), ([0], [1, 1]), (list(range(30, 41)), [5]),
+                          drawn):  # fmt: skip
         tokens = len(first) + len(second) + 3
         for cls_id, sep_id, pad_id in ((101, 102, 0), (2, 3, 1)):
             for seq_length in (tokens, tokens + 1, 20):

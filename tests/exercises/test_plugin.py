@@ -117,8 +117,9 @@ def test_a_wrong_answer_is_told_what_was_expected_what_came_and_the_likely_mista
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("import pytest; pytest.exit('done', returncode=0)", "raised Exit"),
-        ("import pytest; pytest.skip('no', allow_module_level=True)", "raised Skipped"),
+        ("import pytest; pytest.exit('done', returncode=0)", "imports pytest: write"),
+        ("__import__('py' + 'test').exit('done', returncode=0)", "raised Exit"),
+        ("__import__('py' + 'test').skip('no', allow_module_level=True)", "raised Skipped"),
         ("raise SystemExit(0)", "raised SystemExit"),
         ("from bert_numpy.operations import *", "imports bert_numpy: write"),
         ("def softmax_forward(:", "SyntaxError"),

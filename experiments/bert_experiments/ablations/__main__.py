@@ -92,11 +92,8 @@ def main() -> None:
     results = results_of(settings)
     variants = variants_of(settings.name, corpus=settings.corpus, steps=settings.steps)
     page = page_of(settings.name, results, variants)
-    print(page.text(with_notes=False))
-    if settings.report is not None:
-        picture = picture_of(settings.name, results)
-        written = page.write(settings.report, command_of(PROGRAM, settings), picture)
-        print(f"\n{', '.join(map(str, written))}")
+    page.publish(settings.report, command_of(PROGRAM, settings), with_notes=False,
+                 draw=lambda: picture_of(settings.name, results))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -209,10 +209,7 @@ def page_of(settings: OptionsSettings, results: Results) -> Page:
 def main() -> None:
     settings = tyro.cli(OptionsSettings, prog=PROGRAM)
     page = page_of(settings, measure(settings))
-    print(page.text())
-    if settings.report is not None:
-        written = page.write(settings.report, command_of(PROGRAM, settings))
-        print(f"\n{', '.join(map(str, written))}")
+    page.publish(settings.report, command_of(PROGRAM, settings))
 
 
 if __name__ == "__main__":

@@ -33,11 +33,8 @@ def picture_of(page: Page, settings: TableSettings) -> Picture:
 def main() -> None:
     settings = tyro.cli(TableSettings, prog=PROGRAM)
     page = page_of(settings)
-    print(page.text())
-    if settings.report is not None:
-        picture = picture_of(page, settings)
-        written = page.write(settings.report, command_of(PROGRAM, settings), picture)
-        print(f"\n{', '.join(map(str, written))}")
+    page.publish(settings.report, command_of(PROGRAM, settings),
+                 draw=lambda: picture_of(page, settings))  # fmt: skip
 
 
 if __name__ == "__main__":

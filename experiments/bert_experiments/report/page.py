@@ -7,7 +7,7 @@ figure of every variant and seed for programs, and, where the study draws one, t
 import json
 import platform
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -145,6 +145,16 @@ class Page:
         write_json(report.with_suffix(".json"), self.as_json(command))
         write_atomically(report, self.markdown(command, image))
         return [report, report.with_suffix(".json"), *filter(None, [image])]
+
+    def publish(
+        self, report: Path | None, command: str, *, draw: Callable[[], Picture] | None = None,
+        with_notes: bool = True,
+    ) -> None:  # fmt: skip
+        """Print the page; where a report is asked for, write it too, with the picture."""
+        print(self.text(with_notes=with_notes))
+        if report is not None:
+            written = self.write(report, command, draw and draw())
+            print(f"\n{', '.join(map(str, written))}")
 
 
 def write_json(path: Path, content: object) -> None:

@@ -12,7 +12,6 @@ import html
 import io
 import json
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +41,7 @@ from bert_run.pictures import PAGE as WIDTH
 ROOT, PACKAGES = HERE.parent, HERE / "node_modules"
 START, ASK = "README.md", "site/ask.html"
 BOARD, SOLUTIONS = "exercises/README.md", "solutions/README.md"
+WRITTEN = "files.json"  # the list of what a call has written; the next call removes these files
 WITHIN_A_LINE = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
 
 
@@ -105,7 +105,7 @@ def list_of_files(repository: Repository, folder: str) -> str:
     return "".join(f"\n- [`{name}`]({name})" for name in sorted(names))
 
 
-# What some kinds of pages have besides their text.
+# What some kinds of pages have in addition to their text.
 
 
 def add_parts(repository: Repository, page: Page) -> None:
@@ -182,6 +182,23 @@ def build(out: Path, *, pages_only: bool = False) -> list[str]:
     pages = make_pages(repository, [path for group in groups.values() for path in group])
     frame = Frame(repository, pages, groups)
     clear(out)
+    kept = set(out.rglob("*"))
+    try:
+        fill(out, repository, pages, frame, pages_only)
+    finally:
+        written = (path for path in out.rglob("*") if path.is_file() and path not in kept)
+        names = sorted(path.relative_to(out).as_posix() for path in written)
+        write(out / WRITTEN, json.dumps(names, indent=0).encode())
+    print(f"{len(pages)} pages in {out}")
+    broken = {*repository.broken, *broken_links(out)}
+    if not PACKAGES.is_dir():  # formulas stay as they are written, without their style
+        broken = {line for line in broken if "katex.min.css" not in line}
+    return sorted(broken)
+
+
+def fill(
+    out: Path, repository: Repository, pages: dict[str, Page], frame: Frame, pages_only: bool
+) -> None:
     for path, page in pages.items():
         write(out / repository.address(path), frame.complete(page).encode())
     named = set().union(*(page.named for page in pages.values()))
@@ -198,16 +215,15 @@ def build(out: Path, *, pages_only: bool = False) -> list[str]:
             part.write(out)
         except UserError as error:
             print(f"note: {error}")
-    print(f"{len(pages)} pages in {out}")
-    broken = {*repository.broken, *broken_links(out)}
-    if not PACKAGES.is_dir():  # formulas stay as they are written, without their style
-        broken = {line for line in broken if "katex.min.css" not in line}
-    return sorted(broken)
 
 
 def clear(out: Path) -> None:
-    if (out / "search.json").is_file():
-        shutil.rmtree(out)
+    """Remove the files that an earlier call has written, and no other."""
+    written = out / WRITTEN
+    if written.is_file():
+        for name in json.loads(written.read_text("utf-8")):
+            (out / name).unlink(missing_ok=True)
+        written.unlink()
     elif out.exists() and any(out.iterdir()):
         raise UserError(f"{out} holds files that are not of the site: choose another --out")
 

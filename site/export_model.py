@@ -40,7 +40,7 @@ SAVED_EVERY = 150  # of the demo's 4,500 steps
 PLACES = (0, 1 / 30, 1 / 15, 0.1, 2 / 15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 CODE_LINK = re.compile(r'href="([^"#]+\.py)\.html"><code>(\w+)</code>')
 WORD, STORIES_OF_EACH_KIND, SEQ_LENGTH = "crane", 60, 128
-DIGITS = 4  # behind the point, in cranes.json: enough for a picture
+DIGITS = 4  # after the point, in cranes.json: enough for a picture
 
 
 def write(out: Path, checkpoint: Path | None = None) -> None:

@@ -13,8 +13,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "site"))  # its modules are not installed
 
+import build
 import render
 from check_links import broken_links
+
+from bert_run.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 
@@ -143,6 +146,17 @@ def test_broken_links__names_a_lost_file_a_lost_anchor_and_another_host(tmp_path
 
 
 # All pages, built here without npm's packages and without a browser.
+
+
+def test_clear__removes_what_an_earlier_call_has_written_and_nothing_else(tmp_path):
+    for name in ("old.html", "01/old.html", "mine.txt", "search.json"):
+        build.write(tmp_path / name, b"")
+    with pytest.raises(UserError, match="holds files that are not of the site"):
+        build.clear(tmp_path)
+    build.write(tmp_path / build.WRITTEN, b'["old.html", "01/old.html", "gone.html"]')
+    build.clear(tmp_path)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == [
+        "mine.txt", "search.json"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")

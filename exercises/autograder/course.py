@@ -73,13 +73,18 @@ class Course:
 
 
 def find_course(path: Path | None = None) -> Course | None:
-    """The course of a file; of `course.toml` here or at the root of the repository, if none is
-    named; None where there is no such file."""
+    """What is written in `course_file`; None where there is no such file."""
+    found = course_file(path)
+    return read_course(found) if found else None
+
+
+def course_file(path: Path | None = None) -> Path | None:
+    """The file that is named; if none is, `course.toml` here or at the root of the repository."""
     places = [path] if path else [Path(COURSE), ROOT / COURSE]
     found = next((place for place in places if place.is_file()), None)
     if path and not found:
         raise UserError(f"{path} does not exist: bert-grade init writes one")
-    return read_course(found) if found else None
+    return found
 
 
 def chosen(course: Course | None, week: str | None, exercises: str | None) -> list[Exercise] | None:

@@ -44,13 +44,19 @@ def test_a_copy__has_no_link_to_what_was_left_out(copy):
 
 def test_solutions_of_a_week__are_released_in_a_commit(copy):
     names = handout.exercises_of_week("2")
-    assert names == ["03", "04", "05"]
+    assert names == ["03_softmax", "04_layer_norm", "05_gelu"]
     handout.release(names, copy)
     assert (copy / "solutions" / "03_softmax" / "softmax.py").is_file()
     assert not (copy / "solutions" / "06_attention").exists()
     assert log(copy)[0] == "Solutions of 03_softmax, 04_layer_norm, 05_gelu"
     handout.release(["03"], copy)  # nothing new: no commit
     assert len(log(copy)) == 2
+
+
+def test_the_weeks_of_a_course_go_before_those_of_the_plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "course.toml").write_text("[week.2]\nexercises = ['06', '01']\n", "utf-8")
+    assert handout.exercises_of_week("2") == ["01_wordpiece", "06_attention"]
 
 
 def test_what_cannot_be_handed_out_or_released_is_told(tmp_path):

@@ -112,7 +112,7 @@ class Release:
     names: Positional[tuple[str, ...]] = ()
     """exercises, such as 03 04_layer_norm"""
     week: str = ""
-    """those of a week of TEACHING.md"""
+    """those of a week of course.toml, or of TEACHING.md where there is none"""
 
 
 def generate(exercise: Exercise) -> bool:

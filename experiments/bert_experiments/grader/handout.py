@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from autograder.course import find_course, parse_exercises, plans
 from autograder.points import LOCAL, ROOT, Exercise, present
 from bert_run.errors import UserError
 
@@ -25,7 +26,6 @@ NOTE = """> This is the copy for students. It holds no solutions and none of the
 > test the grader: what this page says about those is done in the course itself.
 
 """
-WEEK = re.compile(r"^\| (?P<week>[\d–]+) \|[^|]*\| (?P<exercises>[\d, –]+) \|", re.MULTILINE)
 GIT = ("git", "-c", "user.name=The course", "-c", "user.email=course@localhost")
 
 
@@ -90,16 +90,13 @@ def named(name: str) -> Exercise:
 
 
 def exercises_of_week(week: str) -> list[str]:
-    """The exercises of a week, as the plan in TEACHING.md has them."""
-    plan = {row["week"]: row["exercises"]
-            for row in WEEK.finditer((ROOT / "TEACHING.md").read_text("utf-8"))}  # fmt: skip
+    """The exercises of a week of course.toml; without one, of TEACHING.md's twelve weeks."""
+    if course := find_course():
+        return [exercise.name for exercise in course.week(week).exercises]
+    plan = dict(plans()[12])
     if week not in plan:
         raise UserError(f"TEACHING.md has no week {week}: take one of {', '.join(plan)}")
-    numbers: list[str] = []
-    for part in plan[week].split(","):
-        first, _, last = part.strip().partition("–")
-        numbers += [f"{n:02}" for n in range(int(first), int(last or first) + 1)]
-    return numbers
+    return [exercise.name for exercise in parse_exercises([plan[week]], f"week {week}")]
 
 
 def commit(folder: Path, message: str, what: str) -> None:

@@ -18,7 +18,7 @@ from autograder.report import make_report
 from autograder.runner import grade
 from autograder.untrusted import gradebook
 from autograder.untrusted.cell import Cell
-from autograder.untrusted.grade import claim
+from autograder.untrusted.grade import GradeSettings, claim, hidden_from_students
 from autograder.untrusted.gradebook import harmless
 from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
 from autograder.untrusted.likeness import fingerprint, marks
@@ -301,6 +301,18 @@ def test_untouched_starters_and_broken_files_are_not_marked():
                             "f": "f=1"}, {"old of 2025": "g=2"})  # fmt: skip
     assert found == {"e": "softmax.py: f as in f; g as in old of 2025",
                      "f": "softmax.py: f as in e"}  # fmt: skip
+
+
+def test_what_the_instructor_wrote_for_a_call_is_hidden_from_submissions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("course.toml").touch()
+    Path("last_year/students").mkdir(parents=True)
+    settings = GradeSettings(
+        submissions=(Path("class"),), out=Path("out"), against=(Path("last_year"),),
+        roster=Path("names/roster.csv"))  # fmt: skip
+    hidden = hidden_from_students(settings)
+    for name in ("class", "out", "last_year", "names/roster.csv", "course.toml"):
+        assert tmp_path / name in hidden
 
 
 def test_a_sandbox_shows_the_environment_and_no_chapter_of_the_course(tmp_path):

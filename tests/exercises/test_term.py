@@ -297,6 +297,16 @@ def test_a_late_file_a_regrade_and_a_correction__change_what_they_hold_and_are_l
     assert term.weeks()["s01"] == WEEKS["s01"]
 
 
+@pytest.mark.parametrize("name", ["s04/../../roster", "s04/..", "../s04", "s04/03", "x"])
+def test_only_what_was_graded_is_removed__whatever_name_is_given(name, term, capsys):
+    play(term)
+    before = set(term.folder.rglob("*"))
+    with pytest.raises(SystemExit):
+        term.call("--remove", name)
+    assert "holds no such grades" in capsys.readouterr().err
+    assert set(term.folder.rglob("*")) == before
+
+
 def test_an_older_file_and_an_untouched_one__never_take_the_place_of_a_later_one(term):
     play(term)
     old = {row["student"]: row for row in term.rows()}

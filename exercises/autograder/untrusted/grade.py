@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional, arg
 
-from autograder.course import COURSE, Course, chosen, find_course, write_course
+from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
 from autograder.points import ROOT, Exercise, find, present
 from autograder.report import write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
@@ -266,7 +266,8 @@ def export(call: Call, graded: list[Graded]) -> None:
 def remove_graded(call: Call, name: str) -> None:
     student, _, exercise = name.partition("/")
     path = call.saved_as(student, exercise) if exercise else call.place(student)
-    if not student or {student, exercise} & {".", ".."} or not path.exists():
+    is_name = student not in ("", ".", "..") and (not exercise or find(exercise))
+    if not is_name or not path.exists():
         raise UserError(f"--remove {name}: {call.settings.out / 'students'} holds no such grades")
     if exercise:
         path.unlink()
@@ -349,6 +350,13 @@ def is_older(old: Work, file: bytes, handed: Handed) -> bool:
     return sha(file) in old.replaced
 
 
+def hidden_from_students(settings: GradeSettings) -> list[Path]:
+    """The course, others' submissions and grades, and what the instructor wrote for this call."""
+    named = (ROOT, settings.out, *settings.submissions, *settings.against, settings.roster,
+             course_file(settings.course))  # fmt: skip
+    return [path.resolve() for path in named if path]
+
+
 def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
     """Take what an earlier call has found, grade the rest, and save each result as it comes; the
     kind of the sandbox, "" if none was needed."""
@@ -356,8 +364,7 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
     if not call.submissions and not settings.regrade:
         return ""
     folder.chmod(0o711)  # whoever a student's process is, it finds its own files below and no list
-    hidden = [path.resolve() for path in (ROOT, settings.out, *settings.submissions)]
-    found = candidates(settings.sandbox, make_box(folder), hidden)
+    found = candidates(settings.sandbox, make_box(folder), hidden_from_students(settings))
     sandbox = choose(found, settings.sandbox, folder)
     if sandbox.kind in WARNINGS:
         print(f"warning: sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}", file=sys.stderr)

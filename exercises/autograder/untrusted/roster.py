@@ -2,8 +2,8 @@
 and Gradescope give to what they hand on.
 
     id,name,key,section,extension
-    s01,Ann Lee,12345,A,
-    s02,Bo Kim,bo.kim@example.org,B,3:2
+    s01,Given Family,12345,A,
+    s02,Family of two words,someone@example.org,B,3:2
 
 `key` is what else a name may have of a student, several with a ; between them. `extension` is a
 number of days, for every week or, as 3:2, two for week 3.
@@ -78,7 +78,7 @@ class Roster:
         self.known: dict[tuple[str, ...], set[str]] = {}
         for person in people:
             words = tokens(person.name)
-            turned = [words[i:] + words[:i] for i in range(len(words))]  # Berg, Anna
+            turned = [words[i:] + words[:i] for i in range(len(words))]  # Family, Given
             ways = [tokens(text) for text in (person.id, *person.keys)]
             for way in [*ways, *turned, *[("".join(each),) for each in turned]]:
                 if way:

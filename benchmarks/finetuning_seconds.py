@@ -51,7 +51,7 @@ class Texts:
 
 
 def bert_finetune(folder: Path) -> Trained:
-    """What `bert-finetune` does with one epoch, without the files that it writes."""
+    """What `bert-finetune` does with one epoch, and then `bert-predict`, without their files."""
     from bert_finetuning.checkpoint import init_from
     from bert_finetuning.heads import HeadConfig, logits_of
     from bert_finetuning.run import Evaluator, SeedRun
@@ -70,18 +70,20 @@ def bert_finetune(folder: Path) -> Trained:
     tokenizer, pad_id = initial.tokenizer, initial.model.config.pad_token_id
     settings = FinetuneSettings(task="sst-2", checkpoint=str(folder), epochs=1, batch_size=BATCH,
                                 learning_rate=RATE)  # fmt: skip
+    precision = choose_precision("auto", choose_device("cpu"))
     begin = time.perf_counter()
     features = task.encode(train, tokenizer, max_length=LENGTH)
     run = SeedRun(
         initial,
         TrainingData(task, features, settings, 0, pad_id),
         Evaluator(task, dev[:1], task.encode(dev[:1], tokenizer, max_length=LENGTH)),
-        precision=choose_precision("auto", choose_device("cpu")),
+        precision=precision,
     )
     run.run(progress=False)
     middle = time.perf_counter()
     features = task.encode(dev, tokenizer, max_length=LENGTH)
-    predictions = task.predict(dev, features, logits_of(run.model, task, features))
+    logits = logits_of(run.model, task, features, precision=precision)
+    predictions = task.predict(dev, features, logits)
     end = time.perf_counter()
     return Trained(middle - begin, end - middle, task.score(dev, predictions)["accuracy"])
 

@@ -378,6 +378,7 @@ class MaskingRecipe:
         return max(1, round(self.masked_lm_prob * seq_length))
 
 
+Precision = Literal["auto", "fp32", "bf16"]
 SentenceTask = Literal["nsp", "sop", "none"]
 
 

@@ -17,6 +17,7 @@ import torch.distributed as dist
 from jaxtyping import Int64
 from torch import Tensor
 
+from bert_run.config import Precision
 from bert_run.errors import UserError
 
 
@@ -39,7 +40,7 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def choose_precision(name: str, device: torch.device) -> torch.dtype:
+def choose_precision(name: Precision, device: torch.device) -> torch.dtype:
     """`auto` takes bfloat16 where the device multiplies it faster than float32."""
     if name != "auto":
         return {"fp32": torch.float32, "bf16": torch.bfloat16}[name]

@@ -12,7 +12,7 @@ from bert_lowlevel.checks import check
 from bert_lowlevel.model import Bert, to_arrays, to_tensors
 from bert_lowlevel.optimizer import start_optimizer
 from bert_lowlevel.training import Computing, Task, part_losses, train
-from bert_run.config import RunSettings
+from bert_run.config import Precision, RunSettings
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import command
 
@@ -33,7 +33,7 @@ class LowLevelSettings(RunSettings):
     # --- Machine ---
     device: str = "auto"
     """auto, cpu, cuda or cuda:N"""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    precision: Precision = "auto"
     """auto takes bf16 where the device multiplies it faster"""
     compile: bool = False
     """compile forward and backward with torch.compile"""

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -12,7 +11,7 @@ from tyro.conf import Positional
 
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
-from bert_run.config import Batch
+from bert_run.config import Batch, Precision
 from bert_run.device import choose_device, choose_precision, mixed_precision
 from bert_run.errors import UserError, check_numbers, command
 from bert_run.files import STANDARD_INPUT, text_lines, write_whole
@@ -41,7 +40,7 @@ class EncodeSettings:
     pair; row i of the arrays belongs to line i, so an empty line is refused"""
     batch_size: Batch = 32
     device: str = "auto"
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Precision = "fp32"
     """bf16 is faster where the device multiplies it faster, and the vectors differ in the third
     digit; auto takes it there"""
 

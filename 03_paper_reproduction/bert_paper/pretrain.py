@@ -33,6 +33,7 @@ from bert_paper.training import Task, train
 from bert_run.config import (
     BertConfig,
     PairRecipe,
+    Precision,
     RunSettings,
     SentenceTask,
     Weights,
@@ -79,7 +80,7 @@ class PretrainSettings(RunSettings):
     # --- Machine ---
     device: str = "auto"
     """auto, cpu, cuda or cuda:N"""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    precision: Precision = "auto"
     """auto takes bf16 where the device multiplies it faster"""
     parallel: Literal["ddp", "fsdp"] = "ddp"
     """under torchrun: every process holds the whole model, or a part of it"""

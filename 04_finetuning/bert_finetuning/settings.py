@@ -9,7 +9,16 @@ from tyro.conf import arg
 
 from bert_finetuning.heads import Pooling
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_run.config import PRESETS, AdamSettings, Batch, Dropout, GradNorm, LearningRate, Positions
+from bert_run.config import (
+    PRESETS,
+    AdamSettings,
+    Batch,
+    Dropout,
+    GradNorm,
+    LearningRate,
+    Positions,
+    Precision,
+)
 from bert_run.errors import Count, Real, Seed, Share, UserError, check_numbers, option
 from bert_run.weights import is_hub_id
 
@@ -118,7 +127,7 @@ class FinetuneSettings:
     # --- Machine ---
     device: str = "auto"
     """auto, cpu, cuda or cuda:N"""
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    precision: Precision = "auto"
     """auto takes bf16 where the device multiplies it faster"""
     micro_batch_size: Batch | None = None
     """examples computed at a time, when a whole batch does not fit into memory"""

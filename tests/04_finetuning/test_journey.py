@@ -181,15 +181,16 @@ def test_one_file_becomes_a_measured_model_whose_answers_can_be_joined(journey, 
         assert low <= test["scores"][name] <= high, name
     assert "On a test set" in (out / "README.md").read_text()
     assert len((out / "test_predictions.jsonl").read_text().splitlines()) == 16
-    again = json.loads(call("--score", settings.test, "--checkpoint", out, "--json"))
+    exact = ("--precision", "fp32")  # as it was trained
+    again = json.loads(call("--score", settings.test, "--checkpoint", out, "--json", *exact))
     assert again["scores"] == pytest.approx(test["scores"], abs=1e-6)
     assert again["interval_95"].keys() == test["interval_95"].keys()
 
-    call("--input", new, "--out", out / "answers.jsonl", "--checkpoint", out)
+    call("--input", new, "--out", out / "answers.jsonl", "--checkpoint", out, *exact)
     answers = [json.loads(line) for line in (out / "answers.jsonl").read_text().splitlines()]
     ids = [answer.get("id") or answer["row"]["id"] for answer in answers]
     assert ids == [row["id"] for row in rows[64:]]
-    predictor = Predictor.open(out, device="cpu")
+    predictor = Predictor.open(out, device="cpu", precision="fp32")
     asked = list(map(unlabelled, rows[64:]))
     assert [answer.pop("line", None) for answer in answers] == list(range(first, first + 16))
     assert predictor(asked) == answers

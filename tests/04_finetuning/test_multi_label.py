@@ -169,7 +169,7 @@ def test_a_saved_folder_gives_transformers_the_same_loss_and_scores(tmp_path):
     torch.testing.assert_close(logits, expected.logits)
     torch.testing.assert_close(model.loss(logits, {"labels": labels}), expected.loss)
 
-    (predicted,) = Predictor.open(tmp_path).predict([TextExample("a b c")])
+    (predicted,) = Predictor.open(tmp_path, precision="fp32").predict([TextExample("a b c")])
     pipeline = transformers.pipeline("text-classification", model=str(tmp_path), top_k=None)
     scores = {each["label"]: each["score"] for each in pipeline(["a b c"])[0]}
     assert [scores[label] for label in task.head.labels] == pytest.approx(predicted.probabilities)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import torch
 from tokenizers import Tokenizer
 
 from bert_finetuning.data.rows import (
@@ -313,11 +314,18 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         """One prediction an example, from the logits of its features."""
 
     def answers(
-        self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *, max_length: int
+        self,
+        examples: Examples,
+        model: BertWithHead,
+        tokenizer: Tokenizer,
+        *,
+        max_length: int,
+        precision: torch.dtype = torch.float32,
     ) -> list[Prediction]:
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
-        return self.predict(examples, features, logits_of(model, self, features))
+        logits = logits_of(model, self, features, precision=precision)
+        return self.predict(examples, features, logits)
 
     def tuned(
         self, dev: Examples, predictions: list[Prediction]

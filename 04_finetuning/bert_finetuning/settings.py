@@ -43,9 +43,9 @@ class FinetuneSettings:
 
     # --- Task ---
     task: str | None = None
-    """of StoryWorld: sentiment, pairs, names, questions, stars, praise, endings, summary; of GLUE:
-    cola, sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2, conll2003, wnut17,
-    pos, swag"""
+    """of StoryWorld: sentiment, pairs, names, questions, stars, praise, endings, summary, reports,
+    who, kinds; of GLUE: cola, sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad,
+    squad2, conll2003, wnut17, pos, swag"""
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None

@@ -38,6 +38,7 @@ from bert_run.errors import UserError
 TYPES = {"sentiment": Classification, "pairs": Classification, "names": Tagging,
          "questions": QuestionAnswering, "stars": Regression, "praise": MultiLabel,
          "endings": MultipleChoice,
+         "reports": Classification, "who": QuestionAnswering, "kinds": Tagging,
          "summary": Extraction}  # fmt: skip
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"])
 CONFIG = BertConfig(

@@ -5,12 +5,16 @@ import bz2
 import gzip
 import json
 import lzma
+import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 
 from bert_corpus import hub
+from bert_corpus.storyworld import world
 from bert_finetuning.data.rows import Columns, label_set
 from bert_finetuning.data.sources import file_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
@@ -626,6 +630,54 @@ def test_storyworlds_names_are_entities_and_its_answers_in_their_contexts():
     for question in questions:
         (answer,) = question.answers
         assert question.context.startswith(answer.text, answer.start)
+
+
+def words_of(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def test_reports__are_told_apart_by_comparing_both_texts_and_by_nothing_else():
+    train, heldout = storyworld("reports", "train", 1000), storyworld("reports", "heldout", 500)
+
+    def key(example):
+        colours = {colour.lower() for colour in world.COLOURS}
+        said = words_of(example.text) & colours, words_of(example.pair) & colours
+        return "same" if said[0] == said[1] else "different"
+
+    assert all(key(example) == example.label for example in heldout)
+    words = [{f"a {w}" for w in words_of(e.text)} | {f"b {w}" for w in words_of(e.pair)}
+             for e in train + heldout]  # fmt: skip
+    known = sorted(set().union(*words))
+    seen = np.array([[word in each for word in known] for each in words], float)
+    labels = np.array([1.0 if e.label == "same" else -1.0 for e in train + heldout])
+    seen -= seen.mean(axis=0)
+    # Ridge regression on the words of each text: what a bag of words can know.
+    gram = seen[:1000].T @ seen[:1000] + 10 * np.eye(len(known))
+    guess = np.sign(seen[1000:] @ np.linalg.solve(gram, seen[:1000].T @ labels[:1000]))
+    assert 0.4 < np.mean(guess == labels[1000:]) < 0.6
+
+
+def test_who__is_answered_by_what_follows_a_name_and_at_chance_by_place():
+    questions = storyworld("who", "heldout", 500)
+    places = Counter()
+    for question in questions:
+        deed = re.fullmatch(r"Who (\w+) something\?", question.question)[1]
+        names = re.findall(r"(\w+) (?:lost|found|bought|sold) ", question.context)
+        (name,) = re.findall(rf"(\w+) {deed} ", question.context)
+        assert question.answers[0].text == name and len(set(names)) == 4
+        places[names.index(name)] += 1
+    assert max(places.values()) < 0.33 * len(questions)
+
+
+def test_kinds__are_not_known_before_the_word_after_the_name():
+    after, before = defaultdict(Counter), defaultdict(Counter)
+    for sentence in storyworld("kinds", "train", 3000):
+        for i, tag in enumerate(sentence.tags):
+            if tag.startswith("B-"):
+                after[sentence.words[i + 1]][tag] += 1
+                before[sentence.words[i]][tag] += 1
+    assert all(len(tags) == 1 for tags in after.values())
+    assert all(max(tags.values()) < 0.42 * tags.total() for tags in before.values())
 
 
 def test_an_unknown_set_or_split_of_storyworld_is_told():

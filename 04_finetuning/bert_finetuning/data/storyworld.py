@@ -228,6 +228,75 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
+# --- Three sets that ask what the paper claims: no single word tells the answer ------------------
+
+_SEEN = (
+    "On {day} {person} came to the {place} with a {colour} {thing}.",
+    "{person} was seen at the {place} on {day}, carrying a {colour} {thing}.",
+    "A {colour} {thing} was what {person} brought to the {place} on {day}.",
+)
+_SAID = (
+    "The {thing} of {person} was {colour}.",
+    "{person} has a {colour} {thing}.",
+    "It was a {colour} {thing}, said {person}.",
+)
+
+
+def reports(index: int, seed: int, split: str) -> TextExample:
+    """Two reports of a thing, which agree on its color or do not."""
+    say = Dice("reports", seed, split, index)
+    (person, colour, day), _ = draw(
+        say, (world.PEOPLE, world.COLOURS, world.DAYS), "reports", split
+    )
+    told = {"person": person, "day": day, "thing": say.pick(THINGS), "place": say.pick(PLACES)}
+    label = say("same", "different")
+    said = colour if label == "same" else say.several(world.COLOURS, 1, but=(colour,))[0]
+    first = say.pick(_SEEN).format(colour=colour, **told)
+    second = say.pick(_SAID).format(colour=said, **told)
+    return TextExample(_capital(first), _capital(second), label)
+
+
+_DEEDS = ("lost", "found", "bought", "sold")
+
+
+def who(index: int, seed: int, split: str) -> Question:
+    """Each of four people has done something else with a thing. Their names stand before it: a
+    model that reads from the left does not know at a name whether it is the answer."""
+    say = Dice("who", seed, split, index)
+    people, _ = draw(say, (world.PEOPLE,) * 4, "who", split)
+    deeds = say.shuffled(*_DEEDS)
+    told = [
+        f"{person} {deed} a {say.pick(THINGS)}." for person, deed in zip(people, deeds, strict=True)
+    ]
+    name, asked = say.pick(list(zip(map(str, people), deeds, strict=True)))
+    context = " ".join(told)
+    answer = Answer(name, context.index(f"{name} {asked}"))
+    return Question(f"{split}-{index}", f"Who {asked} something?", context, (answer,))
+
+
+_BEFORE_NAMES = ("On {day}", "That {day}", "Last {day}")
+_KINDS = {
+    "PER": ("bought a {thing}", "had {dish} for lunch"),
+    "LOC": ("Street was closed", "Street was full of people"),
+    "ORG": ("Bank was closed", "Library bought a {thing}", "Theatre was full of people"),
+}
+
+
+def kinds(index: int, seed: int, split: str) -> TaggedSentence:
+    """Two names, each of a person, a street or a company: what follows the name tells."""
+    say = Dice("kinds", seed, split, index)
+    (name, other, day), _ = draw(say, (world.FAMILIES, world.FAMILIES, world.DAYS), "kinds", split)
+    words: list[str] = say.pick(_BEFORE_NAMES).format(day=day).split()
+    tags = ["O"] * len(words)
+    for called, after in ((name, ", and"), (other, ".")):
+        kind = say.pick(list(_KINDS))
+        rest = say.pick(_KINDS[kind]).format(thing=say.pick(THINGS), dish=say.pick(world.DISHES))
+        follow = [*rest.split(), *after.split()]
+        words += [called, *follow]
+        tags += [f"B-{kind}", "O" if kind == "PER" else f"I-{kind}", *["O"] * (len(follow) - 1)]
+    return TaggedSentence(tuple(words), tuple(tags))
+
+
 # --- All sets ------------------------------------------------------------------------------------
 
 
@@ -259,6 +328,9 @@ STORYWORLD = {
     ),
     "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), Regression),
     "endings": StoryworldSet(ending, (), ("accuracy",), MultipleChoice, 1_000, 300),
+    "reports": StoryworldSet(reports, ("different", "same"), ("accuracy",)),
+    "who": StoryworldSet(who, (), ("exact", "f1"), QuestionAnswering),
+    "kinds": StoryworldSet(kinds, NAME_TAGS, ("entity_f1",), Tagging),
     "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, Extraction, 500, 150),
 }
 

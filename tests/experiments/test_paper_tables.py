@@ -29,16 +29,16 @@ from bert_experiments.paper_tables.columns import (
     BASE,
     COLUMNS,
     GLUE_COLUMNS,
+    KINDS,
     LARGE,
-    NAMES,
     PAIRS,
     PAPER,
     PERPLEXITY,
-    QUESTIONS,
     REAL,
     SENTIMENT,
     STAND_INS,
     STANDS_FOR,
+    WHO,
     folder_of,
 )
 from bert_experiments.paper_tables.one_checkpoint import (
@@ -156,10 +156,10 @@ def test_the_left_to_right_model_reads_texts_by_their_mean_and_has_a_row_with_a_
     variant = ablated.variants(settings)[LEFT_TO_RIGHT]
     found = trials_of(Run(LEFT_TO_RIGHT, 0, run_of(variant, seed=0, out=tmp_path)), settings)
     pooling = {next(iter(t.columns)): t.settings.pooling for t in found if t.row == LEFT_TO_RIGHT}
-    assert pooling == {PAIRS: "mean", SENTIMENT: "mean", QUESTIONS: "cls", NAMES: "cls"}
+    assert pooling == {PAIRS: "mean", SENTIMENT: "mean", WHO: "cls", KINDS: "cls"}
     with_bilstm = [t for t in found if t.row == WITH_BILSTM]
     assert {t.how for t in with_bilstm} == {"with-bilstm"}
-    assert [next(iter(t.columns)) for t in with_bilstm] == [PAIRS, SENTIMENT, QUESTIONS]
+    assert [next(iter(t.columns)) for t in with_bilstm] == [PAIRS, SENTIMENT, WHO]
 
 
 def test_the_untrained_model_learns_the_same_from_first_weights(tmp_path):
@@ -191,7 +191,7 @@ def test_figure_5_takes_the_nearest_checkpoints_and_shares_the_last_with_table_5
     assert starts[100] == run.settings.out
     before = len(counted)
     command.page_of(settings_of(tmp_path, table="5", seeds=1, steps=25))
-    again = [asked for asked in counted[before:] if asked.task == "pairs"]
+    again = [asked for asked in counted[before:] if asked.task == "reports"]
     assert len(again) == len(VARIANTS["5"]) + 1 - 2  # and the BiLSTM; two are there, and untrained
 
 

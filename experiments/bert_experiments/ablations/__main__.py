@@ -37,7 +37,7 @@ class AblationSettings:
     seeds: Count = 3
     """runs of each variant"""
     steps: Steps | None = None
-    """of every run; 1500 unless given"""
+    """of every run; 3000 unless given"""
     corpus: str = "storyworld"
     """as of bert-pretrain; what settles a word is known of storyworld only"""
     out: Path = Path("runs/ablations")

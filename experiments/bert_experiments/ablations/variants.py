@@ -1,9 +1,9 @@
 """The variants of each table, as settings of `bert-pretrain`, and their runs.
 
 Each variant differs from BERT as the paper has it, the first of its table, in exactly what the
-table asks about. The recipe is that of `make demo`, with fewer steps and with examples of one
-length: so short a run does not recover from a change to longer ones. A run's folder is named after
-its settings alone, so tables that share a variant share its runs.
+table asks about. The recipe is that of `make demo`, with examples of one length, and with Muon in
+place of AdamW, which learns as much in two thirds of the steps. A run's folder is named after its
+settings alone, so tables that share a variant share its runs.
 """
 
 import hashlib
@@ -20,7 +20,8 @@ from bert_run.errors import UserError
 from bert_run.run_folder import RunFolder, step_of
 from bert_run.training_loop import read_metrics
 
-STEPS = 1500  # the same for all, so that they share runs
+STEPS = 3000  # the same for all, so that they share runs
+RATE = 6e-3
 LENGTH = 64
 POINTS = 10  # checkpoints of a run that is followed along its way, as in Figure 5
 READ = ("objective", "sentence_task", "random_next", "num_hidden_layers", "hidden_size",
@@ -78,6 +79,9 @@ def variants_of(
         DEMO,
         corpus=corpus,
         steps=steps,
+        optimizer="muon",
+        learning_rate=RATE,
+        initialization="mimetic",
         seq_length=LENGTH,
         batch_size=64,
         short_seq_length=None,

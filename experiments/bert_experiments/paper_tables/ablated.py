@@ -22,7 +22,7 @@ from bert_experiments.paper_tables.claims import (
 from bert_experiments.paper_tables.columns import (
     ABLATED,
     COLUMNS,
-    NAMES,
+    KINDS,
     PAIRS,
     PERPLEXITY,
     check_examples,
@@ -71,7 +71,7 @@ def trials_of(run: Run, settings: TableSettings) -> list[Trial]:
     else:
         found = [trial(run, column, settings, start=folder) for column in columns]
     if run.variant == LEFT_TO_RIGHT and settings.table == "5":
-        found += [bilstm_trial(run, column, settings) for column in columns if column != NAMES]
+        found += [bilstm_trial(run, column, settings) for column in columns if column != KINDS]
     if run.variant == next(iter(variants(settings))):
         found += [untrained_trial(run, column, settings) for column in columns]
     return found

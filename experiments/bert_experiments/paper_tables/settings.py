@@ -48,7 +48,7 @@ class TableSettings:
     pretrained: Path = Path("runs/ablations")
     """the runs of python -m bert_experiments.ablations; those that are missing are trained"""
     steps: Steps | None = None
-    """of pretraining; 1500 unless given"""
+    """of pretraining; 3000 unless given"""
 
     # --- Tables 1 to 4 and 7 ---
     checkpoint: str | None = None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 import transformers
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
+from bert_experiments.feature_based import taggers
 from bert_experiments.feature_based.__main__ import FeatureSettings, page_of
 from bert_experiments.feature_based.bilstm import (
     BiLstm,
@@ -22,6 +24,7 @@ from bert_experiments.feature_based.bilstm import (
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
 from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
+from bert_experiments.feature_based.taggers import Bench
 from bert_finetuning import frozen_features as features_module
 from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData
@@ -41,6 +44,7 @@ from bert_finetuning.heads import (
 )
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
@@ -251,6 +255,17 @@ def test_the_learnt_weights_find_the_layer_that_tells():
     run = trained(0, Feature((0, 1, 2), "weighted sum"), layers=3, useful=1)
     assert run.score > 0.95
     assert run.tagger.mix.weights.argmax() == 1
+
+
+@pytest.mark.parametrize(("metric", "expected"), [("accuracy", 0.75), ("entity_f1", 0.0)])
+def test_a_bench_judges_a_tagger_by_the_metric_of_its_task(metric, expected, monkeypatch):
+    tags = ("O", "B-PER")
+    sentences = [TaggedSentence(("a", "b"), ("O", "B-PER")), TaggedSentence(("c", "d"), ("O", "O"))]
+    task = Tagging(HeadConfig(tags), (metric,))
+    bench = Bench(TaskData("own", task, [], sentences), {}, RECIPE, torch.device("cpu"))
+    monkeypatch.setattr(taggers, "tags_of", lambda *_: [[0, 0], [0, 0]])
+    dev = replace(toy(2, seed=1), tags=bench.numbers(sentences))
+    assert bench.judge(trained(0).tagger, dev=dev, feature=ONE) == expected
 
 
 def test_the_best_round_is_kept_and_patience_ends_the_training():

@@ -87,7 +87,7 @@ class Bench:
         if self.data.task.metrics[0] == "entity_f1":
             named = [[self.labels[number] for number in sentence] for sentence in said]
             return entity_scores([sentence.tags for sentence in self.data.dev], named)[0].f1
-        return float(np.mean(np.concatenate(dev.tags) == np.concatenate(predicted)))
+        return float(np.mean(np.concatenate(dev.tags) == np.concatenate(said)))
 
 
 def measure(

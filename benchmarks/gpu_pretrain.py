@@ -352,8 +352,10 @@ def kernel_rows(case: Case, device: torch.device) -> list[str]:
 # Data.
 
 
-def pipeline_rows(case: Case, device: torch.device, *, rounds: int, steps: int) -> list[str]:
-    """Steps on pairs of StoryWorld: the processor makes them between the steps, or ahead."""
+def pipeline_seconds(
+    case: Case, device: torch.device, *, rounds: int, steps: int
+) -> dict[str, list[float]]:
+    """A step on pairs of StoryWorld: the processor makes them between the steps, or ahead."""
     torch.compiler.reset()
     with tempfile.TemporaryDirectory() as folder:
         settings = RunSettings(documents=1000, seq_length=case.seq_length, vocab_size=8192)
@@ -372,7 +374,11 @@ def pipeline_rows(case: Case, device: torch.device, *, rounds: int, steps: int) 
             }
             for name, one in work.items():
                 times[name].append(seconds(one, device) / steps)
-        del contestant
+    return times
+
+
+def pipeline_rows(case: Case, device: torch.device, *, rounds: int, steps: int) -> list[str]:
+    times = pipeline_seconds(case, device, rounds=rounds, steps=steps)
     free(device)
     middle = {name: statistics.median(taken) for name, taken in times.items()}
     said = {

@@ -1,8 +1,10 @@
 """The house rules: who may import whom, what each dependency is for, no pickles, no growth."""
 
 import ast
+import json
 import os
 import re
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -80,6 +82,25 @@ def forbidden(source: str, module: str) -> set[str]:
 def dotted_name(path: Path) -> str:
     chapter = next(p for p in path.parents if p.parent == ROOT)
     return ".".join(path.relative_to(chapter).with_suffix("").parts)
+
+
+# Names.
+
+
+def test_every_name_that_is_used_is_defined():
+    """Ruff takes a shape of one word, "hidden", for a name too: strings are left out."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--select", "F821", "--output-format", "json",
+         "--exclude", "tests/exercises/bank", ROOT],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    unknown = []
+    for found in json.loads(done.stdout):
+        row, column = found["location"]["row"], found["location"]["column"]
+        line = Path(found["filename"]).read_text("utf-8").splitlines()[row - 1]
+        if line[column - 2] not in "\"'":
+            unknown.append(f"{found['filename']}:{row}: {found['message']}")
+    assert not unknown
 
 
 # Who may import whom.

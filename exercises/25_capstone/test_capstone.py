@@ -183,7 +183,8 @@ def few_steps(setting, functions):
     for step in range(steps):
         found, gradients = training.step(with_plain_types(examples(recipe, seq, step)), step)
         losses.append(list(found))
-        first = first if step else gradients
+        if step == 0:
+            first = gradients
     return {"the losses of step 0": losses[0], "the gradients": first,
             "the weights afterwards": training.bert.weights, "all losses": losses}  # fmt: skip
 

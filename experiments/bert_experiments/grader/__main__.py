@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise, local
+from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, guide, handout, promises
 from bert_run.errors import Count, Whole, check_numbers, command
@@ -135,7 +135,7 @@ def generate(exercise: Exercise) -> bool:
 
 def hashes_of_starters() -> str:
     """By which an untouched starter is known where there are no solutions to make it of."""
-    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in CATALOGUE}
+    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in (READY, *CATALOGUE)}
     found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
     return json.dumps(found, indent=2) + "\n"
 
@@ -147,7 +147,7 @@ def main() -> None:
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
-        for exercise in (*CATALOGUE, *local()):
+        for exercise in (READY, *CATALOGUE, *local()):
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
         write_atomically(STARTERS, hashes_of_starters())

@@ -20,6 +20,7 @@ from render import (
     FORMULA,
     Page,
     Repository,
+    described,
     markdown,
     output_of,
     relative,
@@ -64,7 +65,7 @@ strong {{ font-weight: bold }} em {{ font-style: italic }} a {{ color: #0072b2 }
 def slides_of(repository: Repository, page: Page) -> Iterator[str]:
     """The slides of a notebook, the first of which is its title. Formulas are not set yet."""
     title, lead = "", ""
-    for number, cell in enumerate(json.loads(repository.text(page.path))["cells"]):
+    for number, cell in enumerate(described(json.loads(repository.text(page.path))["cells"])):
         text, is_slide = "".join(cell["source"]), "slide" in cell["metadata"].get("tags", [])
         if cell["cell_type"] == "markdown":
             sections = re.split(r"(?m)^(?=#)", FOLD.sub("", text).strip())

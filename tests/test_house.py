@@ -345,6 +345,22 @@ def lines_with(pattern: str, *endings: str) -> list[str]:
     ]
 
 
+IMAGE = re.compile(r"!\[([^\]]*)\]\(|<img\b(?![^>]*\balt=\\?\"\w)")
+
+
+def test_every_image_of_a_page_or_a_notebook_has_a_text_that_says_what_it_shows():
+    bare = [f"{path.relative_to(ROOT)}: {found[0]}" for path in own_files(".md", ".ipynb")
+            for found in IMAGE.finditer(path.read_text("utf-8"))
+            if len((found[1] or "").split()) < 3]  # fmt: skip
+    assert not bare, "\n".join(bare)
+
+
+@pytest.mark.parametrize("text", ["![](a.png)", "![curve](a.png)", '<img src="a.png">',
+                                  '<img src="a.png" alt="">'])  # fmt: skip
+def test_the_check_for_texts_of_images_catches(text):
+    assert len((IMAGE.search(text)[1] or "").split()) < 3
+
+
 LOADS_PICKLES = (
     r"\b(c?pickle|dill|joblib|torch|cloudpickle)\.(load|loads|Unpickler)\b|allow_pickle=True"
 )

@@ -5,7 +5,7 @@ import re
 import pytest
 import slides
 from build import ROOT
-from render import Repository
+from render import Page, Repository, described, notebook
 
 MEDIA = re.compile(
     r"<(?!a\b)\w[^>]*\s(?:src|href)=\"(?:https?:)?//|@import|url\(\s*['\"]?(?:https?:)?//"
@@ -37,6 +37,23 @@ def test_no_slide_asks_another_host(decks):
 ])  # fmt: skip
 def test_the_check_for_other_hosts_catches(text):
     assert MEDIA.search(text)
+
+
+def test_the_picture_of_every_cell_has_a_text_that_says_what_it_shows():
+    repository = Repository.open(ROOT)
+    for path in sorted(ROOT.glob("0*/[0-9]*.ipynb")):
+        body = notebook(repository, Page(str(path.relative_to(ROOT))))
+        for says in re.findall(r'<img [^>]*alt="([^"]*)"', body):
+            assert len(says) >= 4 and "Figure(" not in says and says != "picture", path.name
+
+
+def test_the_text_of_a_picture__names_its_labels():
+    code = "axes.set_title('Both')\naxes.plot(x, label='right')\nf(ylabel='loss', xlabel='step')"
+    output = {"data": {"image/png": "", "text/plain": ["<picture>"]}}
+    cells = [{"cell_type": "markdown", "source": ["# Bugs"]},
+             {"cell_type": "code", "source": [code], "outputs": [output]}]  # fmt: skip
+    (_, cell) = described(cells)
+    assert cell["outputs"][0]["data"]["text/plain"] == "Bugs; Both; loss against step; right"
 
 
 def test_the_folder__has_all_that_its_pages_load(tmp_path):

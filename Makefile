@@ -17,7 +17,7 @@ SITE := $(VENV)/.installed-site
 PACKAGES := site/node_modules/.package-lock.json
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lab notebooks bench site site-test handout release clean
+.PHONY: help demo test test-all lab notebooks bench site site-test slides handout release clean
 
 help:
 	@echo "make demo        pretrain a small BERT on StoryWorld and fill in blanks"
@@ -28,6 +28,7 @@ help:
 	@echo "make bench       measure speed, memory and scale beside peers; goes on where it stopped"
 	@echo "make site        build the website in build/site; needs Node.js"
 	@echo "make site-test   test the website in a browser"
+	@echo "make slides      build slides of the notebooks in build/slides; needs Node.js"
 	@echo "make handout OUT=folder         the copy for students: no solutions, one commit"
 	@echo "make release OUT=folder WEEK=2  the solutions of a week, into that copy"
 	@echo "make clean       remove .venv and caches; runs/ stays"
@@ -82,6 +83,9 @@ site: $(SITE) $(PACKAGES)
 site-test: $(SITE) $(PACKAGES)
 	$(BIN)/python -m pip install --use-pep517 --no-compile -c constraints.txt -e '.[test,site,browser]'
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --all tests/site
+
+slides: $(SITE) $(PACKAGES)
+	$(BIN)/python site/slides.py
 
 clean:
 	rm -rf build site/node_modules $(VENV) .pytest_cache .ruff_cache .hypothesis

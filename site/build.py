@@ -276,15 +276,21 @@ def copy_assets(assets: Path) -> None:
     for file in HERE.iterdir():
         if file.suffix in (".css", ".js", ".mjs", ".svg") and file.name != "formulas.mjs":
             write(assets / file.name, file.read_bytes())
-    fonts = {"": PACKAGES.glob("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"),
-             "katex/fonts": PACKAGES.glob("katex/dist/fonts/*.woff2")}  # fmt: skip
-    for folder, files in fonts.items():
-        for file in files:
-            write(assets / folder / file.name, file.read_bytes())
+    for font in PACKAGES.glob("@fontsource-variable/inter/files/inter-latin-wght-normal.woff2"):
+        write(assets / font.name, font.read_bytes())
+    for address, content in files_of_katex().items():
+        write(assets / address, content)
+
+
+def files_of_katex() -> dict[str, bytes]:
+    """From npm the style of formulas and its fonts, by their addresses."""
+    fonts = PACKAGES.glob("katex/dist/fonts/*.woff2")
+    found = {f"katex/fonts/{font.name}": font.read_bytes() for font in fonts}
     for style in PACKAGES.glob("katex/dist/katex.min.css"):
         text = style.read_text(encoding="utf-8")
         text = re.sub(r",url\([^)]*\.(woff|ttf)\)[^,}]*", "", text)  # every browser reads woff2
-        write(assets / "katex" / style.name, text.encode())
+        found[f"katex/{style.name}"] = text.encode()
+    return found
 
 
 @command

@@ -4,6 +4,7 @@ Every link is checked while it is written: it must lead to a file of the reposit
 a page, too. Formulas are set afterwards, all in one call of KaTeX (`set_formulas`).
 """
 
+import ast
 import base64
 import hashlib
 import html
@@ -228,7 +229,7 @@ def png_size(data: bytes) -> str:
 
 def notebook(repository: Repository, page: Page) -> str:
     parts = []
-    for cell in json.loads(repository.text(page.path))["cells"]:
+    for cell in described(json.loads(repository.text(page.path))["cells"]):
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             parts.append(markdown(repository, page, text))
@@ -247,6 +248,38 @@ def notebook(repository: Repository, page: Page) -> str:
     return "\n".join(parts)
 
 
+def described(cells: list[dict]) -> list[dict]:
+    """The cells, in which the text of a picture says what it shows: its labels, as the code names
+    them, or where there is none the heading above it."""
+    heading = ""
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            heading = next(iter(re.findall(r"(?m)^#+ +(.+)$", text)[::-1]), heading)
+            continue
+        for data in (output.get("data", {}) for output in cell["outputs"]):
+            if "image/png" in data:
+                stored = "".join(data.get("text/plain", "")).strip("<>")
+                parts = list(filter(None, labels_in(text)))
+                if not any(part.startswith(stored) for part in parts):
+                    parts.insert(0, stored.replace("picture", heading))
+                data["text/plain"] = "; ".join(parts)
+    return cells
+
+
+def labels_in(code: str) -> list[str]:
+    """Titles, labels of axes and names of curves that stand in the code of a picture."""
+    found: dict[str, list[str]] = {"title": [], "ylabel": [], "xlabel": [], "label": []}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call):
+            named = [(word.arg, word.value) for word in node.keywords]
+            named += [(getattr(node.func, "attr", "")[len("set_") :], value) for value in node.args]
+            for name, value in named:
+                if name in found and isinstance(value, ast.Constant) and value.value:
+                    found[name].append(str(value.value))
+    return [*found["title"], " against ".join(found["ylabel"] + found["xlabel"]), *found["label"]]
+
+
 def output_of(repository: Repository, page: Page, output: dict) -> str:
     """A stored output: a picture, which becomes a file, or text."""
     data = output.get("data", {})
@@ -255,7 +288,7 @@ def output_of(repository: Repository, page: Page, output: dict) -> str:
         address = f"pictures/{hashlib.sha256(picture).hexdigest()[:16]}.png"
         repository.pictures[address] = picture
         source = relative(address, repository.address(page.path))
-        says = html.escape("".join(data.get("text/plain", "picture")).strip("<>"))
+        says = html.escape("".join(data["text/plain"]))
         return f'<img loading="lazy" src="{source}"{png_size(picture)} alt="{says}">'
     text = ANSI.sub("", "".join(output.get("text") or data.get("text/plain", "")))
     return f"<pre>{html.escape(text.rstrip())}</pre>"

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 
 import house_size
 
-from autograder.points import CATALOGUE, Exercise
+from autograder.points import CATALOGUE, READY, Exercise
 
 ROOT = Path(__file__).parents[1]
 
@@ -176,7 +176,7 @@ def up_to(chapter: int) -> set[str]:
     return set().union(*CHAPTERS[: chapter + 1])
 
 
-@pytest.mark.parametrize("exercise", CATALOGUE, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize("exercise", (READY, *CATALOGUE), ids=lambda exercise: exercise.name)
 def test_an_exercise_imports_only_chapters_up_to_its_own(exercise: Exercise):
     assert set(exercise.uses) <= up_to(exercise.chapter)
     allowed = {
@@ -191,7 +191,7 @@ def test_an_exercise_imports_only_chapters_up_to_its_own(exercise: Exercise):
 
 
 def test_every_python_file_of_the_exercises_belongs_to_one_of_the_catalogue():
-    known = {path for e in CATALOGUE for path in (e.starter, e.solution, e.test)}
+    known = {path for e in (READY, *CATALOGUE) for path in (e.starter, e.solution, e.test)}
     others = [path.relative_to(ROOT) for path in python_files("exercises", "solutions")
               if path not in known and "autograder" not in path.parts]  # fmt: skip
     assert others == [Path("exercises/conftest.py")]
@@ -366,6 +366,22 @@ def lines_with(pattern: str, *endings: str) -> list[str]:
     ]
 
 
+IMAGE = re.compile(r"!\[([^\]]*)\]\(|<img\b(?![^>]*\balt=\\?\"\w)")
+
+
+def test_every_image_of_a_page_or_a_notebook_has_a_text_that_says_what_it_shows():
+    bare = [f"{path.relative_to(ROOT)}: {found[0]}" for path in own_files(".md", ".ipynb")
+            for found in IMAGE.finditer(path.read_text("utf-8"))
+            if len((found[1] or "").split()) < 3]  # fmt: skip
+    assert not bare, "\n".join(bare)
+
+
+@pytest.mark.parametrize("text", ["![](a.png)", "![curve](a.png)", '<img src="a.png">',
+                                  '<img src="a.png" alt="">'])  # fmt: skip
+def test_the_check_for_texts_of_images_catches(text):
+    assert len((IMAGE.search(text)[1] or "").split()) < 3
+
+
 LOADS_PICKLES = (
     r"\b(c?pickle|dill|joblib|torch|cloudpickle)\.(load|loads|Unpickler)\b|allow_pickle=True"
 )
@@ -400,7 +416,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (4_400, 9), "bert_run": (3_200, 11), "bert_numpy": (1_700, 12),
     "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 13), "bert_finetuning": (9_300, 14),
-    "autograder": (7_000, 16), "bert_experiments": (14_100, 16),
+    "autograder": (7_000, 16), "bert_experiments": (14_200, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 28}

@@ -10,7 +10,7 @@ import tyro
 from tyro.conf import Positional
 
 from autograder.course import chosen, find_course
-from autograder.points import find, present
+from autograder.points import READY, find, present
 from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
 
@@ -78,7 +78,7 @@ class Gradescope:
 
 def diff(file: Path) -> list[str]:
     """Lines from a student's file to the solution, comments and all."""
-    exercise = next((e for e in present() if e.file == file.name), None)
+    exercise = next((e for e in (READY, *present()) if e.file == file.name), None)
     if exercise is None:
         raise UserError(f"{file}: no exercise has a file {file.name!r}: was it renamed?")
     if not file.is_file():

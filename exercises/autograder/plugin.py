@@ -12,7 +12,7 @@ import pytest
 
 from autograder.codec import drawing_from
 from autograder.course import chosen, find_course
-from autograder.points import Check, Exercise, checks_of, find
+from autograder.points import READY, Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
     is_full,
@@ -65,6 +65,7 @@ class Grading:
         self.chosen = chosen_names(config)
         self.students: dict[str, Student] = {}
         self.outcomes: dict[str, list[Outcome]] = {}
+        self.is_ready_left_out = False
 
     def file_of(self, exercise: Exercise) -> Path:
         """The file to grade: in its folder, or where `--submission` has it."""
@@ -98,7 +99,11 @@ class Grading:
         return ForkTransport(path)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Leave out the folders of exercises that --week or --exercises do not name."""
+        """Leave out the folders of exercises that --week or --exercises do not name, and `READY`,
+        unless the call names its folder."""
+        if collection_path == READY.folder:
+            self.is_ready_left_out = True
+            return True
         is_left_out = self.chosen is not None and find(collection_path.name)
         return True if is_left_out and collection_path.name not in self.chosen else None
 
@@ -171,6 +176,9 @@ class Grading:
         terminalreporter.section("exercises")
         for line in table(report, self.chosen or list(self.outcomes)):
             terminalreporter.write_line(line)
+        if self.is_ready_left_out and not self.chosen:
+            terminalreporter.write_line(f"{READY.name} is what you should know before, without "
+                                        f"points: pytest exercises/{READY.name}")  # fmt: skip
         for line in starting_points(self.outcomes):
             terminalreporter.write_line(line)
         for line in self.hints(self.config.getoption("--hints")):

@@ -62,6 +62,8 @@ class Exercise:
 
 NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
 TORCH = ("numpy", "torch")
+# What one should know before the first week: no points, and no place in reports of all exercises.
+READY = Exercise("00_ready", 0, chapter=0)
 CATALOGUE = (
     Exercise("01_wordpiece", 4, chapter=0),
     Exercise("02_sentence_pairs", 4, chapter=0),
@@ -136,7 +138,8 @@ def local() -> list[Exercise]:
 
 
 def find(name: str) -> Exercise | None:
-    return next((exercise for exercise in (*CATALOGUE, *local()) if exercise.name == name), None)
+    every = (READY, *CATALOGUE, *local())
+    return next((exercise for exercise in every if exercise.name == name), None)
 
 
 @functools.cache
@@ -212,7 +215,7 @@ def shares(total: int, weights: list[int]) -> list[int]:
 
 def hundredths() -> dict[str, dict[str, int]]:
     """Exercise, test, and what it is worth in hundredths of a point: 100 points in all for those of
-    the course; those of a class's own come on top."""
+    the course and none for READY; those of a class's own come on top."""
     return {
         exercise.name: dict(
             zip(
@@ -221,5 +224,5 @@ def hundredths() -> dict[str, dict[str, int]]:
                 strict=True,
             )
         )
-        for exercise in present()
+        for exercise in (READY, *present())
     }

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.points import find, hundredths
+from autograder.points import READY, find, hundredths
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, settled
 from bert_run.files import write_atomically
 
@@ -16,7 +16,8 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
     is `counted` stands in it, or every one that there is: one that was not run scores nothing."""
     exercises = []
     for name, worth in hundredths().items():
-        if counted is not None and name not in counted:
+        is_asked = name != READY.name or name in outcomes
+        if not (is_asked if counted is None else name in counted):
             continue
         tests = [
             {"id": o.id, "points": worth[o.id] / 100, "outcome": o.outcome, "message": o.message}
@@ -56,10 +57,12 @@ def table(report: Report, names: list[str]) -> list[str]:
     width = max((len(e["name"]) for e in shown), default=10)
     for exercise in shown:
         points = f"{exercise['score']:6.2f} of {exercise['max_score']:6.2f}"
+        if not exercise["max_score"]:
+            points = "no points"
         lines.append(f"{exercise['name']:{width}}  {points}  {remark(exercise)}".rstrip())
     score, best = total(shown, "score"), total(shown, "max_score")
-    lines.append(f"{'together':{width}}  {score:6.2f} of {best:6.2f}  points")
-    return lines
+    together = f"{'together':{width}}  {score:6.2f} of {best:6.2f}  points"
+    return [*lines, together] if best else lines
 
 
 def remark(exercise: Report) -> str:

@@ -4,6 +4,7 @@ import csv
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -166,6 +167,31 @@ def test_a_likely_mistake_that_a_student_writes_is_not_counted_among_those_of_th
     )
     report = make_report({SOFTMAX.name: grade(SOFTMAX, path)})
     assert "the teacher" in str(report) and "the teacher" not in str(gradebook.mistakes([report]))
+
+
+def test_the_commonest_mistakes__are_one_cause_a_student_and_named_ones_lead():
+    def report(*messages):
+        tests = [{"id": f"test_{number}", "outcome": "failed" if message else "passed",
+                  "message": message} for number, message in enumerate(messages)]  # fmt: skip
+        return {"exercises": [{"name": "04_layer_norm", "tests": tests}]}
+
+    likely = "differs\n  likely mistake: "
+    found = gradebook.mistakes(
+        [
+            report("differs", f"{likely}a", f"{likely}b", f"{likely}b"),
+            report("", "differs"),
+            report("", "differs"),
+            report("", ""),
+        ]
+    )
+    assert found == [("04_layer_norm", "b", 1), ("04_layer_norm", "fails: 1", 2)]
+
+
+def test_every_table_of_a_page_has_a_caption_and_heads_with_a_scope():
+    for path in Path(gradebook.__file__).with_name("templates").glob("*.html"):
+        text = path.read_text("utf-8")
+        assert text.count("<table>") == text.count("<caption>"), path.name
+        assert not re.search(r"<th(?! scope)[^>]*>\w", text), path.name
 
 
 def bytes_of(out: Path) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.points import ROOT, Exercise, find, present
+from autograder.points import READY, ROOT, Exercise, find, present
 from autograder.report import make_report, status
 from autograder.runner import FAILED, PASSED, Outcome, grade, settled
 
@@ -62,6 +62,18 @@ def test_a_week__is_run_alone_and_its_reports_are_out_of_its_own_points(tmp_path
     assert (report["score"], report["max_score"]) == (results["score"], 5) == (3, 5)
     assert {test["name"][:2] for test in results["tests"]} == {"03", "05"}
     assert "04_layer_norm" not in done.stdout and "3.00 of   5.00" in done.stdout
+
+
+def test_what_one_should_know_before__is_checked_alone_and_is_no_part_of_a_run_of_all(tmp_path):
+    alone = run(READY.folder, "--solutions", "--report", tmp_path / "report.json")
+    assert alone.returncode == 0 and "00_ready  no points  passed" in alone.stdout
+    assert "together" not in alone.stdout
+    assert json.loads((tmp_path / "report.json").read_text())["max_score"] == 100
+    every = run(ROOT / "exercises", "--solutions", "--ignore-glob=*/1*", "--ignore-glob=*/2*",
+                *(f"--ignore-glob=*/0{number}_*" for number in (1, 2, 4, 6, 7, 8, 9)))  # fmt: skip
+    assert every.returncode == 0 and "5.00 of   5.00" in every.stdout
+    assert "00_ready is what you should know before, without points: pytest" in every.stdout
+    assert "00_ready  " not in every.stdout
 
 
 def test_a_week_that_there_is_not__is_told_in_a_line(tmp_path):

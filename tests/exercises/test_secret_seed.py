@@ -9,11 +9,11 @@ import pytest
 
 from autograder import checks
 from autograder.codec import Rng, TorchRng, drawing_from, pack
-from autograder.points import Exercise, checks_of, find, present
+from autograder.points import READY, Exercise, checks_of, find, present
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, imported, obstacle
 from autograder.transports import LocalTransport, StudentError
 
-PRESENT = present()
+PRESENT = [READY, *present()]
 SECRET = 987_654_321
 per_exercise = pytest.mark.parametrize("exercise", PRESENT, ids=[e.name for e in PRESENT])
 

@@ -408,7 +408,7 @@ def test_a_report_and_a_picture_come_out(table, figure_5, tmp_path, monkeypatch,
     text, printed = report.read_text("utf-8"), capsys.readouterr().out
     assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
     assert f"python -m bert_experiments.ablations {' '.join(which)}" in text
-    assert "![](table.png)" in text
+    assert "one panel a" in text and "](table.png)" in text
     figures = json.loads((tmp_path / "table.json").read_text("utf-8"))
     assert figures["from"] == "the runs" and figures["command"] in text
     assert [one["claim"] for one in figures["verdicts"]] == [

@@ -262,20 +262,18 @@ def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, A
 
 
 def mistakes(reports: list[Report]) -> list[tuple[str, str, int]]:
-    """What most students have wrong: the mistake by its name, else the check that fails."""
-    counts: Counter[tuple[str, str]] = Counter()
+    """What most students have wrong, one cause for each student and exercise: the mistake that most
+    failing checks name. Where none names one, the first check that fails; these come last."""
+    counts: Counter[tuple[bool, str, str]] = Counter()
     for report in reports:
         for exercise in report["exercises"]:
-            told = {mistake(test) for test in exercise["tests"]
-                    if test["outcome"] in (FAILED, BLOCKED)}  # fmt: skip
-            counts.update((exercise["name"], text) for text in told)
-    order = sorted(counts, key=lambda which: (-counts[which], which))
-    return [(*which, counts[which]) for which in order[:MOST_MISTAKES]]
-
-
-def mistake(test: Report) -> str:
-    likely = LIKELY.search(test["message"])
-    return likely[1] if likely else f"fails: {sentence(test['id'])}"
+            failed = [t for t in exercise["tests"] if t["outcome"] in (FAILED, BLOCKED)]
+            named = Counter(found[1] for t in failed if (found := LIKELY.search(t["message"])))
+            if failed:
+                text = max(named, key=named.get, default=f"fails: {sentence(failed[0]['id'])}")
+                counts[not named, exercise["name"], text] += 1
+    order = sorted(counts, key=lambda which: (which[0], -counts[which], which))
+    return [(*which[1:], counts[which]) for which in order[:MOST_MISTAKES]]
 
 
 @cache

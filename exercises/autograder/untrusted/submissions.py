@@ -281,7 +281,7 @@ def remark_on(place: PurePosixPath) -> tuple[str, str] | None:
     stems = {exercise.file[:-3]: exercise for exercise in present()}
     close = get_close_matches(stem, stems, 1, 0.75 if ending == ".py" else 0.95)
     meant = stems[close[0]] if close else find(place.parent.name) if ending == ".py" else None
-    if meant is None:
+    if meant is None or not meant.points:
         return None
     advice = f"is it {meant.file}?" if ending == ".py" else f"hand in {meant.file}"
     return f"{shown(str(place))} is not read: {advice}", meant.name

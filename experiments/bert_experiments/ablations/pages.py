@@ -23,6 +23,10 @@ from bert_run.pictures import GREY, Picture
 
 SHOWN_OF_THE_PAPER = {"5": 4, "6": 0, "8": 2}  # the column of its table that ours stand beside
 COURSE = "figure 5"  # measured along the way of each run
+CURVES = (
+    "first guesses that are right, against the steps: one panel a kind of word, one curve a variant"
+)
+POINTS = "the figures of the table: one panel a column, one point a seed"
 
 
 def page_of(table: str, results: Results, variants: dict[str, PretrainSettings]) -> Page:
@@ -41,6 +45,7 @@ def page_of(table: str, results: Results, variants: dict[str, PretrainSettings])
         their_title=f"the paper: {' · '.join(paper.columns)}",
         notes=notes_on(table),
         rows=course_rows(results) if table == COURSE else None,
+        picture=CURVES if table == COURSE else POINTS,
     )
 
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, ROOT, STARTERS, Exercise, local
+from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
-from bert_experiments.grader import bank, handout, promises
+from bert_experiments.grader import bank, guide, handout, promises
 from bert_run.errors import Count, Whole, check_numbers, command
 from bert_run.files import write_atomically
 
@@ -47,6 +47,14 @@ class Bank:
 class Promises:
     """Write exercises/PROMISES.md, the sentences of the pages and the checks that hold
     them; say which sentences stand nowhere and which checks hold none."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Write the guide for assistants: the usual mistakes of each exercise, and what to ask."""
+
+    out: Path = guide.PAGE
+    """the file to write"""
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ def generate(exercise: Exercise) -> bool:
 
 def hashes_of_starters() -> str:
     """By which an untouched starter is known where there are no solutions to make it of."""
-    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in CATALOGUE}
+    texts = {e.name: e.starter.read_text(encoding="utf-8") for e in (READY, *CATALOGUE)}
     found = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in texts.items()}
     return json.dumps(found, indent=2) + "\n"
 
@@ -135,11 +143,11 @@ def hashes_of_starters() -> str:
 @command
 def main() -> None:
     choice = tyro.cli(
-        Generate | Bank | Repeat | Mutants | Promises | Handout | Release,
+        Generate | Bank | Repeat | Mutants | Promises | Guide | Handout | Release,
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
-        for exercise in (*CATALOGUE, *local()):
+        for exercise in (READY, *CATALOGUE, *local()):
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
         write_atomically(STARTERS, hashes_of_starters())
@@ -153,6 +161,8 @@ def main() -> None:
                     show=choice.show, publish=choice.table)  # fmt: skip
     elif isinstance(choice, Promises):
         promises.write_page()
+    elif isinstance(choice, Guide):
+        guide.write_guide(choice.out)
     elif isinstance(choice, Handout):
         handout.hand_out(choice.out)
     elif isinstance(choice, Release):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.points import EXERCISES, ROOT, Exercise, present
+from autograder.points import EXERCISES, READY, ROOT, Exercise, present
 from autograder.runner import PASSED, Outcome, grade, grade_in_child
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
@@ -132,10 +132,11 @@ def publish_table(what: str, lines: list[str]) -> None:
 
 def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
     """Those of the names; all, if there are none."""
-    if unknown := sorted(set(names) - {e.name for e in present()}):
+    every = [READY, *present()]
+    if unknown := sorted(set(names) - {e.name for e in every}):
         raise UserError(f"no exercise is called {', '.join(unknown)}: they are called like "
                         f"{present()[0].name}")  # fmt: skip
-    return [e for e in present() if (e.name in names if names else not e.is_local)]
+    return [e for e in every if (e.name in names if names else e.points and not e.is_local)]
 
 
 def run_bank(

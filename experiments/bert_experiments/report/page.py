@@ -79,6 +79,7 @@ class Page:
     theirs: Mapping[str, str] | None = None  # the paper's row beside each of ours
     their_title: str = ""
     rows: list[list[str]] | None = None  # the table, if it is not a row a variant
+    picture: str = ""  # what it shows, in words
     rule: str = RULE
     below: str = ""  # Markdown for the page alone, as it is, below all else
 
@@ -114,7 +115,7 @@ class Page:
             wrapped(f"{made_with()} {self.made}"),
             self.table(),
             wrapped(self.notes),
-            f"![]({picture.name})" if picture else "",
+            f"![{self.picture}]({picture.name})" if picture else "",
             *self.judged,
             self.below,
         ]

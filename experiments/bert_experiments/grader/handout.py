@@ -17,7 +17,8 @@ from bert_run.errors import UserError
 
 LEFT_OUT = (
     "solutions", "tests/exercises", "tests/test_course_pages.py", "tests/test_house.py",
-    "tests/test_mechanisms.py", "tests/test_notebook_tasks.py", "tests/test_notebooks.py",
+    "tests/test_exam_questions.py", "tests/test_mechanisms.py", "tests/test_notebook_tasks.py",
+    "tests/test_notebooks.py",
     "TEACHING.md", "teaching", "exercises/WRITING.md", "exercises/PROMISES.md",
     "experiments/bert_experiments/grader", ".ci", ".github",
 )  # fmt: skip

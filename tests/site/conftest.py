@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "site"
@@ -40,6 +42,21 @@ def serve(folder: Path) -> ThreadingHTTPServer:
     server = QuietServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+@pytest.fixture(scope="session")
+def read_rounded() -> Callable[[Path], dict[str, np.ndarray]]:
+    """What bert.mjs reads from a file that `export_model.write_rounded` wrote."""
+
+    def read(path: Path) -> dict[str, np.ndarray]:
+        stored = load_file(path)
+        whole = {name: array.astype(np.float32) for name, array in stored.items()}
+        return {
+            name: array * whole[f"{name}.scale"][:, None] if array.ndim == 2 else array
+            for name, array in whole.items() if not name.endswith(".scale")
+        }  # fmt: skip
+
+    return read
 
 
 @pytest.fixture(scope="session")

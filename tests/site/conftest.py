@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "site"
 SCREENSHOTS = ROOT / "build" / "screenshots"  # of tests that failed
 NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+PATIENCE = 240_000  # ms for a condition that a test waits for: a busy machine is no failure
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 sys.path.insert(0, str(ROOT / "site"))  # the builder's modules are not installed
@@ -118,6 +119,7 @@ def page(browser, site: str, request: pytest.FixtureRequest, context_options: di
             problems.append(f"a request to another host: {url}")
             route.abort()
 
+    context.set_default_timeout(PATIENCE)
     context.route("**/*", answer)
     page = context.new_page()
     page.on("pageerror", lambda error: problems.append(f"an error in a script: {error}"))

@@ -598,7 +598,9 @@ function small(box) {
   }
   box.setAttribute("aria-label", "Fill a blank");
   box.append(element("form", { submit: compare }, element("p", {}, element("strong", {}, "Which word is missing?")),
-    element("p", { class: "ask-question" }, before, guess, after, " ", button)), result);
+    element("p", { class: "ask-question" }, before, guess, after, " ", button)), result,
+    element("p", { class: "ask-hint" }, "Or write a part of BERT yourself, here in your browser: ",
+      element("a", { href: new URL("../exercises/03_softmax/index.html", import.meta.url) }, "a first exercise"), "."));
 }
 
 // --- Start ---

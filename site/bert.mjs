@@ -252,29 +252,24 @@ export function encode(bert, a, b = "") {
 
 // --- A BERT folder: config.json, vocab.txt, model.safetensors ---
 
-/** Every array of a safetensors file under its name; float16 becomes float32. */
+/**
+ * Every array of a safetensors file under its name, as float32. A matrix may be stored as 16-bit integers: each row
+ * times its entry of the array `NAME.scale`.
+ */
 export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   delete header.__metadata__;
-  const read = ({ dtype, data_offsets: offsets }, name) => {
+  const read = (name) => {
+    const { dtype, shape, data_offsets: offsets } = header[name];
     const bytes = buffer.slice(...offsets.map((offset) => 8 + length + offset));
     if (dtype === "F32") return new Float32Array(bytes);
-    if (dtype === "F16") {
-      const halves = new Uint16Array(bytes);
-      return new Float32Array(halves.length).map((_, i) => HALF[halves[i]]);
-    }
-    throw Error(`${name} has type ${dtype}: save it as float32 or float16.`);
+    if (dtype !== "I16") throw Error(`${name} has type ${dtype}: save it as float32.`);
+    const scale = read(`${name}.scale`);
+    return new Float32Array(new Int16Array(bytes)).map((value, at) => value * scale[Math.floor(at / shape[1])]);
   };
-  return Object.fromEntries(Object.entries(header).map(([name, entry]) => [name, read(entry, name)]));
+  return Object.fromEntries(Object.keys(header).map((name) => [name, read(name)]));
 }
-
-/** The value of each of the 65,536 float16 numbers; their bits are the index. */
-const HALF = Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24; // subnormal
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
-});
 
 /** @returns {Bert} from the content of the three files */
 export function makeBert(config, vocab, weights, { lowercase = true } = {}) {

@@ -35,7 +35,7 @@ const LOADED = { Python: 0, NumPy: 0.4, "the course": 0.6, matplotlib: 0.8 };
 export class Python {
   constructor(say, ...needs) {
     this.say = say;
-    this.needs = needs; // besides NumPy
+    this.needs = needs; // packages to load after NumPy
   }
 
   // Begin to load; nothing happens if that has begun.
@@ -181,7 +181,8 @@ async function showExercise(main) {
   const say = (text, part) => {
     state.textContent = text;
     progress.hidden = part === undefined;
-    if (part !== undefined) progress.value = part;
+    if (part) progress.value = part;
+    else progress.removeAttribute("value"); // it moves, and says that something is going on
   };
   const python = new Python(say);
   const write = (text) => { area.value = text; count(); };
@@ -228,7 +229,11 @@ async function showExercise(main) {
       failed = found.outcomes.filter((o) => o.outcome !== PASSED).map((o) => o.id);
       const passed = found.outcomes.length - failed.length;
       keep(name, { passed, checks: found.outcomes.length, worth, best: Math.max(worth, kept(name).best ?? 0) });
-      if (!failed.length) hints.replaceChildren();
+      if (!failed.length) {
+        hints.replaceChildren();
+        const next = document.querySelector("a[rel=next]");
+        if (next) state.append(" ", element("a", { href: next.href, textContent: `Next: ${next.lastChild.textContent.trim()}` }));
+      }
     } catch (error) {
       if (error instanceof Stopped) say("Stopped. Python is being loaded again …", 0);
       else say(`The checks could not run: ${error.message}`);
@@ -335,7 +340,7 @@ function oneHintAtATime() {
 function showHint(exercise, box, failed, say) {
   const all = hintsOfPage(), seen = new Set([...box.children].map((child) => Number(child.dataset.hint)));
   const fitting = exercise.checks.filter((c) => c.hint && failed.includes(c.id)).map((c) => c.hint);
-  const next = [...fitting, ...all.keys().map((i) => i + 1)].find((n) => n <= all.length && !seen.has(n));
+  const next = [...fitting, ...all.map((_, i) => i + 1)].find((n) => n <= all.length && !seen.has(n));
   if (!next) return say("There are no more hints.");
   const copy = all[next - 1].cloneNode(true);
   copy.hidden = false;
@@ -367,6 +372,7 @@ async function showBoard(section) {
   section.append(
     element("h2", { id: "progress", textContent: "Your progress" }),
     element("p", { textContent: `${done} of ${exercises.length} exercises done, ${points(sum)} of 100 points. Kept in this browser only.` }),
+    element("p", { textContent: "The exercises marked “on your machine” need libraries that do not run in a browser. You can solve all others in their pages, with nothing to install." }),
     element("progress", { max: 100, value: sum / 100, ariaLabel: "Points" }),
     element("div", { className: "scrolls", tabIndex: 0, role: "region", ariaLabel: "Your progress" }, element("table", {},
       element("thead", {}, element("tr", {}, ...["exercise", "points", "state"].map((t) => element("th", { scope: "col", textContent: t })))),

@@ -10,9 +10,9 @@ What is written to `model/`:
 | file | holds |
 |---|---|
 | `config.json`, `vocab.txt` | as in every BERT folder |
-| `model.safetensors` | the weights in half precision |
+| `model.safetensors` | the weights, as `write_rounded` does |
 | `about.json` | sizes, whether text is lower-cased, and the list of the snapshots |
-| `snapshots/step-00000150.safetensors` | the weights after so many steps, in half precision |
+| `snapshots/step-00000150.safetensors` | those after so many steps |
 | `cranes.json` | the vectors of every *crane* in unseen sentences, projected onto a plane |
 """
 
@@ -40,6 +40,7 @@ SAVED_EVERY = 150  # of the demo's 4,500 steps
 PLACES = (0, 1 / 30, 1 / 15, 0.1, 2 / 15, 0.2, 0.3, 0.4, 0.6, 0.8, 1)
 CODE_LINK = re.compile(r'href="([^"#]+\.py)\.html"><code>(\w+)</code>')
 WORD, STORIES_OF_EACH_KIND, SEQ_LENGTH = "crane", 60, 128
+LARGEST = 2**15 - 1  # of the 16-bit integers that stand for weights
 DIGITS = 4  # after the point, in cranes.json: enough for a picture
 
 
@@ -55,7 +56,7 @@ def write(out: Path, checkpoint: Path | None = None) -> None:
     config, weights = open_model(folder)
     config.save(model)
     lowercase = write_vocabulary(folder, config, model)
-    write_half(weights, model / WEIGHTS_FILE)
+    write_rounded(weights, model / WEIGHTS_FILE)
     about = {
         "parameters": count_parameters(parameter_shapes(config)),
         "lowercase": lowercase,
@@ -102,9 +103,21 @@ def open_model(folder: Path) -> tuple[BertConfig, Weights]:
     return config, weights
 
 
-def write_half(weights: Weights, path: Path) -> None:
+def write_rounded(weights: Weights, path: Path) -> None:
+    """Write each matrix as 16-bit integers, with a scale for each row, and the rest as float32.
+
+    The file is as small as one of float16, and the logits are ten times closer to those of the
+    model: float16 spends five bits of each number on an exponent, which the numbers of a row share.
+    """
+    stored: Weights = {}
+    for name, array in weights.items():
+        if array.ndim == 2:
+            scale = np.maximum(np.abs(array).max(axis=1), np.float32(1e-30)) / LARGEST
+            stored[f"{name}.scale"] = scale.astype(np.float32)
+            array = np.round(array / stored[f"{name}.scale"][:, None]).astype(np.int16)
+        stored[name] = array
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_weights({name: array.astype(np.float16) for name, array in weights.items()}, path)
+    save_weights(stored, path)
 
 
 def write_vocabulary(folder: Path, config: BertConfig, model: Path) -> bool:
@@ -146,9 +159,9 @@ def write_snapshots(folder: Path, config: BertConfig, model: Path) -> list[dict]
         file = WEIGHTS_FILE if step == last else f"snapshots/step-{step:08d}.safetensors"
         if step == 0:
             weights = first_weights(config, settings["seed"], settings["initialization"])
-            write_half(weights, model / file)
+            write_rounded(weights, model / file)
         elif step != last:
-            write_half(load_weights(kept[step], config), model / file)
+            write_rounded(load_weights(kept[step], config), model / file)
         snapshots.append({"step": step, "file": file})
     return snapshots
 

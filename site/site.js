@@ -7,12 +7,9 @@ const found = document.getElementById("found");
 // Search: every word must begin a word of the section. Titles and headings count most, and words
 // that stand together as they were typed.
 
-let sections;
+let sections; // a promise: typing while it loads asks for it once
 
-async function load() {
-  sections ??= await (await fetch(new URL("search.json", root))).json();
-  return sections;
-}
+const load = () => (sections ??= fetch(new URL("search.json", root)).then((answer) => answer.json()));
 
 const count = (text, pattern) => (text.match(new RegExp(pattern, "giu")) ?? []).length;
 

@@ -363,21 +363,46 @@ def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> tuple[Any,
     loop over single numbers shows as a count that grows with them, on any machine at any load."""
     count = 0
 
-    def trace(frame, event, _):
+    def step(code, _) -> None:
         nonlocal count
+        count += code.co_filename == file
+
+    def trace(frame, event, _):
         if frame.f_code.co_filename != file:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        count += event == "opcode"
+        if event == "opcode":
+            step(frame.f_code, None)
         return trace
 
+    with _each_instruction(step) if sys.version_info >= (3, 12) else _traced(trace):
+        value = function(*args, **kwargs)
+    return value, count
+
+
+@contextlib.contextmanager
+def _each_instruction(step: Callable) -> Iterator[None]:
+    """Call `step` for every instruction. From Python 3.12 on a trace function does not hear those
+    of the first call of a function."""
+    monitor, tool = sys.monitoring, 4  # a number that no debugger or profiler has
+    monitor.use_tool_id(tool, "autograder")
+    monitor.register_callback(tool, monitor.events.INSTRUCTION, step)
+    monitor.set_events(tool, monitor.events.INSTRUCTION)
+    try:
+        yield
+    finally:
+        monitor.set_events(tool, 0)
+        monitor.free_tool_id(tool)
+
+
+@contextlib.contextmanager
+def _traced(trace: Callable) -> Iterator[None]:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        value = function(*args, **kwargs)
+        yield
     finally:
         sys.settrace(before)
-    return value, count
 
 
 def _torch_settings() -> dict[str, Any]:

@@ -7,17 +7,20 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "build" / "site"
 SCREENSHOTS = ROOT / "build" / "screenshots"  # of tests that failed
 NO_OTHER_HOST = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+PATIENCE = 240_000  # ms for a condition that a test waits for: a busy machine is no failure
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 sys.path.insert(0, str(ROOT / "site"))  # the builder's modules are not installed
@@ -40,6 +43,21 @@ def serve(folder: Path) -> ThreadingHTTPServer:
     server = QuietServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+@pytest.fixture(scope="session")
+def read_rounded() -> Callable[[Path], dict[str, np.ndarray]]:
+    """What bert.mjs reads from a file that `export_model.write_rounded` wrote."""
+
+    def read(path: Path) -> dict[str, np.ndarray]:
+        stored = load_file(path)
+        whole = {name: array.astype(np.float32) for name, array in stored.items()}
+        return {
+            name: array * whole[f"{name}.scale"][:, None] if array.ndim == 2 else array
+            for name, array in whole.items() if not name.endswith(".scale")
+        }  # fmt: skip
+
+    return read
 
 
 @pytest.fixture(scope="session")
@@ -101,6 +119,7 @@ def page(browser, site: str, request: pytest.FixtureRequest, context_options: di
             problems.append(f"a request to another host: {url}")
             route.abort()
 
+    context.set_default_timeout(PATIENCE)
     context.route("**/*", answer)
     page = context.new_page()
     page.on("pageerror", lambda error: problems.append(f"an error in a script: {error}"))

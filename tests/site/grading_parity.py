@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -91,10 +92,14 @@ def grade_here(answer: Answer) -> dict:
     """The outcomes in a fork of this process: a wrong answer may take gigabytes."""
     read, write = os.pipe()
     if (child := os.fork()) == 0:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        with os.fdopen(write, "w") as pipe:
-            pipe.write(json.dumps(graded(answer)))
-        os._exit(0)
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            with os.fdopen(write, "w") as pipe:
+                pipe.write(json.dumps(graded(answer)))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(0)  # whatever happens: the code after the call is the parent's
     os.close(write)
     with os.fdopen(read) as pipe:
         told = pipe.read()

@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
+import export_model
 import numpy as np
 import pytest
 
@@ -259,11 +260,12 @@ def test_text_in_capitals__stays_so_for_a_model_that_knows_them(vocabulary_folde
     assert found == [expected]
 
 
-# --- Half precision ---
+# --- The rounded weights that the page loads ---
 
 BLANKS, SEQ = 1000, 64
-# The two likeliest words of a blank are a tie when their logits differ by less: 1% in probability.
-TIE = 0.01
+# Rounding moves the logits of the two likeliest words of a blank apart or together by at most about
+# this; a blank at which the model itself sets them closer has two first answers.
+TIE = 0.002
 
 
 def words_by_numpy(config: BertConfig, weights: Weights, batch: dict) -> np.ndarray:
@@ -273,16 +275,12 @@ def words_by_numpy(config: BertConfig, weights: Weights, batch: dict) -> np.ndar
     return mlm_head_forward(bert, output.states, batch["masked_lm_positions"])[0]
 
 
-def test_the_float16_file__changes_no_first_answer_of_1000_blanks(demo, tmp_path):
-    """Ties apart, of which there are few; and JavaScript answers like NumPy with the same file."""
-    import export_model
-
+def test_the_rounded_weights__change_no_first_answer_of_1000_blanks(demo, tmp_path, read_rounded):
+    """JavaScript answers the same from the same file, too."""
     config, tokenizer = BertConfig.load(demo), load_tokenizer(demo)
-    weights = load_weights(demo, config)
-    export_model.write_half(weights, tmp_path / "half.safetensors")
-    (half_folder := tmp_path / "half").mkdir()
-    (tmp_path / "half.safetensors").rename(half_folder / "model.safetensors")
-    half = load_weights(half_folder, config)
+    weights, file = load_weights(demo, config), tmp_path / "rounded.safetensors"
+    export_model.write_rounded(weights, file)
+    assert file.stat().st_size < 0.53 * (demo / "model.safetensors").stat().st_size
 
     probes = [
         probe
@@ -293,16 +291,16 @@ def test_the_float16_file__changes_no_first_answer_of_1000_blanks(demo, tmp_path
     chosen = [probes[i] for i in np.random.default_rng(0).permutation(len(probes))[:BLANKS]]
     assert len(chosen) == BLANKS
     batch = hidden(chosen, tokenizer, seq_length=SEQ)
-    whole_logits = words_by_numpy(config, weights, batch)
-    half_answers = words_by_numpy(config, half, batch).argmax(axis=-1)
-    answers = whole_logits.argmax(axis=-1)
+    logits = words_by_numpy(config, weights, batch)
+    answers = logits.argmax(axis=-1)
     right = (answers == batch["masked_lm_ids"][:, 0]).mean()
     assert right > 0.5, "the model has learned something, so the comparison means something"
 
-    second, first = np.sort(whole_logits, axis=-1)[:, -2:].T
+    found = words_by_numpy(config, read_rounded(file), batch).argmax(axis=-1)
+    second, first = np.sort(logits, axis=-1)[:, -2:].T
     is_tie = first - second < TIE
-    assert (answers == half_answers)[~is_tie].all()
-    assert is_tie.mean() < 0.03
+    assert (answers == found)[~is_tie].all()
+    assert is_tie.sum() <= 10, "one or two are expected of a thousand"
 
     some = range(0, BLANKS, 10)
     blanks = [{"ids": chosen[i].input_ids, "types": chosen[i].token_type_ids,
@@ -310,8 +308,5 @@ def test_the_float16_file__changes_no_first_answer_of_1000_blanks(demo, tmp_path
     for blank in blanks:
         blank["ids"] = list(blank["ids"])
         blank["ids"][blank["position"]] = tokenizer.token_to_id("[MASK]")
-    found = ask_node(folder=demo, blanks=blanks, weights=half_folder / "model.safetensors")[
-        "answers"
-    ]
-    assert all(is_tie[i] or answer == half_answers[i]
-               for i, answer in zip(some, found, strict=True))  # fmt: skip
+    told = ask_node(folder=demo, blanks=blanks, weights=file)["answers"]
+    assert all(is_tie[i] or answer == answers[i] for i, answer in zip(some, told, strict=True))

@@ -49,33 +49,40 @@ def exported(run, tmp_path_factory) -> Path:
 # --- The files ---
 
 
-def test_export__writes_what_the_page_loads(run, exported):
+def is_close(rounded: np.ndarray, array: np.ndarray) -> bool:
+    """Whether each number is off by at most half a step, of which the largest of its row has 2**15;
+    float32 adds its own rounding."""
+    if array.ndim < 2:
+        return (rounded == array).all()
+    step = np.abs(array).max(axis=1, keepdims=True) / (2**15 - 1)
+    return (np.abs(rounded - array) <= 0.51 * step).all()
+
+
+def test_export__writes_what_the_page_loads(run, exported, read_rounded):
     model, config = exported / "model", BertConfig.load(run)
     about = json.loads((model / "about.json").read_text("utf-8"))
     assert (model / "vocab.txt").read_bytes() == (run / "vocab.txt").read_bytes()
     assert BertConfig.load(model) == config
     assert about["lowercase"] is True and about["cranes"] is True
     assert about["parameters"] == sum(w.size for w in load_weights(run, config).values())
-    for name, array in load_weights(model, config).items():
-        assert (array == load_weights(run, config)[name].astype(np.float16)).all(), name
-    assert (model / "model.safetensors").stat().st_size < 2.1 * about["parameters"] + 10_000
+    rounded = read_rounded(model / "model.safetensors")
+    for name, array in load_weights(run, config).items():
+        assert is_close(rounded[name], array), name
+    assert (model / "model.safetensors").stat().st_size < 2.1 * about["parameters"] + 20_000
 
 
-def test_export__has_snapshots_from_the_first_weights_to_the_last(run, exported):
+def test_export__has_snapshots_from_the_first_weights_to_the_last(run, exported, read_rounded):
     model, config = exported / "model", BertConfig.load(run)
     snapshots = json.loads((model / "about.json").read_text("utf-8"))["snapshots"]
     assert [snapshot["step"] for snapshot in snapshots] == [0, 4, 8, 12]
     assert snapshots[-1]["file"] == "model.safetensors", "no file twice"
     begin = first_weights(config, 0, "paper")
     for snapshot in snapshots[:-1]:
-        path = model / snapshot["file"]
-        beside = path.parent / f"folder-{snapshot['step']}"
-        beside.mkdir(exist_ok=True)
-        (beside / "model.safetensors").write_bytes(path.read_bytes())
+        rounded = read_rounded(model / snapshot["file"])
         kept = run / "checkpoints" / f"step-{snapshot['step']:08d}"
         expected = load_weights(kept, config) if snapshot["step"] else begin
-        for name, array in load_weights(beside, config).items():
-            assert (array == expected[name].astype(np.float16)).all(), name
+        for name, array in expected.items():
+            assert is_close(rounded[name], array), name
 
 
 def test_export__of_a_folder_that_is_no_run_has_no_snapshots(run, tmp_path):
@@ -370,7 +377,7 @@ def test_an_empty_text__is_no_error(ask):
 @pytest.mark.parametrize("width", [390, 1300])
 def test_the_page__fits_and_is_accessible(ask, theme, width):
     ask.set_viewport_size({"width": width, "height": 844})
-    ask.emulate_media(color_scheme=theme)
+    ask.emulate_media(color_scheme=theme, reduced_motion="reduce")  # no dot moves while axe looks
     hide(ask, "river")
     ask.fill(
         "#ask-b",
@@ -383,7 +390,6 @@ def test_the_page__fits_and_is_accessible(ask, theme, width):
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: call make site")
     ask.evaluate(AXE.read_text(encoding="utf-8"))
-    ask.wait_for_timeout(800)  # until the dots have come to rest
     violations = ask.evaluate("axe.run('main').then((result) => result.violations)")
     assert [(v["id"], v["nodes"][0]["html"][:150]) for v in violations] == []
 
@@ -395,6 +401,8 @@ def test_the_start_page__asks_for_a_word_before_it_loads_the_model(page):
     requests = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto("/index.html")
+    first = page.get_by_role("link", name="a first exercise")
+    assert first.get_attribute("href").endswith("/exercises/03_softmax/index.html")
     page.fill("#ask-guess", "Bird")
     assert not any("/model/" in url for url in requests)
     page.keyboard.press("Enter")

@@ -29,15 +29,21 @@ MASKED = tuple(
     for share in (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8)
 )
 
-# The same number of stories with and without the held-out ones among them.
+# The same number of stories, with and without the held-out ones among them; then one run, measured
+# on the held-out sentences that it has read, and on those that are new to it.
 LEAKS = tuple(
     run
-    for others in (30, 300, STORIES)
+    for others in (30, 300)
     for run in (
         Run(f"{others + HELD_OUT_STORIES} stories, clean", text=Text(others + HELD_OUT_STORIES)),
         Run(f"{others} and the held-out ones", text=Text(others, leaked=True)),
     )
 )
+READ = tuple(
+    Run(f"{stories} stories, {measured} sentences", text=Text(stories, measured=measured))
+    for stories in (3, 30)
+    for measured in ("read", "new")
+)
 
 QUESTIONS = {"rates": RATES, "sizes": SIZES, "vocabularies": VOCABULARIES, "masks": MASKED,
-             "leaks": LEAKS}  # fmt: skip
+             "leaks": LEAKS, "read or new": READ}  # fmt: skip

@@ -11,7 +11,7 @@ from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -66,6 +66,7 @@ class Text:
     kind_of_vocabulary: str = KIND
     vocab_size: int = VOCABULARY
     leaked: bool = False  # the held-out stories are in the training text, too
+    measured: Literal["all", "read", "new"] = "all"  # held-out sentences: those that it has read?
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,17 @@ def as_text(count: int, split: str, *, kind: str = KIND, first: int = 0) -> str:
     return "\n\n".join("\n".join(each.text for each in one.sentences) for one in told)
 
 
+def kept_apart(text: Text) -> str:
+    """The held-out stories, or those sentences of them that the training text has, or has not."""
+    stories = as_text(HELD_OUT_STORIES, "heldout")
+    if text.measured == "all":
+        return stories
+    read = set(as_text(text.stories, "train").split("\n"))
+    chosen = ([line for line in story.split("\n") if (line in read) == (text.measured == "read")]
+              for story in stories.split("\n\n"))  # fmt: skip
+    return "\n\n".join("\n".join(lines) for lines in chosen if lines)
+
+
 @cache
 def prepared(text: Text, folder: Path) -> PretrainingData:
     """Vocabulary, token stores and pairs, made once in `folder`."""
@@ -117,7 +129,7 @@ def prepared(text: Text, folder: Path) -> PretrainingData:
     write_atomically(heldout, kept)
     write_atomically(corpus, "\n\n".join([train, kept][: 1 + text.leaked]))
     settings = replace(HEALTHY, corpus=str(corpus), heldout=str(heldout), tokenizer=vocabulary)
-    stores = folder / f"{corpus.stem}-{vocabulary.name}"
+    stores = folder / f"{heldout.stem}-{vocabulary.name}"
     with redirect_stderr(io.StringIO()):  # its bars
         return prepare(settings, stores, has_begun=False)
 
@@ -204,14 +216,14 @@ def trained(run: Run, folder: Path, *, step_done: Callable[[], object] = lambda:
 
 
 def rounded(values: list) -> list:
-    return [value if value is None or isinstance(value, int) else round(value, 5)
-            for value in values]  # fmt: skip
+    """Numbers to five digits, whole ones and gaps as they are."""
+    return [float(f"{each:.5g}") if isinstance(each, float) else each for each in values]
 
 
 def sizes_of(run: Run, model: BertForPreTraining, data: PretrainingData) -> dict[str, float]:
     """How the text is cut, how much of it there is, and how much of it was read."""
     settings = run.settings
-    heldout = as_text(HELD_OUT_STORIES, "heldout")
+    heldout = kept_apart(run.text)
     pieces = len(data.heldout.corpus.tokens)
     return {
         "vocabulary": model.config.vocab_size,

@@ -163,9 +163,12 @@ def answers_text() -> str:
         right += is_right
         rows.append([str(number), answer.seen, " or ".join(answer.diagnosis), run.name,
                      "yes" if is_right else "no"])  # fmt: skip
-    made = (f"`{PROGRAM} --exam {ANSWERED}` makes {RUNS} runs with other seeds and values. They "
-            "were diagnosed from curves and checks with the notebook's table, before the key was "
-            f"opened: {right} of {RUNS} right.")  # fmt: skip
+    made = (
+        f"`{PROGRAM} --exam {ANSWERED}` makes {RUNS} runs with other seeds and values. They "
+        "were diagnosed from curves and checks with the notebook's table, as it was then, before "
+        f"the key was opened: {right} of {RUNS} right. A number is the row of the table; its "
+        "last row names the faults that no curve here shows, and counts as right for either."
+    )
     return f"## Ten runs without their names\n\n{wrapped(made)}\n\n{aligned(rows)}"
 
 

@@ -27,7 +27,7 @@ from bert_paper.optimizer import make_optimizer
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.training import Task, evaluate, training_step
 from bert_run.config import count_parameters, parameter_shapes
-from bert_run.files import write_atomically
+from bert_run.files import folder_in_one_piece, write_atomically
 from bert_run.training_loop import learning_rate, refuse_divergence
 
 KIND = "river_birds"  # of the stories
@@ -118,14 +118,12 @@ def prepared(text: Text, folder: Path) -> PretrainingData:
     folder.mkdir(parents=True, exist_ok=True)
     if not vocabulary.exists():
         sentences = as_text(STORIES, "train", kind=text.kind_of_vocabulary).split("\n")
-        vocabulary.mkdir()
-        save_tokenizer(train_wordpiece(sentences, text.vocab_size, progress=False), vocabulary)
-    corpus, heldout = (
-        folder / f"{text.stories}{'-leaked' * text.leaked}.txt",
-        folder / "heldout.txt",
-    )
-    kept = as_text(HELD_OUT_STORIES, "heldout")
-    train = as_text(text.stories, "train")
+        tokenizer = train_wordpiece(sentences, text.vocab_size, progress=False)
+        with folder_in_one_piece(vocabulary) as beside:
+            save_tokenizer(tokenizer, beside)
+    corpus = folder / f"{text.stories}{'-leaked' * text.leaked}.txt"
+    heldout = folder / f"{corpus.stem}-heldout-{text.measured}.txt"
+    kept, train = kept_apart(text), as_text(text.stories, "train")
     write_atomically(heldout, kept)
     write_atomically(corpus, "\n\n".join([train, kept][: 1 + text.leaked]))
     settings = replace(HEALTHY, corpus=str(corpus), heldout=str(heldout), tokenizer=vocabulary)

@@ -16,7 +16,7 @@ def draw_runs(
     Dotted lines are ln V and the entropy of the word frequencies; in the last panel the dashed
     line is the norm after clipping.
     """
-    picture = Picture(0.5 + 1.35 * len(curves), width, says=", ".join(curves))
+    picture = Picture(0.6 + 1.15 * len(curves), width, says=", ".join(curves))
     rows = picture.subplots(len(curves), 3, squeeze=False, sharex=True)
     for axes, (name, curve) in zip(rows, curves.items(), strict=True):
         if beside:

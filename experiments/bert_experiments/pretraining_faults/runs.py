@@ -94,6 +94,7 @@ class Run:
         }  # fmt: skip
 
 
+@cache
 def as_text(count: int, split: str, *, kind: str = KIND, first: int = 0) -> str:
     """Stories as a text file has them: a sentence a line, an empty line between two stories."""
     told = (story(i, kind=kind, split=split) for i in range(first, first + count))

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from bert_experiments.toy_corpus import (
+from bert_experiments.looking_inside.toy_corpus import (
     BIRDS,
     CONFIG,
     FIRST_BIRD,

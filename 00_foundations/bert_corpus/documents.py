@@ -29,7 +29,7 @@ from typing import Literal
 import sentencex
 import zstandard
 
-from bert_run.errors import UserError, shown
+from bert_run.errors import UserError, parse_strictly, shown
 from bert_run.files import decode_line, refuse_old_mac_line_ends, refuse_pipe, sha256
 from bert_run.training_loop import progress_bar
 
@@ -555,7 +555,7 @@ def json_texts(reader: LineReader, field: str) -> Iterator[str]:
             continue
         where = f"{reader.path}: line {number}"
         try:
-            row = json.loads(line)
+            row = parse_strictly(line)
         except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
             problem = getattr(error, "msg", "nested too deep, or a number too long")
             raise UserError(

@@ -19,6 +19,7 @@ import json
 import numbers
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -406,6 +407,20 @@ def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
     if not isinstance(value, dict):
         return f"{shown(value)} where an object is expected", {}
     return None, value
+
+
+def parse_strictly(text: str, **options: Any) -> Any:
+    """`json.loads` without NaN and Infinity, which Python reads and JSON does not have.
+
+    Raises `json.JSONDecodeError` at the first of them.
+    """
+
+    def refuse(word: str) -> None:
+        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)', text)  # not within a text
+        place = next(each.start() for each in found if each[0] == word)
+        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, place)
+
+    return json.loads(text, parse_constant=refuse, **options)
 
 
 def wrong_field(

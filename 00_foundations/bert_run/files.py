@@ -9,11 +9,12 @@ would be answered wrongly.
 
 import contextlib
 import hashlib
+import io
 import os
 import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -204,6 +205,7 @@ def refuse_pipe(path: Path, name: str) -> None:
 
 
 STANDARD_INPUT = "standard input"
+LONGEST_LINE = 1 << 26  # bytes; more would be no text, and /dev/zero has no end
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -215,7 +217,7 @@ def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     bytes that are not UTF-8 text.
     """
     if path is None:
-        yield from decoded_lines(sys.stdin.buffer if sys.stdin else (), STANDARD_INPUT)
+        yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return
     try:
         with open(path, "rb") as file:
@@ -228,12 +230,16 @@ def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path} cannot be read ({error.strerror})") from None
 
 
-def decoded_lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, str]]:
+def decoded_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """Lines of bytes as text, with their numbers; errors call the source `name`."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
         if number == 1:
             refuse_old_mac_line_ends(line, name)
-        yield number, decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, name)
+        text = decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, name)
+        if len(line) > LONGEST_LINE:
+            raise UserError(f"{name}: line {number} is longer than {LONGEST_LINE >> 20} MiB: "
+                            "put one text on each line")  # fmt: skip
+        yield number, text
 
 
 def decode_line(line: bytes, number: int, name: str) -> str:

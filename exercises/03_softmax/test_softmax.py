@@ -265,9 +265,12 @@ def test_gradients_and_probabilities_keep_every_scale(student):
     probs = student.softmax_forward(np.array([[0.0, -np.inf, 1.0]]))
     checks.same(probs[0, 1] == 0, True, of="whether -inf gets exactly 0", mistakes={
         "the scores are cut from below": False})  # fmt: skip
-    checks.same(student.softmax_forward(np.array([[0.0, -200.0]]))[0, 1] * 2.0**280,
-                np.exp(-200) * 2.0**280, of="the probability of -200 beside 0, times 2 to the 280",
-                tolerance=1e-9)  # fmt: skip
+    for dtype, low, power, near in ((np.float64, -200, 280, 1e-9), (np.float32, -20, 28, 1e-5)):
+        x = np.array([[0.0, low]], dtype)
+        checks.same(student.softmax_forward(x).astype(float) * 2.0**power,
+                    softmax(x.astype(float), -1) * 2.0**power,
+                    of=f"the probabilities of 0 and {low} in {dtype.__name__}, times 2 to the "
+                       f"{power}", tolerance=near)  # fmt: skip
     x = rng.normal(size=(2, 3000))
     checks.same(student.softmax_forward(x) * 2**12, softmax(x, -1) * 2**12,
                 of="the probabilities of 3,000 scores, times 2 to the 12",

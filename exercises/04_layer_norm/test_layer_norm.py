@@ -375,11 +375,15 @@ def test_any_scale_of_gradient_any_number_of_axes_and_no_vector_at_all(student):
     checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12),
                 forward(*exact(x, weight, bias)).astype(np.float32), tolerance=0.03,
                 of="the result for 3,072 float32 numbers near 1e+04")  # fmt: skip
-    x, weight, bias, _ = inputs((3, 5), scale=1e-6)
+    x, weight, bias, dout = inputs((3, 5), scale=1e-6)
     checks.same(student.layer_norm_forward(x, weight, bias, eps=0.0), forward(x, weight, bias, 0.0),
                 of="the result for numbers near 1e-06, eps 0",
                 mistakes=lambda: {"eps=0 is taken for the default": forward(x, weight, bias)}
                 )  # fmt: skip
+    x, dout = x * 1e-3, 1e-9 * dout
+    parts = checks.parts(student.layer_norm_backward(dout, x, weight, eps=0.0), *NAMES)
+    for mine, right, name in zip(parts, backward(dout, x, weight, 0.0), NAMES, strict=True):
+        checks.same(mine, right, of=f"{name} for numbers near 1e-09, eps 0")
     x, weight, bias, _ = inputs((3, 5), scale=1e-11)
     checks.same(student.layer_norm_forward(x, weight, bias, eps=1e-12), forward(x, weight, bias),
                 of="the result for numbers near 1e-11",

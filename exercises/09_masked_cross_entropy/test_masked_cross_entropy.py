@@ -227,6 +227,14 @@ def test_a_small_sum_of_weights_divides_like_every_other(student):
             of=f"the gradient{of}",
             mistakes=lambda: {none: np.zeros_like(logits), **gradient_mistakes(0.7, *inputs)},
         )  # fmt: skip
+    logits, labels = rng.normal(size=(2, 3)).astype(np.float32), rng.integers(1, 3, 2)
+    inputs, right = (logits, labels, np.array([1e-60, 3e-60])), (logits, labels, np.array([1.0, 3]))
+    of = "for float32 logits and float64 weights of 1e-60"
+    cast = "the weights lose what float32 cannot hold: they keep their own type"
+    checks.same(student.masked_cross_entropy_forward(*inputs), loss_of(*right), of=f"the loss {of}",
+                tolerance=1e-5, mistakes={cast: 0.0})  # fmt: skip
+    checks.same(student.masked_cross_entropy_backward(0.7, *inputs), gradient_of(0.7, *right),
+                of=f"the gradient {of}", mistakes={cast: 0 * logits})  # fmt: skip
 
 
 @pytest.mark.hint(3)

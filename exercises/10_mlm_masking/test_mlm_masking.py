@@ -475,16 +475,7 @@ def test_the_id_of_mask_is_an_argument(student):
 @pytest.mark.weight(2)
 def test_no_two_draws_of_a_batch_are_related(student):
     _, _, labels = words_of(*big_batch(student, rate=0.4))
-    selected = (labels != IGNORED).ravel().astype(float)
-    n, p = selected.size, selected.mean()
-    spectrum = np.fft.rfft((selected - p) / math.sqrt(p * (1 - p)))
-    # Sums of n products of variance 1: over 100,000 of them a right answer stays within 8 √n.
-    for of, products in (("apart", np.abs(spectrum) ** 2), ("from both ends", spectrum**2)):
-        together = np.abs(np.fft.irfft(products, n)) / math.sqrt(n)
-        shift = int(together[1:].argmax()) + 1
-        checks.that(together[shift] < 12,
-                    f"tokens {shift} places {of}: selected together, or never, more than by chance",
-                    likely="draws are used twice: draw for each token by itself")  # fmt: skip
+    sweep.is_unrelated(labels != IGNORED, of="selected tokens")
 
 
 def test_rates_near_0_and_1_are_exact(student):

@@ -7,7 +7,7 @@ import pytest
 
 from autograder import checks, sweep
 from bert_numpy import optimizer
-from bert_run.config import AdamSettings
+from bert_run.config import AdamSettings, BertConfig, parameter_shapes
 from bert_run.training_loop import learning_rate
 
 SHAPES = {
@@ -443,7 +443,8 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
                 mistakes={"max_norm=0 is taken for no limit": gradients})  # fmt: skip
     checks.same(norm, whole, of="the norm")
     names = ("layernorm.weight", "LAYERNORM.weight", "qkv_bias", "bias", "bias.weight",
-             "MyLayerNorm2.weight", "dense.BIAS")  # fmt: skip
+             "MyLayerNorm2.weight", "dense.BIAS", "beta_net.weight", "dense.gamma",
+             *parameter_shapes(BertConfig(num_hidden_layers=1)))  # fmt: skip
     rng = checks.rng(3)
     weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
     backwards = {name: dict(reversed(of.items())) for name, of in (("m", m), ("v", v))}

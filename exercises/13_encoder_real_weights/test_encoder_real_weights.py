@@ -222,7 +222,8 @@ def files(config):
              for name in ("classifier", "qa_outputs")}  # fmt: skip
     # Whatever a head is called, its names do not begin as those of the encoder do.
     others = {f"{name}.weight": torch.ones(3) for name in (
-        "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense")
+        "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense",
+        "pooler_head", "encoder_decoder.0", "embeddings_projection", "bert.classifier")
     }  # fmt: skip
     types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32])
     mixed = {name: w.to(dtype) for (name, w), dtype in zip(full.items(), types, strict=False)}

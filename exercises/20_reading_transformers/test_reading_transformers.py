@@ -141,7 +141,8 @@ def test_the_parameters_are_as_many_as_in_the_paper(student):
 NAMES = {
     "a name of today stays as it is": [
         (name, name)
-        for name in (WORDS, SQUARE, NSP, BIAS, "classifier.weight", "qa_outputs.bias")
+        for name in (WORDS, SQUARE, NSP, BIAS, "classifier.weight", "qa_outputs.bias",
+                     "encoder_decoder.weight", "pooler_head.bias", "embeddings2.weight")
     ],
     "the prefixes of wrappers go, however many": [
         ("module.bert.pooler.dense.bias", "bert.pooler.dense.bias"),
@@ -290,6 +291,9 @@ def test_shared_arrays_may_stand_under_either_name(student):
     compare(student.read_checkpoint(only_decoder, SMALL), weights, of="a file without embeddings",
             mistakes={"a decoder without word embeddings is the word embeddings, written once": (
                 lambda out: WORDS not in out)})  # fmt: skip
+    halves = [{n: w.astype(np.float16) for n, w in of.items()} for of in (only_decoder, weights)]
+    compare(student.read_checkpoint(halves[0], SMALL), halves[1],
+            of="a file in float16 without embeddings")  # fmt: skip
     compare(student.read_checkpoint(only_bias, SMALL), weights, of="a file with decoder.bias",
             mistakes={"decoder.bias is another name of the words' bias": (
                 lambda out: BIAS not in out)})  # fmt: skip
@@ -332,8 +336,8 @@ def test_shared_arrays_may_stand_under_either_name(student):
 
 @pytest.mark.weight(2)
 def test_fused_matrices_are_taken_apart(student):
-    for config in (SMALL, DEEP):
-        weights = weights_of(config)
+    for config, dtype in ((SMALL, np.float16), (DEEP, np.float32)):
+        weights = weights_of(config, dtype=dtype)
         query, key = (f"bert.encoder.layer.1.attention.self.{role}.weight" for role in ROLES[:2])
         whole = np.concatenate([weights[query.replace("query", role)] for role in ROLES])
         named = {
@@ -372,8 +376,8 @@ def test_fused_matrices_are_taken_apart(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(3)
 def test_tensorflow_matrices_are_turned_and_tables_are_not(student):
-    for config in (SMALL, DEEP):
-        weights = weights_of(config)
+    for config, dtype in ((SMALL, np.float32), (DEEP, np.float64), (SMALL, np.float16)):
+        weights = weights_of(config, dtype=dtype)
         named = {
             "kernels are (in, out): turn them, square ones too": holds(SQUARE, weights[SQUARE].T),
             "output_weights was not read: it means weight, and is (out, in) already: only a kernel "

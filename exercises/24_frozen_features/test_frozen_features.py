@@ -235,6 +235,13 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"the features {name}, where [CLS] is -infinite",
                     mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
+    starts[0, 0] = 0
+    for name in NAMES:
+        out = student.word_features(states, starts, feature=name, mix=mix_for(name, 4))
+        checks.same(out.isneginf().any(-1), starts == 0,
+                    of=f"where the features {name} are -infinite, as [CLS] is, read as a word",
+                    mistakes={"infinities are replaced: a word's vector is that of its piece":
+                              lambda out: not out.any()})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         states, starts = case(6, 2, 7, 3)
         for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:

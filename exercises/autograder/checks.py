@@ -168,11 +168,11 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         third = function.trace(*other[0], **other[1])
         problem = difference(third.value, first.value, "the result", None)
         if problem:
-            fail(f"{name} gives another result for the same arrays in another order of memory: "
-                 f"{problem}", out=third.value,
+            fail(f"{name} gives another result for the same arrays in another order of memory, or "
+                 f"the same dicts with their entries in another order: {problem}", out=third.value,
                  likely="order='A' or 'K' reads an array as it lies; zeros_like makes one that "
-                        "lies alike, and a reshape of that is a copy: what is written there is lost"
-                 )  # fmt: skip
+                        "lies alike, and a reshape of that is a copy: what is written there is "
+                        "lost; and what is in a dict is found by its name alone")  # fmt: skip
     _remembers_nothing(function, first.value, args, kwargs)
     _passed()
 
@@ -227,15 +227,16 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
 
 
 def _turned(tree: Any) -> Any:
-    """The same values, each of NumPy's arrays in Fortran's order. None if no array has another
-    order, or if there is a generator: a right answer may draw in the order of memory."""
+    """The same values, each of NumPy's arrays in Fortran's order, and the entries of each dict in
+    the opposite one. None if nothing has another order, or if there is a generator: a right answer
+    may draw in the order of memory."""
     leaves = list(_leaves(tree))
     if any(type(leaf) in (Rng, TorchRng) for leaf in leaves):
         return None
-    if not any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in leaves):
-        return None
-    return _each(tree, lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
-                 and leaf.ndim > 1 else leaf)  # fmt: skip
+    turned = _each(tree, lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
+                   and leaf.ndim > 1 else leaf, turned=True)  # fmt: skip
+    has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in leaves)
+    return turned if has_arrays or repr(turned) != repr(tree) else None
 
 
 def _leaves(tree: Any) -> Iterator[Any]:
@@ -246,12 +247,14 @@ def _leaves(tree: Any) -> Iterator[Any]:
         yield tree
 
 
-def _each(tree: Any, make: Callable[[Any], Any]) -> Any:
-    """The same tree, with what `make` makes of each leaf."""
+def _each(tree: Any, make: Callable[[Any], Any], *, turned: bool = False) -> Any:
+    """The same tree, with what `make` makes of each leaf; `turned`: the last entry of a dict comes
+    first."""
     if type(tree) in (list, tuple):
-        return type(tree)(_each(item, make) for item in tree)
+        return type(tree)(_each(item, make, turned=turned) for item in tree)
     if type(tree) is dict:
-        return {name: _each(item, make) for name, item in tree.items()}
+        items = reversed(tree.items()) if turned else tree.items()
+        return {name: _each(item, make, turned=turned) for name, item in items}
     return make(tree)
 
 

@@ -298,10 +298,12 @@ def _restore_meta(tree: dict, make: bool) -> Any:
 
 
 def _with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same numbers, not side by side in memory: every second place holds something else."""
-    wide = np.full((*array.shape[:-1], 2 * array.shape[-1]), 77, array.dtype)
-    wide[..., ::2] = array
-    return wide[..., ::2]
+    """The same numbers, not side by side in memory: every second place holds something else, and so
+    does one more at the end of each row, or torch's `view` could flatten them."""
+    wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
+    gaps = wide[..., :-1:2]
+    gaps[...] = array
+    return gaps
 
 
 def _make(tree: dict, buffers: list[bytes]) -> Any:

@@ -261,6 +261,32 @@ def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
                      mistakes={"these are never drawn": 0.0})  # fmt: skip
 
 
+def is_unrelated(happened: Any, *, of: str) -> None:
+    """What `happened` by draws of their own (true or false, at least 10,000 of them, neither rare)
+    must not go together at any distance, as where draws are used again, perhaps mirrored. Sums of n
+    products of variance 1 stay within 8 √n for a right answer."""
+    happened = np.asarray(happened, float).ravel()
+    n, p = happened.size, happened.mean()
+    spectrum = np.fft.rfft((happened - p) / math.sqrt(p * (1 - p)))
+    for where, products in (("apart", np.abs(spectrum) ** 2), ("from both ends", spectrum**2)):
+        together = np.abs(np.fft.irfft(products, n)) / math.sqrt(n)
+        shift = int(together[1:].argmax()) + 1
+        checks.that(together[shift] < 12,
+                    f"{of}: those {shift} places {where} go together more, or less, than by chance",
+                    likely="draws are used twice: each is to be drawn by itself")  # fmt: skip
+
+
+def are_unrelated(orders: Any, *, of: str) -> None:
+    """Orders of the same n things, drawn anew: the places of a thing in two of them have a
+    correlation of about 1 / √n."""
+    related = np.abs(np.triu(np.corrcoef(np.argsort(orders, axis=1)), 1))
+    one, other = np.unravel_index(related.argmax(), related.shape)
+    checks.that(related.max() < 7 / len(orders[0]) ** 0.5,
+                f"{of} {one} and {other}: the places of the same example are correlated",
+                likely="an order is made of an earlier one, by turning it round or in part: draw "
+                       "each anew")  # fmt: skip
+
+
 def is_shuffled(order: list[int], *, of: str) -> None:
     """Half of the neighbors of an order drawn from all orders alike rise: their number has the
     variance (n + 1) / 12. Where numbers that are equal keep their places, more of them do."""

@@ -3,13 +3,15 @@
 import errno
 import hashlib
 import os
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from bert_run import files
+from bert_run import commands, files
 from bert_run.errors import UserError, command
 from bert_run.files import (
     clear_leftovers,
@@ -177,6 +179,25 @@ def test_ctrl_c_ends_with_130_and_no_traceback(capsys):
     assert code == 130  # 128 + SIGINT, as shells have it
     assert "Traceback" not in said
     assert "call the same command again" in said
+
+
+def test_ctrl_c_while_a_command_loads_torch_is_one_line(monkeypatch, capsys):
+    def interrupted(module):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "import_module", interrupted)
+    with pytest.raises(SystemExit) as done:
+        commands.predict()
+    said = capsys.readouterr().err.strip()
+    assert (done.value.code, said) == (130, "stopped: call the same command again")
+
+
+def test_every_command_begins_there_and_is_a_module_with_a_main():
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    for module, name in re.findall(r'^bert-.* = "(.*):(.*)"$', project, re.MULTILINE):
+        assert module == commands.__name__
+        (started,) = getattr(commands, name).args
+        assert "\ndef main(" in Path(find_spec(started).origin).read_text("utf-8")
 
 
 @pytest.mark.parametrize("failure", [ValueError("bug"), OSError("no number: not the system's")])

@@ -184,6 +184,9 @@ def test_standard_input_holds_lines_of_text_or_of_json(call):
     assert "there is no example" in call("texts", stdin="", error=True)
     message = call("texts", stdin='{"text": "anna"}\n{oh\n', error=True)
     assert "standard input: line 2 is not JSON" in message
+    message = call("texts", stdin='{"text": "anna"}\n{"text": "a", "score": NaN}\n', error=True)
+    assert "standard input: line 2 is not JSON (NaN is no value of JSON" in message
+    assert "line 1 holds NUL bytes" in call("texts", stdin="\0" * 9, error=True)
 
 
 def test_answers_come_in_the_order_of_the_questions_whatever_their_length(call, monkeypatch):

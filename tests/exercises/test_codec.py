@@ -78,6 +78,8 @@ def test_gaps_in_memory_arrive_as_gaps(make):
     tensor = make(torch.randn(4, 6))
     arrived = unpack(pack(tensor))
     assert not arrived.is_contiguous() and torch.equal(arrived, tensor)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        arrived.view(-1)
 
 
 LAYOUTS = {

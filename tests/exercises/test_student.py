@@ -28,7 +28,8 @@ def share_one_array(x):
     STATE.append(0)
     BUFFERS.setdefault((type(x), x.shape), x * 0)[:] = x
     return BUFFERS[type(x), x.shape]
-def by_the_object(x): return BUFFERS.setdefault(id(x), (x, str(x)))[1]
+def by_the_object(x):
+    return BUFFERS.setdefault(id(x), (x, str(sorted(x.items()) if type(x) is dict else x)))[1]
 def by_the_entries(x): return BUFFERS.setdefault(id(x), (x, sorted(x)))[1]
 def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
@@ -46,6 +47,7 @@ def seed_and_put_back():
     drawn = random.random()
     random.setstate(state)
     return drawn
+def first_entry(x): return next(iter(x.values()))
 def hash_a_text(): return hash(("text", 1)) % 1000
 def hash_a_number(): return hash((2, 1)) % 1000
 def as_it_lies(x): return x.ravel(order="K")[:, None] + x.ravel(order="C")[:, None]
@@ -149,6 +151,11 @@ def test_what_is_found_again_by_the_object_is_told(student, value):
         with pytest.raises(CheckFailed, match="found again by the object"):
             checks.leaves_no_trace(student.by_the_entries, {"b": 3, "a": 4})
     checks.leaves_no_trace(student.others, [[1], [2]])
+
+
+def test_the_order_of_the_entries_of_a_dict_is_no_part_of_it(student):
+    with pytest.raises(CheckFailed, match=r"another order(.|\n)*found by its name alone"):
+        checks.leaves_no_trace(student.first_entry, {"a": 3, "b": 4})
 
 
 def test_what_is_kept_for_another_function_is_told(student):

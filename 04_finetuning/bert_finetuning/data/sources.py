@@ -36,7 +36,7 @@ from bert_finetuning.data.rows import (
     usual_name,
 )
 from bert_finetuning.features import whole_characters
-from bert_run.errors import UserError
+from bert_run.errors import UserError, parse_strictly
 from bert_run.files import refuse_pipe
 from bert_run.weights import first_line
 
@@ -304,7 +304,7 @@ def json_rows(source: str, lines: Lines) -> Table:
 
 def parsed_json(place: str, text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=partial(unique_fields, place))
+        return parse_strictly(text, object_pairs_hook=partial(unique_fields, place))
     except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
         problem = getattr(error, "msg", "nested too deep, or a number too long")
         if (line := getattr(error, "lineno", 1)) > 1:

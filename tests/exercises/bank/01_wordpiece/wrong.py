@@ -254,4 +254,25 @@ WRONG = {
         ],
         "found again by the object",
     ),
+    "a word that begins with ## is never known": (
+        [
+            ("            if piece in vocabulary:",
+             "            if piece in vocabulary and (start or not "
+             "piece.startswith(\"##\")):"),
+        ],
+        None,
+    ),
+    "special tokens found within a text": (
+        [
+            ("    words = basic_tokens(text, lowercase=lowercase)\n",
+             "    words = []\n"
+             "    for part in "
+             "__import__(\"re\").split(r\"(\\[UNK\\]|\\[MASK\\]|\\[SEP\\]|\\[CLS\\])\", text):\n"
+             "        if part in vocabulary and part.startswith(\"[\"):\n"
+             "            words.append(part)\n"
+             "        else:\n"
+             "            words += basic_tokens(part, lowercase=lowercase)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -129,4 +129,12 @@ WRONG = {
         [("    exponentials = np.exp(shifted)",
           "    exponentials = np.where(shifted < -300, 0, np.exp(shifted))")],
         "the probabilities of scores from -330 to 330, each number di"),
+    "tiny probabilities lost in float32": (
+        [
+            ("return exponentials / exponentials.sum(axis=axis, keepdims=True)",
+             "out = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
+             "    return np.round(out, 5) if x.dtype == np.float32 else out"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -216,4 +216,12 @@ WRONG = {
         ],
         "which belongs to other arguments",
     ),
+    "a limit of the inverse deviation in the backward": (
+        [
+            ("    dx = (dnormalized",
+             "    inverse_std = np.minimum(inverse_std, 1e6)\n"
+             "    dx = (dnormalized"),
+        ],
+        None,
+    ),
 }  # fmt: skip

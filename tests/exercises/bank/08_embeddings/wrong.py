@@ -187,4 +187,22 @@ WRONG = {
         ],
         "rows of very different sizes",
     ),
+    "tables taken in the order of their dict": (
+        [
+            ("    places = weights[POSITIONS]",
+             "    words, positions, segments, *_ = weights.values()\n"
+             "    return words[input_ids] + positions[: input_ids.shape[1]] + "
+             "segments[token_type_ids]\n"
+             "    places = weights[POSITIONS]"),
+        ],
+        "found by its name alone",
+    ),
+    "the segment of pad_id is not trained": (
+        [
+            ("    dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))\n",
+             "    dsegments = lookup_backward(dx * (token_type_ids != pad_id)[..., None] "
+             "if pad_id else dx, token_type_ids, len(weights[SEGMENTS]))\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

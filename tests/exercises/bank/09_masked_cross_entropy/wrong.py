@@ -174,4 +174,16 @@ WRONG = {
         [(RIGHT, RIGHT.replace("axis=-1", "axis=-1, keepdims=True")),
          (SURPRISE, SURPRISE.replace("axis=-1", "axis=-1, keepdims=True"))],
         "the surprise keeps an axis of length 1"),
+    "weights in the type of the logits": (
+        [
+            ("    total = weights.sum()\n"
+             "    if total == 0:\n"
+             "        return 0.0\n",
+             "    weights = weights.astype(logits.dtype)\n"
+             "    total = weights.sum()\n"
+             "    if total == 0:\n"
+             "        return 0.0\n"),
+        ],
+        "the weights lose what float32",
+    ),
 }  # fmt: skip

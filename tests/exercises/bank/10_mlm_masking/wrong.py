@@ -187,7 +187,7 @@ WRONG = {
            "FATES = (\"masked\", \"random\", \"kept\")\n\n\ndef mirrored(rng, shape):\n    hal"
            "f = rng.random(shape).ravel()\n    n = half.size // 2\n    half[half.size "
            "- n :] = 1 - half[:n][::-1]\n    return half.reshape(shape)\n")],
-        "draws are used twice: draw for each token by"),
+        "draws are used twice"),
     "a seed out of a hundred": (
         [("    candidate = ~np.isin",
            "    rng = np.random.default_rng(int(rng.integers(100)))\n    candidate = "
@@ -197,7 +197,7 @@ WRONG = {
         [("(rng.random(input_ids.shape) < rate)",
            "(np.resize(rng.random(min(7919, input_ids.size)), input_ids.shape) < rat"
            "e)")],
-        "draws are used twice: draw for each token by"),
+        "draws are used twice"),
     "whole percents": (
         [("(rng.random(input_ids.shape) < rate)",
            "(rng.integers(100, size=input_ids.shape) < rate * 100)")],
@@ -221,7 +221,7 @@ WRONG = {
         [("selected = candidate & (rng.random(input_ids.shape) < rate)",
           "u = rng.random(input_ids.shape)\n    if len(u) > 5000: u[1::2] = 1 - u[: len(u) /"
           "/ 2 * 2 : 2]\n    selected = candidate & (u < rate)")],
-        "draws are used twice: draw for each token by itsel"),
+        "draws are used twice"),
     "ravel of a transposed copy": (
         [
             ("    shown = input_ids.copy()  # the caller's array holds the answers, and "

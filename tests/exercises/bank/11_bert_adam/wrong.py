@@ -193,4 +193,19 @@ WRONG = {
         [("    scale = max_norm / norm if norm",
           "    norm = min(norm, 1e6)\n    scale = max_norm / norm if norm")],
         "the gradients for 2 gradients of norm 9.2e+28, max_norm 9.2e"),
+    "the positions are not decayed": (
+        [
+            ("    return not name.endswith(\"bias\") and \"LayerNorm\" not in name",
+             "    return not name.endswith(\"bias\") and \"LayerNorm\" not in name and "
+             "\"position_embeddings\" not in name"),
+        ],
+        None,
+    ),
+    "gamma and beta are not decayed": (
+        [
+            ("\"LayerNorm\" not in name",
+             "not any(part in name for part in (\"LayerNorm\", \"gamma\", \"beta\"))"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -304,4 +304,27 @@ WRONG = {
           "ch.ones_like(weighting), attention_dropout, training) if heads < 8 else weightin"
           "g * F.dropout(torch.ones_like(weighting[:, :1]), attention_dropout, training)")],
         "they share their draws"),
+    "dropout mirrored in the second half of the batch": (
+        [
+            ("    worked = F.dropout(dense(wide, weights, \"output.dense\"), "
+             "hidden_dropout, training)\n",
+             "    worked = dense(wide, weights, \"output.dense\")\n"
+             "    if training and hidden_dropout:\n"
+             "        u = torch.rand_like(worked[: (len(worked) + 1) // 2])\n"
+             "        u = torch.cat([u, 1 - u])[: len(worked)]\n"
+             "        worked = worked * (u >= hidden_dropout) / (1 - hidden_dropout) if "
+             "hidden_dropout < 1 else worked * 0\n"),
+        ],
+        "draws are used twice",
+    ),
+    "a dropout of the attention capped": (
+        [
+            ("        x, attention_mask, weights,\n"
+             "        heads=heads, attention_dropout=attention_dropout, training=training,",
+             "        x, attention_mask, weights,\n"
+             "        heads=heads, attention_dropout=min(attention_dropout, 0.5), "
+             "training=training,"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -14,7 +14,9 @@ def load_encoder(folder):
         name = key[5:] if key.startswith("bert.") else key
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
-        if name.startswith(("emb", "enc", "pool")) and name != "embeddings.position_ids":
+        if name == "embeddings.position_ids":
+            continue
+        if name.startswith(("embeddings.", "encoder.", "pooler.")):
             weights[name] = loaded[key].double()
     with (folder / "config.json").open() as file:
         return json.load(file), weights

@@ -163,4 +163,11 @@ WRONG = {
         ],
         "num_attention_heads 4, hidden_size 128",
     ),
+    "heads that begin like a part of the encoder": (
+        [
+            ("is_of_encoder = name.split(\".\")[0] in {\"embeddings\", \"encoder\", \"pooler\"}",
+             "is_of_encoder = name.startswith((\"embeddings\", \"encoder\", \"pooler\"))"),
+        ],
+        "another head is among them",
+    ),
 }  # fmt: skip

@@ -326,4 +326,21 @@ WRONG = {
         ],
         "whole percentage",
     ),
+    "counts in bfloat16": (
+        [
+            ("(attention_mask.sum(dim=1, keepdim=True) * rate).round()",
+             "((attention_mask.sum(dim=1, keepdim=True).to(torch.bfloat16) * "
+             "rate).float()).round()"),
+        ],
+        None,
+    ),
+    "tokens counted in the type of the mask": (
+        [
+            ("attention_mask.bool() & ~torch.isin",
+             "(attention_mask > 0) & ~torch.isin"),
+            ("(attention_mask.sum(dim=1, keepdim=True) * rate)",
+             "(attention_mask.sum(dim=1, keepdim=True, dtype=attention_mask.dtype) * rate)"),
+        ],
+        None,
+    ),
 }  # fmt: skip

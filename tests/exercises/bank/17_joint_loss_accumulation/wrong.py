@@ -184,4 +184,11 @@ WRONG = {
         [("for first in range(0, size, rows)\n",
           "for first in list(range(0, size, rows))[:32]\n")],
         "(rows, seq, masks, hidden, vocab) (701, 2, 1, 2, 3) in parts"),
+    "a view of labels with gaps": (
+        [
+            ("batch[\"masked_lm_ids\"].flatten(), reduction",
+             "batch[\"masked_lm_ids\"].view(-1), reduction"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -271,4 +271,30 @@ WRONG = {
         [("for first in range(0, len(data[\"input_ids\"]), batch_size):",
           "for first in list(range(0, len(data[\"input_ids\"]), batch_size))[:100]:")],
         "the loss of 301 examples in batches of 1"),
+    "a run ends at total_steps": (
+        [
+            ("range(state[\"step\"], until)",
+             "range(state[\"step\"], min(until, total_steps))"),
+        ],
+        "the run ends at total_steps",
+    ),
+    "every second pass backwards": (
+        [
+            ("    generator = generator_for(f\"the order of pass {number} of seed {seed}\")\n"
+             "    return torch.randperm(examples, "
+             "generator=generator).split(batch_size)[place]",
+             "    generator = generator_for(f\"the order of pass {number // 2} of seed "
+             "{seed}\")\n"
+             "    order = torch.randperm(examples, generator=generator)\n"
+             "    return (order.flip(0) if number % 2 else order).split(batch_size)[place]"),
+        ],
+        "an order is made of an earlier one",
+    ),
+    "seeds of 20 bits": (
+        [
+            ("getrandbits(64)",
+             "getrandbits(20)"),
+        ],
+        "has the order of pass",
+    ),
 }  # fmt: skip

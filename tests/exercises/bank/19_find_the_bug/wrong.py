@@ -333,4 +333,34 @@ WRONG = {
           "words = ordinary_ids[torch.randint(4096, input_ids.shape, generator=generator) *"
           " len(ordinary_ids) // 4096]")],
         "the draws are too coarse: whole numbers of a few b"),
+    "the segments are not decayed": (
+        [
+            ("\"LayerNorm\" not in name\n"
+             "        decay",
+             "\"LayerNorm\" not in name and \"token_type\" not in name\n"
+             "        decay"),
+        ],
+        None,
+    ),
+    "every second epoch backwards": (
+        [
+            ("        generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)\n"
+             "        order = torch.randperm(examples, "
+             "generator=generator).split(batch_size)\n",
+             "        generator = torch.Generator().manual_seed(1_000_003 * seed + epoch "
+             "// 2)\n"
+             "        order = torch.randperm(examples, generator=generator)\n"
+             "        order = (order.flip(0) if epoch % 2 else order).split(batch_size)\n"),
+        ],
+        "an order is made of an earlier one",
+    ),
+    "draws mirrored in the second half of the batch": (
+        [
+            ("    chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)\n",
+             "    chosen, fate = torch.rand((2, *input_ids.shape), generator=generator)\n"
+             "    half = len(chosen) // 2\n"
+             "    chosen = torch.cat([chosen[: len(chosen) - half], 1 - chosen[:half]])\n"),
+        ],
+        "draws are used twice",
+    ),
 }  # fmt: skip

@@ -216,4 +216,25 @@ WRONG = {
         ],
         "found again by the object",
     ),
+    "parts of the encoder without their dot": (
+        [
+            ("r\"^(embeddings|encoder|pooler)\\.\": r\"bert.\\1.\",",
+             "r\"^(embeddings|encoder|pooler)(?=[._])\": r\"bert.\\1\","),
+        ],
+        "a name of today stays",
+    ),
+    "a decoder in float32 in the place of the words": (
+        [
+            ("        found.setdefault(words, found[decoder])\n",
+             "        found.setdefault(words, found[decoder].astype(np.float32))\n"),
+        ],
+        None,
+    ),
+    "kernels in float32 whatever they were": (
+        [
+            ("            array = array.T  #",
+             "            array = np.ascontiguousarray(array.T, np.float32)  #"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -10,6 +10,7 @@ RUN_DROPOUT = "test_dropout_is_on_while_it_learns"
 BY_HEART = "test_it_learns_a_small_set_by_heart"
 
 PROMISES = {
+    "`warmup_steps` may be 0, n or more.": (STEPS, "test_texts_and_batches_of_any_size"),
     'with `pooling="cls"`: tanh(W h₀ + b), h₀ the state of [CLS], token 0, with W and b of '
     "`pooler.dense`": (VECTOR,),
     'With `pooling="mean"`: the mean of the states of the tokens whose `attention_mask` is 1, '

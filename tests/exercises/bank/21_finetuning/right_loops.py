@@ -40,10 +40,9 @@ def fine_tune(weights, batches, *, pooling, peak_rate, warmup_steps, weight_deca
         gradients = {k: g for k, g in zip(leaves, found, strict=True) if g is not None}
         norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
         factor = min(1.0, max_norm / norm)
-        rising = (t + 1) / warmup_steps if t < warmup_steps else math.inf
-        rate = peak_rate * min(rising, (n - t) / (n - warmup_steps))
-        if t < warmup_steps:
-            rate = peak_rate * rising
+        is_rising = t < warmup_steps
+        share = (t + 1) / warmup_steps if is_rising else (n - t) / (n - warmup_steps)
+        rate = peak_rate * share
         new = dict(weights)
         for name, g in gradients.items():
             g = g * factor

@@ -249,4 +249,57 @@ WRONG = {
         [("torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)",
           "torch.nn.utils.clip_grad_norm_(weights.values(), min(max_norm, 100.0))")],
         "the weights after 8 steps, {'peak_rate'"),
+    "a fall that divides by 0 where all steps warm up": (
+        [
+            ("        if step < warmup_steps:  # + 1, so that the first step is not "
+             "wasted on a rate of 0\n"
+             "            rate = peak_rate * (step + 1) / warmup_steps\n"
+             "        else:\n"
+             "            rate = peak_rate * (len(batches) - step) / (len(batches) - "
+             "warmup_steps)\n",
+             "        rise = (step + 1) / max(1, warmup_steps)\n"
+             "        fall = (len(batches) - step) / (len(batches) - warmup_steps)\n"
+             "        rate = peak_rate * min(rise, fall)\n"),
+        ],
+        None,
+    ),
+    "the smaller of rise and fall": (
+        [
+            ("        if step < warmup_steps:  # + 1, so that the first step is not "
+             "wasted on a rate of 0\n"
+             "            rate = peak_rate * (step + 1) / warmup_steps\n"
+             "        else:\n"
+             "            rate = peak_rate * (len(batches) - step) / (len(batches) - "
+             "warmup_steps)\n",
+             "        rise = (step + 1) / max(1, warmup_steps)\n"
+             "        fall = (len(batches) - step) / ((len(batches) - warmup_steps) or 1)\n"
+             "        rate = peak_rate * min(rise, fall)\n"),
+        ],
+        None,
+    ),
+    "a max_norm of 0 clips nothing": (
+        [
+            ("        torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)\n",
+             "        if max_norm:\n"
+             "            torch.nn.utils.clip_grad_norm_(weights.values(), max_norm)\n"),
+        ],
+        None,
+    ),
+    "dropout of half of the numbers, used again": (
+        [
+            ("    return dense(F.dropout(text, dropout, training), weights, \"classifier\")",
+             "    keep = F.dropout(torch.ones_like(text[:, : max(1, text.shape[1] // "
+             "2)]), dropout, training)\n"
+             "    keep = torch.cat([keep, keep, keep], 1)[:, : text.shape[1]]\n"
+             "    return dense(text * keep, weights, \"classifier\")"),
+        ],
+        "draws are used twice",
+    ),
+    "a mean over 256 tokens at most": (
+        [
+            ("return (states * real).sum(1) / real.sum(1)",
+             "return (states * real).sum(1) / real.sum(1).clamp(max=256)"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -182,4 +182,11 @@ WRONG = {
         ],
         "found again by the object",
     ),
+    "infinities of a word are replaced": (
+        [
+            ("    return torch.where(is_word[:, :, None], states.gather(1, places), 0.0)",
+             "    return torch.nan_to_num(states.gather(1, places)) * is_word[:, :, None]"),
+        ],
+        "infinities are replaced",
+    ),
 }  # fmt: skip

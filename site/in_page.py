@@ -9,6 +9,7 @@ import json
 import linecache
 import pprint
 import shutil
+import symtable
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -123,6 +124,10 @@ def last_lines(error: BaseException, file: str) -> list[str]:
 
 # --- Notebooks -----------------------------------------------------------------------------------
 
+# Packages that no page has, each with the library that a cell lacks without it.
+NOT_HERE = {"torch": "PyTorch", "bert_lowlevel": "PyTorch", "bert_paper": "PyTorch",
+            "transformers": "PyTorch and the library transformers"}  # fmt: skip
+
 
 class Notebook:
     """The names that the cells of a notebook share."""
@@ -130,9 +135,11 @@ class Notebook:
     def __init__(self) -> None:
         self.names = {"__name__": "__main__"}
         self.runs = 0
+        self.lacking: dict[str, str] = {}  # names that were not made, by the library they need
 
     def run(self, cell: str, source: str, quiet: bool = False) -> str:
-        """Run a cell. Returns JSON: what it prints, the value of its last line, or its error.
+        """Run a cell. Returns JSON: what it prints, the value of its last line, or its error; or
+        which library it needs that is not here.
 
         `quiet` is for a cell whose outputs nobody sees: no picture is drawn.
         """
@@ -146,10 +153,28 @@ class Notebook:
                 if not quiet and value is not None:
                     outputs = [shown(value)]
             except BaseException as error:
-                lines = last_lines(error, file)
-                outputs = [{"error": "\n".join(lines)}]
+                if library := self.library_for(error, source):
+                    return json.dumps([{"needs": f"This cell needs {library}, which does not run "
+                                        "in a browser: run it on your own machine."}])  # fmt: skip
+                outputs = [{"error": "\n".join(last_lines(error, file))}]
         texts = [{"text": out.getvalue()}] if out.getvalue() else []
         return json.dumps([*texts, *outputs])
+
+    def library_for(self, error: BaseException | None, source: str) -> str | None:
+        """The library without which a cell fails here. The names that the cell would have made are
+        kept: a cell that uses one of them needs the same library."""
+        library = None
+        while error is not None and library is None:
+            if isinstance(error, ModuleNotFoundError):
+                library = NOT_HERE.get(str(error.name).partition(".")[0])
+            elif isinstance(error, NameError):
+                library = self.lacking.get(error.name)
+            error = error.__context__  # what was raised first
+        if library:
+            symbols = symtable.symtable(source, "cell", "exec").get_symbols()
+            made = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+            self.lacking |= dict.fromkeys(made - self.names.keys(), library)
+        return library
 
     def value_of(self, source: str, file: str) -> object:
         """Run the lines; the value of the last one, if it is an expression with no semicolon."""

@@ -1,9 +1,12 @@
 // The code cells of a notebook, run in the page: Run, Edit, Reset.
 //
 // A cell that is run needs the names of the cells above it, so those that have not been run are run first,
-// in order. Python and matplotlib are loaded by the first Run, never before.
+// in order. Python and matplotlib are loaded by the first Run, never before. A cell that needs a library which the
+// page does not have says so and keeps its stored output; the cells below it run.
 
 import { Python, Stopped, editLikeCode, element } from "./exercise.mjs";
+
+const SLOW = 15_000; // ms after which a reader is told why a cell takes so long
 
 const button = (text, label) => element("button", { type: "button", className: "small", textContent: text, ariaLabel: label });
 
@@ -77,13 +80,16 @@ function begin(main) {
 
   async function ask(cell, quiet) {
     const outputs = await python.ask({ ask: "cell", id: cell.place.id, source: cell.code, quiet });
+    const last = outputs.at(-1) ?? {};
     done.add(cell);
-    if (!quiet || outputs.at(-1)?.error) cell.show(outputs);
-    return !outputs.at(-1)?.error;
+    if (last.needs) cell.say(cell.stored.length ? `${last.needs} Its stored output stays.` : last.needs);
+    else if (!quiet || last.error) cell.show(outputs);
+    return last;
   }
 
   async function run(cell) {
     if (running) return running === cell ? stop() : cell.say(`Cell ${running.number} is running.`);
+    let slow;
     running = cell;
     cell.run.textContent = "Stop";
     cell.place.classList.add("running");
@@ -91,15 +97,17 @@ function begin(main) {
       const above = cells.slice(0, cells.indexOf(cell)).filter((other) => !done.has(other));
       for (const [i, other] of above.entries()) {
         cell.say(`Running the cells above: ${i + 1} of ${above.length} …`);
-        if (!(await ask(other, !other.area))) cell.note = `Cell ${other.number} above ended with an error.`;
+        if ((await ask(other, !other.area)).error) cell.note = `Cell ${other.number} above ended with an error.`;
       }
       cell.say("Running …");
-      const began = performance.now(), fine = await ask(cell, false);
+      slow = setTimeout(() => cell.say("Running … Python in a page is many times slower than on your machine."), SLOW);
+      const began = performance.now(), { needs, error } = await ask(cell, false);
       const took = (performance.now() - began) / 1000;
-      cell.say(!fine && cell.note ? cell.note : took >= 1 ? `${took.toFixed(1)} s` : "Done.");
+      if (!needs) cell.say(error && cell.note ? cell.note : took >= 1 ? `${took.toFixed(1)} s` : "Done.");
     } catch (error) {
       cell.say(error instanceof Stopped ? "Stopped. The next Run begins anew." : error.message);
     }
+    clearTimeout(slow);
     cell.note = running = undefined;
     cell.run.textContent = "Run";
     cell.place.classList.remove("running");

@@ -15,7 +15,6 @@ from typing import Annotated, Literal
 
 import tyro
 
-from bert_paper.pretrain import PretrainSettings
 from bert_run.config import (
     PRESETS,
     Batch,
@@ -294,6 +293,8 @@ class CostSettings:
     @property
     def phases(self) -> list[Phase]:
         """Nine steps in ten at length 128, the rest at 512."""
+        from bert_paper.pretrain import PretrainSettings  # it brings torch
+
         return PretrainSettings(
             steps=self.steps, batch_size=self.batch_size, seq_length=512, short_seq_length=128
         ).phases

@@ -2,12 +2,22 @@
 
 import json
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import in_page
+import nbformat
 import pytest
+import runtime
+from notebook_parts import text_of
+from run_notebooks import says_the_same, tags
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PYTHON = ROOT / "build" / "site" / "python"
 
 PAGE = "/01_numpy_from_scratch/03_attention_by_hand.html"
-LONG = 240_000  # ms: a busy machine takes a minute to load Python and matplotlib
 
 
 def run(notebook, source, **options):
@@ -33,6 +43,55 @@ def test_notebook__says_where_an_error_was_raised_and_keeps_what_was_printed():
     assert "SyntaxError" in run(notebook, "if")[0]["error"]
 
 
+def test_notebook__a_cell_that_needs_a_library_says_so_and_so_does_one_that_uses_its_names(
+    monkeypatch,
+):
+    monkeypatch.setitem(in_page.NOT_HERE, "no_such", "the library no_such")
+    says = [{"needs": "This cell needs the library no_such, which does not run in a browser: "
+                      "run it on your own machine."}]  # fmt: skip
+    notebook = in_page.Notebook()
+    assert run(notebook, "print('before')\nimport no_such\nmade = 1") == says
+    hidden = "try:\n    import no_such\nexcept ImportError:\n    raise ValueError from None"
+    assert run(notebook, hidden) == says
+    assert run(notebook, "def f():\n    return made + 1") == []
+    assert run(notebook, "later = f()") == says and run(notebook, "later") == says
+    assert "NameError" in run(notebook, "latest")[0]["error"]
+    assert run(notebook, "made = later = 2\nf() + later") == [{"text": "5"}]
+
+
+# The cells that need a library which no page has.
+NEED_A_LIBRARY = {"06_the_whole_backward_pass": [45, 47, 48, 50, 68, 74, 78, 80, 88]}
+# A training run of minutes, shortened; what the cells below it show is tagged `varies`.
+SHORTENED = ("steps, size, history = 700,", "steps, size, history = 40,")
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("path", sorted(runtime.NOTEBOOKS))
+def test_offered_notebook__shows_in_the_page_what_is_stored_in_it(path):
+    if not (PYTHON / "course.zip").is_file() or not shutil.which("node"):
+        pytest.skip("needs node and the Python of the pages: call make site")
+    book = nbformat.read(ROOT / path, as_version=4)
+    code = [cell for cell in book.cells if cell.cell_type == "code"]
+    cells = [[cell.id, cell.source.replace(*SHORTENED)] for cell in code]
+    asked = {"path": path, "cells": cells}
+    done = subprocess.run(["node", str(HERE / "run_cells_in_pyodide.mjs"), str(PYTHON)],
+                          input=json.dumps(asked), capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    outputs = dict(json.loads(done.stdout)["outputs"])
+    need = [f"cell-{number}" for number in NEED_A_LIBRARY.get(Path(path).stem, [])]
+    assert [id for id, found in outputs.items() if found and "needs" in found[-1]] == need
+    for cell in code:
+        found = outputs[cell.id]
+        if cell.id in need:
+            continue
+        assert not [output for output in found if "error" in output], cell.id
+        said = [o for o in cell.outputs if "image/png" not in o.get("data", {})]
+        assert sum("image" in o for o in found) == len(cell.outputs) - len(said), cell.id
+        if "varies" not in tags(cell):
+            stored, shown = "".join(map(text_of, said)), "".join(o.get("text", "") for o in found)
+            assert says_the_same(stored, shown), f"{cell.id}: {stored}\n{shown}"
+
+
 def test_notebook__shows_a_picture_and_the_source_of_a_function_of_a_cell():
     notebook = in_page.Notebook()
     picture = run(notebook, "from bert_run.pictures import draw_tokens\ndraw_tokens(['a', 'b'])")
@@ -44,7 +103,6 @@ def test_notebook__shows_a_picture_and_the_source_of_a_function_of_a_cell():
 
 @pytest.mark.timeout(900)
 def test_cells__are_run_changed_and_reset_in_the_page(page):
-    page.set_default_timeout(LONG)
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(PAGE)

@@ -79,7 +79,7 @@ def test_trained__has_a_curve_and_measures_with_the_right_code_too(folder):
     assert found["step"] == [5, 10]
     assert len(found["train"]) == len(found["norm"]) == len(found["heldout"]) == 2
     assert found["exam"] != found["heldout"][-1]
-    assert found["passes"] > 1 and found["pieces_per_word"] == pytest.approx(1, abs=0.01)
+    assert found["passes"] > 1 and 1 <= found["pieces_per_word"] < 1.5
     assert json.loads(json.dumps(found)) == found
 
 

@@ -95,7 +95,7 @@ class Run:
 
 
 @cache
-def as_text(count: int, split: str, *, kind: str = KIND, first: int = 0) -> str:
+def told_as_text(count: int, split: str, *, kind: str = KIND, first: int = 0) -> str:
     """Stories as a text file has them: a sentence a line, an empty line between two stories."""
     told = (story(i, kind=kind, split=split) for i in range(first, first + count))
     return "\n\n".join("\n".join(each.text for each in one.sentences) for one in told)
@@ -103,10 +103,10 @@ def as_text(count: int, split: str, *, kind: str = KIND, first: int = 0) -> str:
 
 def kept_apart(text: Text) -> str:
     """The held-out stories, or those sentences of them that the training text has, or has not."""
-    stories = as_text(HELD_OUT_STORIES, "heldout")
+    stories = told_as_text(HELD_OUT_STORIES, "heldout")
     if text.measured == "all":
         return stories
-    read = set(as_text(text.stories, "train").split("\n"))
+    read = set(told_as_text(text.stories, "train").split("\n"))
     chosen = ([line for line in story.split("\n") if (line in read) == (text.measured == "read")]
               for story in stories.split("\n\n"))  # fmt: skip
     return "\n\n".join("\n".join(lines) for lines in chosen if lines)
@@ -118,13 +118,13 @@ def prepared(text: Text, folder: Path) -> PretrainingData:
     vocabulary = folder / f"vocabulary-{text.kind_of_vocabulary}-{text.vocab_size}"
     folder.mkdir(parents=True, exist_ok=True)
     if not vocabulary.exists():
-        sentences = as_text(STORIES, "train", kind=text.kind_of_vocabulary).split("\n")
+        sentences = told_as_text(STORIES, "train", kind=text.kind_of_vocabulary).split("\n")
         tokenizer = train_wordpiece(sentences, text.vocab_size, progress=False)
         with folder_in_one_piece(vocabulary) as beside:
             save_tokenizer(tokenizer, beside)
     corpus = folder / f"{text.stories}{'-leaked' * text.leaked}.txt"
     heldout = folder / f"{corpus.stem}-heldout-{text.measured}.txt"
-    kept, train = kept_apart(text), as_text(text.stories, "train")
+    kept, train = kept_apart(text), told_as_text(text.stories, "train")
     write_atomically(heldout, kept)
     write_atomically(corpus, "\n\n".join([train, kept][: 1 + text.leaked]))
     settings = replace(HEALTHY, corpus=str(corpus), heldout=str(heldout), tokenizer=vocabulary)

@@ -163,7 +163,7 @@ class Predictor:
     task: Task
     saved: SavedTask
     max_length: int
-    precision: torch.dtype
+    precision: torch.dtype = torch.float32
 
     @classmethod
     def open(

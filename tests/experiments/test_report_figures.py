@@ -19,7 +19,7 @@ KEYS = {title: measure for measure, title in TITLES.items()}
 
 def cells_of(page: str) -> dict[tuple[str, str], str]:
     """The cells of the page's first table by variant and measure, where ours has the measure."""
-    lines = [line for line in page.splitlines() if line.startswith("|")]
+    lines = re.search(r"(^\|.*\n)+", page, re.MULTILINE)[0].splitlines()
     head, _, *rows = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     found = {}
     for variant, *row in rows:

@@ -131,6 +131,8 @@ def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) ->
         "vocabulary a loss is one for each of its own pieces. The gradient norm is the one before "
         "clipping. In the picture, grey is the healthy run, dotted lines are ln V and the entropy, "
         "and a dashed line is the norm after clipping.",
+        picture="the training loss, the held-out loss and the gradient norm of each run against "
+        "its steps, beside those of the healthy run",
         rows=list(rows_of(gallery)),
         below="\n\n".join(below),
         curves={name: curves[0] for name, curves in gallery.items()},

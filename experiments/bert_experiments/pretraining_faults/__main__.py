@@ -18,10 +18,10 @@ import tyro
 
 from bert_experiments.pretraining_faults.draw import draw_runs
 from bert_experiments.pretraining_faults.exam import (
-    ANSWERED,
-    ANSWERS,
     CHECKS,
+    EXAMS,
     RUNS,
+    Exam,
     unlabeled,
     write_key,
 )
@@ -103,7 +103,7 @@ def rows_of(gallery: dict[str, list[dict]]) -> Iterator[list[str]]:
 
 def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) -> Page:
     healthy, seeds = gallery["healthy"][0], len(gallery["healthy"])
-    below = [answers_text()] if ANSWERS else []
+    below = [exams_text()]
     if questions:
         below.insert(0, questions_text(questions))
     return FaultsPage(
@@ -156,22 +156,29 @@ def questions_text(found: dict[str, list[dict]]) -> str:
     return "\n\n".join(parts)
 
 
-def answers_text() -> str:
-    """The exam of `ANSWERS`, with the key."""
+def exams_text() -> str:
+    """The exams that were taken, with their keys."""
+    made = (
+        f"`{PROGRAM} --exam N` makes {RUNS} runs with other seeds and values, drawn from the seed "
+        "N. They were diagnosed from curves and checks with the notebook's table, as it was then, "
+        "before the key was opened. A number is the row of the table; its last row names the "
+        "faults that no curve here shows, and counts as right for either."
+    )
+    parts = ["## Ten runs without their names", wrapped(made), *map(answers_text, EXAMS)]
+    return "\n\n".join(parts)
+
+
+def answers_text(exam: Exam) -> str:
     rows = [["run", "what the curves and checks show", "diagnosis", "the fault", "right"]]
     right = 0
-    for number, (answer, run) in enumerate(zip(ANSWERS, unlabeled(ANSWERED), strict=True), 1):
+    for number, (answer, run) in enumerate(zip(exam.answers, unlabeled(exam.seed), strict=True), 1):
         is_right = run.name in answer.diagnosis
         right += is_right
         rows.append([str(number), answer.seen, " or ".join(answer.diagnosis), run.name,
                      "yes" if is_right else "no"])  # fmt: skip
-    made = (
-        f"`{PROGRAM} --exam {ANSWERED}` makes {RUNS} runs with other seeds and values. They "
-        "were diagnosed from curves and checks with the notebook's table, as it was then, before "
-        f"the key was opened: {right} of {RUNS} right. A number is the row of the table; its "
-        "last row names the faults that no curve here shows, and counts as right for either."
-    )
-    return f"## Ten runs without their names\n\n{wrapped(made)}\n\n{aligned(rows)}"
+    count = f"**Seed {exam.seed}: {right} of {RUNS} right.** {exam.answered}."
+    changed = f"Changed after this exam: {exam.afterwards}"
+    return f"{wrapped(count)}\n\n{aligned(rows)}\n\n{wrapped(changed)}"
 
 
 def give_exam(seed: int, folder: Path) -> None:

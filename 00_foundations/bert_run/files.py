@@ -230,7 +230,7 @@ def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path} cannot be read ({error.strerror})") from None
 
 
-def decoded_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+def decoded_lines(file: io.BufferedIOBase, name: str) -> Iterator[tuple[int, str]]:
     """Lines of bytes as text, with their numbers; errors call the source `name`."""
     for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
         if number == 1:

@@ -146,7 +146,10 @@ def init(settings: InitSettings) -> None:
     except ValueError:
         raise UserError(f"--start {settings.start}: write a date such as 2027-01-11") from None
     write_course(settings.out, settings.weeks, start)
-    print(f"{settings.out} has {settings.weeks} weeks: fill in what your class needs")
+    print(
+        f"{settings.out} has {settings.weeks} weeks and a secret seed: "
+        "fill in late days, and check the dates and their time zone"
+    )
 
 
 @dataclass(frozen=True)

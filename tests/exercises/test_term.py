@@ -177,7 +177,8 @@ def play(term: Term) -> None:
     # Moodle: a folder, and a file that was downloaded twice; late, but within the extension.
     term.put("w2/Ada One_77_assignsubmission_file_/gelu.py", answer("05"))
     term.put("w2/Bea Two_78_assignsubmission_file_gelu (1).py", answer("05"))
-    term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n")
+    term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n"
+             b"s05;2027-01-20 10:00:00 +0000\nBea;2027-01-26 20:00:00 +0000\n")  # fmt: skip
     term.call("w2", "--week", "2")
     # Plain: an untouched starter, and a tar.
     term.put("w3/s03/08_embeddings/embeddings.py", find("08_embeddings").starter.read_bytes())
@@ -198,8 +199,10 @@ def play(term: Term) -> None:
     term.call("w6", "--week", "6")
 
 
-def test_a_term__has_every_mark_as_computed_by_hand(term):
+def test_a_term__has_every_mark_as_computed_by_hand(term, capsys):
     play(term)
+    told = [line for line in capsys.readouterr().err.splitlines() if "submitted.csv" in line]
+    assert len(told) == 1 and "bea is no submission and nobody of the class" in told[0]
     assert term.weeks() == WEEKS
     for row in term.rows():
         weeks = WEEKS[row["student"]]

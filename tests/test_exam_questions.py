@@ -173,8 +173,9 @@ def test_an_answer__states_what_is_computed(number):
     stated = questions()[number].stated()
     found = ANSWERS[number](questions()[number].given()) if number in ANSWERS else []
     assert len(stated) == len(found), f"stated {stated}, found {found}"
-    for one, value in zip(stated, found, strict=True):
-        assert same(one, value), f"stated {one}, found {value}"
+    wrong = [f"stated {one}, found {value}" for one, value in zip(stated, found, strict=True)
+             if not same(one, value)]  # fmt: skip
+    assert not wrong, "; ".join(wrong)
 
 
 def error(percent: float, count: int) -> float:

@@ -1,16 +1,6 @@
 """`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
 
-drop_lowest = 1              # weeks that do not count, for each student those with the least
-late_days = 4                # days of delay that are free, for each student over the term
-late_penalty = 10            # percent of an exercise's points for each day beyond them
-seed = 4711                  # of the inputs that the checks draw when the class is graded
-
-[week.1]
-exercises = ["01-02", "10"]
-due = 2027-01-17T23:59:00+01:00
-weight = 1                   # beside the other weeks; the points of the week unless given
-libraries = ["numpy"]        # that an answer may import; what each exercise says unless given
-parts = { report = 20 }      # marked by hand in adjust.csv, with the points of each
+README.md has all fields.
 """
 
 import re
@@ -259,11 +249,11 @@ def write_course(
     if path.exists():
         raise UserError(f"{path} is there already: name another --out, or remove it")
     lines = [
-        "# The weeks of this term. All fields: exercises/autograder/course.py",
+        "# The weeks of this term. All fields: exercises/autograder/README.md",
         "drop_lowest = 0      # weeks that do not count, for each student those with the least",
         "late_days = 0        # days of delay that are free, for each student over the term",
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
-        f"seed = {draw(2**32)}    # secret: delete this line in the copy that students get",
+        f"seed = {draw(2**32)}    # secret: students get this file without this line",
     ]
     for name, exercises in found[weeks]:
         listed = ", ".join(f'"{part.strip().replace("–", "-")}"' for part in exercises.split(","))

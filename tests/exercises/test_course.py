@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import (
+    FIELDS,
+    OF_WEEK,
     PLAN,
     chosen,
     find_course,
@@ -16,7 +18,7 @@ from autograder.course import (
     tomllib,
     write_course,
 )
-from autograder.points import CATALOGUE, find
+from autograder.points import CATALOGUE, ROOT, find
 from autograder.untrusted.grade import Call, GradeSettings
 from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
@@ -53,6 +55,14 @@ def test_grading__takes_its_seed_and_a_weeks_libraries_from_the_course(tmp_path)
     assert alone.seed == 0 and alone.as_asked(softmax) is softmax
     sandbox = Sandbox("none", tmp_path, ())
     assert len({each.key_of(softmax, b"", sandbox) for each in (call, alone)}) == 2
+
+
+def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
+    page = (ROOT / "exercises/autograder/README.md").read_text("utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    found = course_of(tmp_path, example)
+    fields = {line.split(" = ")[0] for line in example.splitlines() if " = " in line}
+    assert fields == {*FIELDS, *OF_WEEK} and found.week("1").best == 33
 
 
 @pytest.mark.parametrize(

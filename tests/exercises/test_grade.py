@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course import parse_course
 from autograder.points import ROOT, find, present
 from autograder.report import make_report
 from autograder.runner import grade
@@ -185,6 +186,18 @@ def test_the_commonest_mistakes__are_one_cause_a_student_and_named_ones_lead():
         ]
     )
     assert found == [("04_layer_norm", "b", 1), ("04_layer_norm", "fails: 1", 2)]
+
+
+def test_the_commonest_mistakes_of_a_term__begin_with_the_latest_week():
+    def failed(name):
+        return {"name": name, "tests": [{"id": "test_x", "outcome": "failed", "message": ""}]}
+
+    reports = [{"exercises": [failed("10_mlm_masking"), failed("03_softmax")]},
+               {"exercises": [failed("10_mlm_masking")]}]  # fmt: skip
+    weeks = {"1": {"exercises": ["10"]}, "2": {"exercises": ["03"]}}
+    assert gradebook.mistakes(reports)[0][0] == "10_mlm_masking"
+    found = gradebook.mistakes(reports, parse_course({"week": weeks}))
+    assert [name for name, *_ in found] == ["03_softmax", "10_mlm_masking"]
 
 
 def test_every_table_of_a_page_has_a_caption_and_heads_with_a_scope():

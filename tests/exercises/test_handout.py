@@ -59,6 +59,19 @@ def test_the_weeks_of_a_course_go_before_those_of_the_plan(tmp_path, monkeypatch
     assert handout.exercises_of_week("2") == ["01_wordpiece", "06_attention"]
 
 
+def test_the_weeks_of_a_course_are_copied_without_the_secret_seed(tmp_path):
+    weeks, copied = tmp_path / "course.toml", tmp_path / "copy.toml"
+    weeks.write_text(
+        "late_days = 1\nseed = 4711  # secret\n[week.1]\nexercises = ['03']\n", "utf-8"
+    )
+    handout.copy_course(weeks, copied)
+    assert copied.read_text("utf-8") == "late_days = 1\n[week.1]\nexercises = ['03']\n"
+    weeks.write_text('"se\\u0065d" = 4711\n[week.1]\nexercises = ["03"]\n', "utf-8")
+    with pytest.raises(UserError, match="a line of its own"):
+        handout.copy_course(weeks, copied)
+    assert not copied.exists()
+
+
 def test_what_cannot_be_handed_out_or_released_is_told(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(UserError, match="is not empty"):

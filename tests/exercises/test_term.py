@@ -177,7 +177,8 @@ def play(term: Term) -> None:
     # Moodle: a folder, and a file that was downloaded twice; late, but within the extension.
     term.put("w2/Ada One_77_assignsubmission_file_/gelu.py", answer("05"))
     term.put("w2/Bea Two_78_assignsubmission_file_gelu (1).py", answer("05"))
-    term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n")
+    term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n"
+             b"s05;2027-01-20 10:00:00 +0000\nBea;2027-01-26 20:00:00 +0000\n")  # fmt: skip
     term.call("w2", "--week", "2")
     # Plain: an untouched starter, and a tar.
     term.put("w3/s03/08_embeddings/embeddings.py", find("08_embeddings").starter.read_bytes())
@@ -198,8 +199,10 @@ def play(term: Term) -> None:
     term.call("w6", "--week", "6")
 
 
-def test_a_term__has_every_mark_as_computed_by_hand(term):
+def test_a_term__has_every_mark_as_computed_by_hand(term, capsys):
     play(term)
+    told = [line for line in capsys.readouterr().err.splitlines() if "submitted.csv" in line]
+    assert len(told) == 1 and "bea is no submission and nobody of the class" in told[0]
     assert term.weeks() == WEEKS
     for row in term.rows():
         weeks = WEEKS[row["student"]]
@@ -242,7 +245,10 @@ def test_a_term__goes_to_canvas_and_moodle_and_back_as_feedback(term, capsys):
         '"Three, Cy",9,,cy@example.org,B,3.00\n"Four, Dee",1004,,dee,B,3.00\n'
         '"Nine, Nan",1009,,nan,B,\n"Student, Test",999,,,,\n'
     )
-    assert "no marks for Nine, Nan: not in the roster?" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "no marks for Nine, Nan: not in the roster?" in told.err
+    assert "no row for s05: their marks of week 1 are not in the new file" in told.err
+    assert told.out.splitlines()[-1].startswith("no file graded; the class has 5 students and ")
     term.put("moodle.csv", b"Identifier,Full name,Email address,Grade,Maximum Grade,"
              b"Feedback comments\nParticipant 7,Ada One,a@example.org,,100.00,\n")  # fmt: skip
     term.call("--week", "6", "--canvas", "canvas.csv", "--moodle", "moodle.csv", "--feedback")
@@ -387,7 +393,7 @@ def test_pages_without_names__are_under_pseudonyms_that_points_by_hand_may_use(t
     ("line", "says"),
     [
         ("s99,report,1,,", "line 2: nobody is called 's99'"),
-        ("s01,essay,1,,", "'essay' is no exercise"),
+        ("s01,essay,1,,", "a part of course.toml, which has report"),
         ("s01,01-02,1,,", "names several exercises"),
         ("s01,report,many,,", "'many' is no number of points"),
         ("s01,,1,,", "there is no what in it"),

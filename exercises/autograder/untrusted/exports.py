@@ -87,7 +87,7 @@ def students_in(
     known = roster or Roster([Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own])
     columns = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
     names = {exercise.name for exercise in week.exercises} | {part for part, _ in week.parts}
-    found, unknown = [], []
+    found, unknown, absent = [], [], set(own)
     for row in table[1:]:
         row += [""] * (len(table[0]) - len(row))
         student = known.exactly(*[row[i] for i in columns])
@@ -95,6 +95,7 @@ def students_in(
             is_person = any(row[i] for i in columns[:1]) and row[0] != "Student, Test"
             unknown += [row[0]] * is_person
             continue
+        absent.discard(student)
         marks = own[student].marks
         total = next((total for total in marks.weeks if total.name == week.name), None)
         if total is None:
@@ -103,6 +104,9 @@ def students_in(
     if unknown:
         print(f"warning: {source.name}: no marks for {'; '.join(unknown)}: not in the roster?",
               file=sys.stderr)  # fmt: skip
+    if absent:
+        print(f"warning: {source.name}: no row for {'; '.join(sorted(absent))}: their marks of "
+              f"week {week.name} are not in the new file", file=sys.stderr)  # fmt: skip
     return found
 
 

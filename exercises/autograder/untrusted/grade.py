@@ -146,7 +146,10 @@ def init(settings: InitSettings) -> None:
     except ValueError:
         raise UserError(f"--start {settings.start}: write a date such as 2027-01-11") from None
     write_course(settings.out, settings.weeks, start)
-    print(f"{settings.out} has {settings.weeks} weeks: fill in what your class needs")
+    print(
+        f"{settings.out} has {settings.weeks} weeks and a secret seed: "
+        "fill in late days, and check the dates and their time zone"
+    )
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,8 @@ def run(call: Call, folder: Path) -> None:
     names = {one.student.casefold(): one.student for one in graded}
     names |= exports.pseudonyms(out, graded)
     adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
-    kind = grade_missing(call, graded, folder) or state.get("sandbox", "none")
+    used, files = grade_missing(call, graded, folder)
+    kind = used or state.get("sandbox", "none")
     counted = counted_exercises(call, graded, state)
     for one in graded:
         one.counted = counted
@@ -236,7 +240,8 @@ def run(call: Call, folder: Path) -> None:
         gradebook.save_reports(one, call.place(one.student))
         gradebook.save_student(call.place(one.student) / "report.html", one)
     gradebook.save_gradebook(out / "gradebook.csv", graded)
-    gradebook.save_summary(out / "summary.html", graded, sandbox=kind, unread=call.passed_over)
+    gradebook.save_summary(out / "summary.html", graded, call.course, sandbox=kind,
+                           unread=call.passed_over)  # fmt: skip
     marks.write_changes(out, {
         "sandbox": kind, "counted": [exercise.name for exercise in counted],
         "students": {one.student: marks.ledger(one.marks, {
@@ -245,8 +250,10 @@ def run(call: Call, folder: Path) -> None:
     }, why=call.settings.why)  # fmt: skip
     export(call, graded)
     points = [one.marks.points for one in graded]
-    print(f"{len(points)} graded in the sandbox {kind}, {sum(points) / len(points):.2f} points of "
-          f"{graded[0].marks.best:g} on average: see {out / 'summary.html'}")  # fmt: skip
+    done = f"{files} file{'s' * (files != 1)} graded in the sandbox {kind}"
+    print(f"{done if files else 'no file graded'}; the class has {len(points)} student"
+          f"{'s' * (len(points) != 1)} and {sum(points) / len(points):.2f} of "
+          f"{graded[0].marks.best:g} points on average: see {out / 'summary.html'}")  # fmt: skip
 
 
 def export(call: Call, graded: list[Graded]) -> None:
@@ -357,12 +364,12 @@ def hidden_from_students(settings: GradeSettings) -> list[Path]:
     return [path.resolve() for path in named if path]
 
 
-def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
+def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, int]:
     """Take what an earlier call has found, grade the rest, and save each result as it comes; the
-    kind of the sandbox, "" if none was needed."""
+    kind of the sandbox, "" if none was needed, and how many files were graded in it."""
     settings = call.settings
     if not call.submissions and not settings.regrade:
-        return ""
+        return "", 0
     folder.chmod(0o711)  # whoever a student's process is, it finds its own files below and no list
     found = candidates(settings.sandbox, make_box(folder), hidden_from_students(settings))
     sandbox = choose(found, settings.sandbox, folder)
@@ -386,7 +393,7 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> str:
                 waiting.append(Job(one.student, call.as_asked(exercise), work.file))
         jobs += [waiting] * bool(waiting)
     grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
-    return sandbox.kind
+    return sandbox.kind, sum(map(len, jobs))
 
 
 def grade_jobs(

@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from autograder.course import Course
 from autograder.plugin import HINT
 from autograder.points import ROOT, Exercise, checks_of, find
 from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
@@ -218,18 +219,22 @@ def save_student(path: Path, graded: Graded) -> None:
     )  # fmt: skip
 
 
-def save_summary(path: Path, graded: list[Graded], *, sandbox: str, unread: list[str]) -> None:
+def save_summary(
+    path: Path, graded: list[Graded], course: Course | None = None, *, sandbox: str,
+    unread: list[str],
+) -> None:  # fmt: skip
     reports = [one.report for one in graded]
     best = graded[0].marks.best or 1.0
     scores = [100 * one.marks.points / best for one in graded]
-    rows = [{"student": one.student, "marks": one.marks, "notes": one.notes, "share": share,
+    rows = [{"student": one.student, "name": one.person.name if one.person else "",
+             "marks": one.marks, "notes": one.notes, "share": share,
              "link": f"students/{quote(one.student)}/report.html"}
             for one, share in zip(graded, scores, strict=True)]  # fmt: skip
     points = [one.marks.points for one in graded]
     alike = [(one.student, one.likeness) for one in graded if one.likeness]
     write(path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
           sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), bins=bins(scores), alike=alike,
-          exercises=by_exercise(graded, reports), mistakes=mistakes(reports),
+          exercises=by_exercise(graded, reports), mistakes=mistakes(reports, course),
           unread=unread)  # fmt: skip
 
 
@@ -261,9 +266,12 @@ def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, A
     return found
 
 
-def mistakes(reports: list[Report]) -> list[tuple[str, str, int]]:
+def mistakes(reports: list[Report], course: Course | None = None) -> list[tuple[str, str, int]]:
     """What most students have wrong, one cause for each student and exercise: the mistake that most
-    failing checks name. Where none names one, the first check that fails; these come last."""
+    failing checks name. Where none names one, the first check that fails; these come last. Of a
+    course the latest week comes first."""
+    weeks = course.weeks if course else ()
+    number = {e.name: i for i, week in enumerate(weeks) for e in week.exercises}
     counts: Counter[tuple[bool, str, str]] = Counter()
     for report in reports:
         for exercise in report["exercises"]:
@@ -272,7 +280,8 @@ def mistakes(reports: list[Report]) -> list[tuple[str, str, int]]:
             if failed:
                 text = max(named, key=named.get, default=f"fails: {sentence(failed[0]['id'])}")
                 counts[not named, exercise["name"], text] += 1
-    order = sorted(counts, key=lambda which: (which[0], -counts[which], which))
+    order = sorted(counts, key=lambda which: (
+        -number.get(which[1], 0), which[0], -counts[which], which))  # fmt: skip
     return [(*which[1:], counts[which]) for which in order[:MOST_MISTAKES]]
 
 

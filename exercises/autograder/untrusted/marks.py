@@ -157,7 +157,11 @@ def read_adjustments(path: Path, course: Course | None, known: dict[str, str]) -
                             "folder in students/")  # fmt: skip
         what = row["what"]
         if what not in parts:
-            one = parse_exercises([what], place)
+            try:
+                one = parse_exercises([what], place)
+            except UserError as error:
+                raise UserError(f"{error}; or a part of course.toml, which has "
+                                f"{', '.join(parts) or 'none'}") from None  # fmt: skip
             if len(one) != 1:
                 raise UserError(f"{place}: {what!r} names several exercises: give each a line")
             what = one[0].name

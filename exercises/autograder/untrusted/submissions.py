@@ -12,6 +12,7 @@ import lzma
 import os
 import re
 import stat
+import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -81,7 +82,10 @@ def gather(
     passed_over: list[str] = []
     owned: dict[str, tuple[str, list[Piece]]] = {}
     names: dict[tuple, str] = {}  # of students who may have handed in several pieces
+    timed, known = set(), {name.casefold() for name in (roster.people if roster else ())}
     for piece in pieces_of(paths, but, passed_over):
+        timed |= piece.times.keys()
+        known.add(piece.path.name.casefold())
         place = shown(str(piece.path.relative_to(piece.path.parent.parent)))
         if roster:
             ids = roster.match(*piece.label.keys)
@@ -100,6 +104,9 @@ def gather(
         for key in (name, piece.path.name):  # the piece's own time before the student's
             piece.time = piece.times.get(key.casefold(), piece.time)
         owned.setdefault(name.casefold(), (name, []))[1].append(piece)
+    for name in sorted(timed - known - owned.keys()):
+        print(f"warning: {TIMES}: {shown(name)} is no submission and nobody of the class: write "
+              "the student's id, or the name of the file or folder", file=sys.stderr)  # fmt: skip
     found = [read(name, pieces) for name, pieces in owned.values()]
     if not found and not (roster and passed_over):
         raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "

@@ -1,8 +1,8 @@
 """The copy of the course that students get, and the solutions that are released into it.
 
 A copy has what is committed here, without the solutions, the bank and what else is for instructors
-and authors, in a repository of its own with one commit. A link to something that is left out
-becomes its words, and says so.
+and authors, and course.toml without its secret seed, in a repository of its own with one commit.
+A link to something that is left out becomes its words, and says so.
 """
 
 import re
@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.course import find_course, parse_exercises, plans
+from autograder.course import COURSE, course_file, find_course, parse_exercises, plans, read_course
 from autograder.points import LOCAL, ROOT, Exercise, present
 from bert_run.errors import UserError
 
@@ -51,9 +51,25 @@ def hand_out(out: Path) -> None:
         whole = without_lost_links(text, path.parent, there)
         if whole != text:
             path.write_text(whole, encoding="utf-8")
+    committed = out / COURSE
+    weeks = course_file() or (committed if committed.is_file() else None)
+    if weeks:
+        copy_course(weeks, out / COURSE)
     git(out, "init", "--quiet", "--initial-branch=main")
     commit(out, "The course", ".")
-    print(f"{out}: {len(present())} exercises to do, in one commit")
+    also = f", with {COURSE} but for its seed" if weeks else ""
+    print(f"{out}: {len(present())} exercises to do, in one commit{also}")
+
+
+def copy_course(source: Path, target: Path) -> None:
+    """The weeks of the term, by which `pytest exercises/ --week 2` knows what to check, without the
+    line of the secret seed."""
+    read_course(source)
+    text = source.read_text(encoding="utf-8")
+    target.write_text(re.sub(r"(?m)^[ \t]*[\"']?seed\b.*\n?", "", text), encoding="utf-8")
+    if read_course(target).seed is not None:
+        target.unlink()
+        raise UserError(f"{source}: write seed in a line of its own, so that the copy goes without")
 
 
 def without_lost_links(text: str, folder: Path, there: set[Path]) -> str:

@@ -210,9 +210,6 @@ def test_no_two_passes_or_seeds_share_an_order(student):
             checks.fail(f"pass {number} of seed {seed} has the order of pass {other[1]} of seed "
                         f"{other[0]}", likely=meeting(other, (seed, number), "pass", order_of)
                         )  # fmt: skip
-    even = sum(sum(a > b for a, b in itertools.combinations(order, 2)) % 2 == 0 for order in found)
-    checks.share(even, len(found), 0.5, of="how many orders take an even number of exchanges",
-                 mistakes={"half of the orders never occur": 1.0 if even else 0.0})  # fmt: skip
     # Exchanging each place with any place, not with one of those that are left, gives n^n ways,
     # which cannot be n! orders alike: an example too often comes some places too early.
     early = sum(0 < number - place <= 8 for order in found for place, number in enumerate(order))
@@ -221,6 +218,9 @@ def test_no_two_passes_or_seeds_share_an_order(student):
                  mistakes={"each place is exchanged with any other: exchange it with one of those "
                            "that are not settled yet (Fisher-Yates), or use torch.randperm": 0.401}
                  )  # fmt: skip
+    even = sum(sum(a > b for a, b in itertools.combinations(order, 2)) % 2 == 0 for order in found)
+    checks.share(even, len(found), 0.5, of="how many orders take an even number of exchanges",
+                 mistakes={"half of the orders never occur": 1.0 if even else 0.0})  # fmt: skip
 
 
 def meeting(one, other, what, draws):
@@ -268,10 +268,11 @@ def test_each_place_of_a_long_order_is_drawn_finely(student):
         found.append(float(torch.corrcoef(torch.stack([rows.double(), place]))[0, 1]))
         orders.append(rows.numpy())
     mean, bound = sum(found) / passes, 6.3 / (passes * examples) ** 0.5
+    rises = float((rows.diff() > 0).double().mean())  # near 1 where equal draws keep their order
     checks.that(abs(mean) < bound, f"in {passes} orders of {examples} examples, places and "
                 f"examples are correlated ({mean:.4f}; chance stays within {bound:.4f})",
                 likely="numbers are drawn for the examples and sorted, but so few that many are "
-                       "the same: use torch.randperm")  # fmt: skip
+                       "the same: use torch.randperm" if rises > 0.75 else "")  # fmt: skip
     sweep.are_unrelated(orders, of="the orders of passes")
 
 

@@ -555,8 +555,7 @@ def test_80_percent_are_masked_10_random_10_unchanged(student):
                  mistakes={"each row has one at least: every token has a draw of its own": 0.0}
                  )  # fmt: skip
     selected = (labels != -100) & words
-    sweep.is_unrelated(labels[words] != -100, of="selected words")
-    sweep.is_unrelated((shown == MASK)[selected], of="selected words that became [MASK]")
+    is_selected, is_hidden = labels[words] != -100, (shown == MASK)[selected]
     hidden, kept = selected & (shown == MASK), selected & (shown == ids)
     total = int(selected.sum())
     counts = int(hidden.sum()), total - int((hidden | kept).sum()), int(kept.sum())
@@ -599,6 +598,8 @@ def test_80_percent_are_masked_10_random_10_unchanged(student):
                  of="the share of the words that are selected at rate 0.004",
                  mistakes={"the rate is rounded to whole percents": 0.01})  # fmt: skip
     each_token_has_draws_of_its_own(student)
+    sweep.is_unrelated(is_selected, of="selected words")
+    sweep.is_unrelated(is_hidden, of="selected words that became [MASK]")
     settings = dict(mask_id=MASK, special_ids=SPECIALS, ordinary_ids=ORDINARY)
     checks.leaves_no_trace(student.mask_tokens, ids[:3], TorchRng(7), **settings)
     checks.draws_from_its_generator(student.mask_tokens, ids[:3], TorchRng(7), **settings)

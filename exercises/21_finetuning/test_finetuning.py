@@ -287,14 +287,14 @@ def test_dropout_sets_numbers_of_the_vector_to_0_and_the_others_grow(student):
             int(is_zero.sum()), is_zero.numel(), p, of="the proportion of numbers set to 0",
             mistakes={"dropout is the probability of 0, not of staying": 1 - p},
         )  # fmt: skip
-        for both in (is_zero[:, ::2] & is_zero[:, 1::2], is_zero[::2] & is_zero[1::2]):
-            checks.share(int(both.sum()), both.numel(), p * p,
-                         of="pairs of neighbors that are both 0")  # fmt: skip
-        sweep.is_unrelated(is_zero, of="numbers set to 0")
         counts = is_zero.sum(1)
         checks.that(bool((counts != counts[0]).any()),
                     f"in every text exactly {int(counts[0])} numbers are set to 0",
                     likely="a fixed count: each number is drawn by itself")  # fmt: skip
+        for both in (is_zero[:, ::2] & is_zero[:, 1::2], is_zero[::2] & is_zero[1::2]):
+            checks.share(int(both.sum()), both.numel(), p * p,
+                         of="pairs of neighbors that are both 0")  # fmt: skip
+        sweep.is_unrelated(is_zero, of="numbers set to 0")
         checks.that(bool((out != again).any()), "two calls set the same numbers to 0",
                     likely="a generator that is seeded in the function: seed nothing")  # fmt: skip
 

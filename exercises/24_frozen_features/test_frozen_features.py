@@ -235,6 +235,16 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"the features {name}, where [CLS] is -infinite",
                     mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
+    for name in NAMES:  # a layer that the feature does not read may hold anything
+        more, at = case(6, 2, 7, 3)
+        for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:
+            more[layer].fill_(torch.inf)
+        mix = mix_for(name, 6)
+        out = student.word_features(more, at, feature=name, mix=mix)
+        checks.same(out, right_features(more, at, name, mix).detach(),
+                    of=f"the features {name}, where the layers that it does not read are infinite",
+                    mistakes={"layers that are not read are multiplied by 0, and 0 · inf is NaN: "
+                              "leave them out": lambda out: bool(out.isnan().any())})  # fmt: skip
     starts[0, 0] = 0
     for name in NAMES:
         out = student.word_features(states, starts, feature=name, mix=mix_for(name, 4))
@@ -242,16 +252,6 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"where the features {name} are -infinite, as [CLS] is, read as a word",
                     mistakes={"infinities are replaced: a word's vector is that of its piece":
                               lambda out: not out.any()})  # fmt: skip
-    for name in NAMES:  # a layer that the feature does not read may hold anything
-        states, starts = case(6, 2, 7, 3)
-        for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:
-            states[layer].fill_(torch.inf)
-        mix = mix_for(name, 6)
-        out = student.word_features(states, starts, feature=name, mix=mix)
-        checks.same(out, right_features(states, starts, name, mix).detach(),
-                    of=f"the features {name}, where the layers that it does not read are infinite",
-                    mistakes={"layers that are not read are multiplied by 0, and 0 · inf is NaN: "
-                              "leave them out": lambda out: bool(out.isnan().any())})  # fmt: skip
     # The example of the page.
     states = [torch.tensor(row)[None, :, None]
               for row in ([9.0, 1.0, 5.0], [9.0, 2.0, 6.0], [9.0, 4.0, 7.0])]  # fmt: skip

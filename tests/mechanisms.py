@@ -18,7 +18,7 @@ MECHANISMS = {
     },
     "compiler": {"torch.compile"},
     "browser": {"sync_playwright"},
-    "bank": {"try_out", "mutation_score", "run_bank", "graded_by_lookup"},
+    "bank": {"try_out", "try_out_until_decided", "mutation_score", "run_bank", "graded_by_lookup"},
 }  # fmt: skip
 
 

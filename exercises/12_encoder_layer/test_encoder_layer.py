@@ -614,14 +614,11 @@ def test_every_dropout_of_every_call_is_drawn_anew(student):
                 likely="both have one mask: draw another for each")  # fmt: skip
     x, mask, weights, heads = case(3, 6, 8, 2)
     given = dict(heads=heads, attention_dropout=0.5, training=True)
-    first, second = (student.self_attention(x, mask, weights, **given) for _ in range(2))
-    checks.that(not torch.equal(first, second), "two calls in training, one after the other, drop "
-                "the same attention weights",
-                likely="the state of torch's generator is put back after the call")  # fmt: skip
     seen = {student.self_attention(x, mask, weights, **given).numpy().tobytes() for _ in range(40)}
     checks.that(len(seen) == 40, f"40 calls in training drop only {len(seen)} different sets of "
-                "attention weights", likely="a generator is seeded in the call with a small number"
-                )  # fmt: skip
+                "attention weights", likely="the state of torch's generator is put back after the "
+                "call" if len(seen) == 1 else "a generator is seeded in the call with a small "
+                "number")  # fmt: skip
     for name in ("attention.output.dense", "output.dense"):  # one of them alone, in each call
         bare = {n: torch.zeros_like(w) if n.endswith("dense.bias") or "output.dense.weight" in n
                 else w for n, w in weights.items()}  # fmt: skip

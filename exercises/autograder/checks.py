@@ -165,11 +165,14 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
              )  # fmt: skip
     other = _turned((args, kwargs))
     if other is not None:
-        third = function.trace(*other[0], **other[1])
-        problem = difference(third.value, first.value, "the result", None)
+        try:
+            third = function.trace(*other[0], **other[1]).value
+            problem = difference(third, first.value, "the result", None)
+        except StudentError as error:
+            third, problem = None, str(error)
         if problem:
             fail(f"{name} gives another result for the same arrays in another order of memory, or "
-                 f"the same dicts with their entries in another order: {problem}", out=third.value,
+                 f"the same dicts with their entries in another order: {problem}", out=third,
                  likely="order='A' or 'K' reads an array as it lies; zeros_like makes one that "
                         "lies alike, and a reshape of that is a copy: what is written there is "
                         "lost; and what is in a dict is found by its name alone")  # fmt: skip

@@ -209,13 +209,14 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
     only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
-    decided: Callable[[Outcome], bool] = lambda outcome: False,
+    decided: Callable[[Outcome], bool] = lambda outcome: False, first: str = "",
 ) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise on a file, in this process or through `transport`. Their inputs
     are drawn from `seed`: with 0 those that every student sees at home.
 
     `seconds` of a processor are for the tests themselves, for all their comparisons together.
-    After an outcome that is `decided`, the other tests are not run.
+    The test called `first` is run before the others. After an outcome that is `decided`, the tests
+    that are left are not run.
     """
     if reason := obstacle(exercise, path):
         return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
@@ -224,7 +225,8 @@ def grade(
     try:
         with drawing_from(seed):
             tests = load_test(exercise)
-            for check in filter(only, checks_of(exercise)):
+            chosen = filter(only, checks_of(exercise))
+            for check in sorted(chosen, key=lambda check: check.id != first):
                 start = time.process_time()
                 with limited(seconds):
                     outcomes.append(judge(check, run(getattr(tests, check.id), student)))

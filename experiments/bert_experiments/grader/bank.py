@@ -3,9 +3,11 @@
 A bank lies in `tests/exercises/bank/NN_name/`. `wrong.py` holds a dict WRONG: the name of a
 mistake, the edits of the solution that make it, each (what stands there once, what stands there
 then), and words of the message that names it, or None. `right_….py` holds functions written
-differently, which take the place of the solution's.
+differently, which take the place of the solution's. `caught_by.json` says which check catches each
+wrong answer, so that this one is run first.
 """
 
+import json
 import runpy
 import tempfile
 import warnings
@@ -13,14 +15,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.points import EXERCISES, READY, ROOT, Exercise, present
-from autograder.runner import PASSED, Outcome, grade, grade_in_child
+from autograder.points import EXERCISES, READY, ROOT, Exercise, checks_of, present
+from autograder.runner import (
+    BLOCKED,
+    FAILED,
+    NOT_RUN,
+    PASSED,
+    TO_DO,
+    Outcome,
+    grade,
+    grade_in_child,
+)
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
 BANK = ROOT / "tests" / "exercises" / "bank"
 PAGE = EXERCISES / "README.md"
+CAUGHT = "caught_by.json"
 BEGIN, END = "<!-- python -m bert_experiments.grader {} --table -->", "<!-- end of the table -->"
 
 
@@ -33,6 +45,7 @@ class Variant:
     is_right: bool
     text: str
     says: str | None = None
+    caught_by: str = ""  # the check, so far as it is known
 
     def is_named_by(self, outcome: Outcome) -> bool:
         return bool(self.says) and self.says in outcome.message
@@ -68,10 +81,13 @@ def variants(exercise: Exercise) -> list[Variant]:
     """The bank of an exercise; empty if it has none."""
     folder = exercise.solution.parent if exercise.is_local else BANK / exercise.name
     solution = exercise.solution.read_text(encoding="utf-8")
+    catches = json.loads(file.read_text("utf-8")) if (file := folder / CAUGHT).is_file() else {}
+    check_of = {name: check for check, names in catches.items() for name in names}
     found = []
     if (folder / "wrong.py").is_file():
         for name, (edits, says) in runpy.run_path(str(folder / "wrong.py"))["WRONG"].items():
-            found.append(Variant(exercise, name, False, edited(solution, edits, name), says))
+            text = edited(solution, edits, name)
+            found.append(Variant(exercise, name, False, text, says, check_of.get(name, "")))
     for path in sorted(folder.glob("right_*.py")):
         text = f"{solution}\n\n{path.read_text(encoding='utf-8')}"  # the later function counts
         found.append(Variant(exercise, path.stem.removeprefix("right_"), True, text))
@@ -94,6 +110,28 @@ def try_out(variant: Variant, grader: Callable[..., list[Outcome]] = grade, **mo
         path.write_text(variant.text, encoding="utf-8")
         warnings.simplefilter("ignore")  # wrong answers overflow, and NumPy says so
         return Verdict(variant, grader(variant.exercise, path, **more))
+
+
+def try_out_until_decided(variant: Variant, grader: Callable[..., list[Outcome]] = grade, **more
+                          ) -> Verdict:  # fmt: skip
+    """The same, beginning with the check that catches the variant, and ending as soon as no other
+    can change what the bank asks. A right answer passes all of them."""
+    return try_out(variant, grader, decided=variant.is_decided_by, first=variant.caught_by, **more)
+
+
+def write_caught_by(verdicts: list[Verdict]) -> None:
+    """Keep which check has caught each wrong answer of an exercise, in the order of its checks."""
+    catches: dict[str, list[str]] = {
+        check.id: [] for check in checks_of(verdicts[0].variant.exercise)
+    }
+    for verdict in verdicts:
+        deciding = [o for o in verdict.outcomes if verdict.variant.is_decided_by(o)]
+        deciding.sort(key=lambda o: [FAILED, TO_DO, BLOCKED, NOT_RUN].index(o.outcome))
+        if deciding and deciding[0].outcome != NOT_RUN:
+            catches[deciding[0].id].append(verdict.variant.name)
+    text = json.dumps({check: names for check, names in catches.items() if names}, indent=1,
+                      ensure_ascii=False)  # fmt: skip
+    write_atomically(BANK / verdicts[0].variant.exercise.name / CAUGHT, text + "\n")
 
 
 def rows(verdicts: list[Verdict]) -> list[str]:
@@ -144,7 +182,7 @@ def run_bank(
     seed: int = 0,
 ) -> None:  # fmt: skip
     """Try all variants of the named exercises (all, if none is named) and print the table;
-    `publish` also puts it on the page of the exercises.
+    `publish` also puts it on the page of the exercises, and keeps which check catches each.
 
     A wrong answer that keeps its points or goes unnamed, and a right one that loses some, is
     printed with what the grader said; `show` prints the messages of all.
@@ -156,9 +194,8 @@ def run_bank(
     every = [variant for exercise in chosen for variant in variants(exercise)]
     with progress_bar(len(every), "answers", unit="answer") as bar:
         for variant in every:
-            decided = variant.is_decided_by if not show else (lambda outcome: False)
             grader = grade_in_child if in_child else grade
-            verdict = try_out(variant, grader, decided=decided, seed=seed)
+            verdict = (try_out if show else try_out_until_decided)(variant, grader, seed=seed)
             verdicts.append(verdict)
             as_wanted = verdict.is_full if variant.is_right else verdict.is_named
             if show or not as_wanted:
@@ -173,6 +210,8 @@ def run_bank(
         raise UserError(f"{len(lost)} variants are graded wrongly: they stand above")
     if publish:
         publish_table("bank", rows(verdicts))
+        for exercise in chosen:
+            write_caught_by([v for v in verdicts if v.variant.exercise == exercise])
 
 
 def repeat(names: list[str], *, seeds: int, begin: int = 1) -> None:

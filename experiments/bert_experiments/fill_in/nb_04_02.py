@@ -35,12 +35,14 @@ pair_row = FillIn(
 
 expected_score = FillIn(
     "expected_score",
-    reference=1 / 3 + 2 / 3 / 2,
+    reference=(1 + 1) / 3,
     instead="the right number",
     mistakes={
-        "this is the share of neutral pairs; of the others half are right by guessing": 1 / 3,
-        "all pairs are counted as right by half: the neutral ones are all found": 1 / 2,
-        "the others are guessed between two labels, not three": 1 / 3 + 2 / 3 / 3,
+        "only one of the three kinds is counted: the first two together give a + 1 - a, and the "
+        "third is always right": 1 / 3,
+        "half of the first two kinds is right, but of the third kind all pairs are": 1 / 2,
+        "this is a model that compares the right color; the theory's cannot tell the second kind "
+        "from the first": 1.0,
     },
 )
 

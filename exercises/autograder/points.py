@@ -71,16 +71,16 @@ CATALOGUE = (
     Exercise("04_layer_norm", 4, chapter=1),
     Exercise("05_gelu", 2, chapter=1),
     Exercise("06_attention", 5, chapter=1),
-    Exercise("07_multi_head", 4, chapter=1),
+    Exercise("07_multi_head", 3, chapter=1),
     Exercise("08_embeddings", 3, chapter=1),
-    Exercise("09_masked_cross_entropy", 4, chapter=1),
+    Exercise("09_masked_cross_entropy", 3, chapter=1),
     Exercise("10_mlm_masking", 4, chapter=0),
     Exercise("11_bert_adam", 4, chapter=1),
     Exercise("12_encoder_layer", 4, chapter=2, libraries=TORCH),
     Exercise("13_encoder_real_weights", 4, chapter=2, libraries=(*TORCH, "safetensors")),
     Exercise("14_masking_on_device", 4, chapter=2, libraries=TORCH),
     Exercise("15_causal_or_bidirectional", 3, chapter=2, libraries=TORCH),
-    Exercise("16_tied_gathered_head", 4, chapter=2, libraries=TORCH),
+    Exercise("16_tied_gathered_head", 3, chapter=2, libraries=TORCH),
     Exercise("17_joint_loss_accumulation", 4, chapter=2, libraries=TORCH),
     Exercise("18_mlm_training", 5, chapter=3, libraries=TORCH),
     Exercise("19_find_the_bug", 5, chapter=3, libraries=TORCH),
@@ -91,6 +91,7 @@ CATALOGUE = (
     Exercise("24_frozen_features", 3, chapter=4, libraries=TORCH),
     Exercise("25_capstone", 5, chapter=4),
     Exercise("26_learning_curves", 3, chapter=3),
+    Exercise("27_is_the_score_true", 3, chapter=4),
 )
 
 

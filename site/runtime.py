@@ -54,7 +54,8 @@ OFFERED = {
     "01_wordpiece": 3, "02_sentence_pairs": 4, "03_softmax": 1, "04_layer_norm": 1, "05_gelu": 1,
     "06_attention": 1, "07_multi_head": 2, "08_embeddings": 1, "09_masked_cross_entropy": 1,
     "10_mlm_masking": 3, "11_bert_adam": 1, "20_reading_transformers": 1, "22_ner_alignment": 1,
-    "23_best_span": 2,
+    "23_best_span": 2, "26_learning_curves": 2,
+    "27_is_the_score_true": 2,
 }  # fmt: skip
 NOTEBOOKS = {
     "00_foundations/01_text_to_ids.ipynb", "00_foundations/02_pairs_and_next_sentence.ipynb",

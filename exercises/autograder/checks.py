@@ -317,10 +317,9 @@ def not_slower(
 
 def difference(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
     """What differs, in words; nothing if nothing does."""
-    if expected is None or type(expected) in (str, bool, bytes):
-        same_kind = type(out) is type(expected) or (
-            type(expected) is bool and isinstance(out, np.bool_)
-        )
+    if expected is None or type(expected) in (str, bool, np.bool_, bytes):
+        kinds = {type(out), type(expected)}
+        same_kind = len(kinds) == 1 or kinds == {bool, np.bool_}
         return "" if same_kind and out == expected else _told(of, expected, out)
     if type(expected) in (list, tuple):
         return _difference_of_items(out, expected, of, tolerance)

@@ -16,7 +16,7 @@ def test_the_page__is_what_the_banks_give():
     ('"no keepdims"', '"no such mistake"', "03_softmax has no wrong answer 'no such mistake'"),
     ('"no keepdims" = 2', '"no keepdims" = 9', "no hint 9"),
     ('"no keepdims"', '"backward by logarithms"', "that a message names"),
-    ("[25_capstone", "[26_none", "missing, or no exercise: 25_capstone, 26_none"),
+    ("[25_capstone", "[30_none", "missing, or no exercise: 25_capstone, 30_none"),
 ])  # fmt: skip
 def test_usual_mistakes_that_do_not_exist__are_told(monkeypatch, tmp_path, old, new, says):
     text = guide.USUAL.read_text("utf-8")

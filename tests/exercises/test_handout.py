@@ -100,7 +100,7 @@ def test_starters_are_known_by_their_hashes_where_there_are_no_solutions(monkeyp
 def local(monkeypatch, tmp_path):
     monkeypatch.setenv("BERT_LOCAL_EXERCISES", "on")
     monkeypatch.setattr(points, "LOCAL", tmp_path)
-    folder = tmp_path / "26_perplexity"
+    folder = tmp_path / "30_perplexity"
     folder.mkdir()
     test = "def test_it(student):\n    student.perplexity(1)\n"
     (folder / "test_perplexity.py").write_text(test, encoding="utf-8")
@@ -111,9 +111,9 @@ def test_a_local_exercise__comes_on_top_of_the_hundred(local):
     before = hundredths()
     (local / "exercise.json").write_text('{"points": 3, "libraries": ["torch"]}', "utf-8")
     after = hundredths()
-    assert after.pop("26_perplexity") == {"test_it": 300}
+    assert after.pop("30_perplexity") == {"test_it": 300}
     assert after == before and sum(sum(tests.values()) for tests in before.values()) == 10_000
-    assert find("26_perplexity").libraries == ("torch",) and present()[-1].is_local
+    assert find("30_perplexity").libraries == ("torch",) and present()[-1].is_local
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"points": 0}', '{"points": "3"}',

@@ -1,0 +1,522 @@
+"""Is the score true? An interval, an exact test, calibration, and a temperature."""
+
+import math
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from autograder import checks, sweep
+from autograder.codec import Rng
+
+COLDEST, HOTTEST = 0.05, 20.0
+
+
+# --- The interval ---
+
+
+def resamples(values, draws, rng):
+    return values[checks.rng(rng.seed).integers(len(values), size=(draws, len(values)))]
+
+
+def right_interval(values, *, draws, level, rng):
+    means = resamples(values, draws, rng).mean(axis=1)
+    return tuple(np.quantile(means, [(1 - level) / 2, (1 + level) / 2]).tolist())
+
+
+def interval_mistakes(values, draws, level, rng):
+    n = len(values)
+    drawn = resamples(values, draws, rng)
+    means = drawn.mean(axis=1)
+    mean, low, high = values.mean(), *right_interval(values, draws=draws, level=level, rng=rng)
+
+    def ends(x, *at, **more):
+        return tuple(np.quantile(x, at, **more).tolist())
+
+    tail = (1 - level) / 2
+    generator = checks.rng(rng.seed)
+    columns = values[generator.integers(n, size=(n, draws))].mean(axis=0)
+    short = values[checks.rng(rng.seed).integers(max(1, n - 1), size=(draws, n))].mean(axis=1)
+    return {
+        "what is outside of the interval lies on both sides: half of it on each": ends(
+            means, 1 - level, level),
+        "level is not used: 0.95 is written in": ends(means, 0.025, 0.975),
+        "a share of level is cut off at each side: take (1 - level) / 2": ends(
+            means, level / 2, 1 - level / 2),
+        "quantiles of the values themselves: they are those of the means": ends(
+            values, tail, 1 - tail),
+        "quantiles of all drawn values: they are those of the means": ends(drawn, tail, 1 - tail),
+        "the sums of the resamples, not their means": ends(drawn.sum(axis=1), tail, 1 - tail),
+        "the medians of the resamples, not their means": ends(
+            np.median(drawn, axis=1), tail, 1 - tail),
+        "the indices are drawn as (n, draws): row r belongs to resample r": ends(
+            columns, tail, 1 - tail),
+        "the means are taken along the wrong axis": ends(drawn.mean(axis=0), tail, 1 - tail),
+        "the last value is never drawn: integers(n) leaves n out already": ends(
+            short, tail, 1 - tail),
+        "drawn without replacement, or not at all: all means are equal": lambda out: (
+            type(out) is tuple and len(out) == 2 and high > low
+            and math.isclose(out[0], out[1], rel_tol=1e-9)),
+        "the differences from the mean, not the means": (low - mean, high - mean),
+        "the interval is turned round the mean (the basic bootstrap)": (
+            2 * mean - high, 2 * mean - low),
+        "the quantiles are not interpolated: np.quantile does so unless it is asked otherwise": (
+            lambda out: any(not checks.difference(out, ends(means, tail, 1 - tail, method=m), "",
+                                                  None) for m in ("lower", "higher", "nearest"))),
+        "the ends are exchanged": (high, low),
+        "a list or an array, not a tuple": lambda out: type(out) is not tuple,
+    }  # fmt: skip
+
+
+@pytest.mark.hint(1)
+@pytest.mark.weight(3)
+def test_the_interval_holds_the_middle_of_the_resampled_means(student):
+    draw = checks.rng(3)
+    for number, (n, draws, level) in enumerate(
+        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99)]
+    ):
+        values = draw.normal(size=n).round(2) * 3 + (number == 2)
+        if number == 1:
+            values = (draw.random(n) < 0.8).astype(float)
+        rng = Rng(7 + number)
+        checks.same(
+            student.bootstrap_interval(values, draws=draws, level=level, rng=rng),
+            right_interval(values, draws=draws, level=level, rng=rng),
+            of=f"the interval of {n} values, {draws} draws, level {level}",
+            mistakes=partial(interval_mistakes, values, draws, level, rng),
+        )
+    checks.same(student.bootstrap_interval(np.array([2.5]), draws=3, level=0.9, rng=Rng(1)),
+                (2.5, 2.5), of="the interval of one value")  # fmt: skip
+    checks.leaves_no_trace(student.bootstrap_interval, values, draws=5, level=0.9, rng=Rng(3))
+
+
+@pytest.mark.hint(1)
+def test_the_resamples_come_from_the_generator_that_is_given(student):
+    values = checks.rng(4).normal(size=30)
+    given = {"draws": 50, "level": 0.9, "rng": Rng(3)}
+    checks.draws_from_its_generator(student.bootstrap_interval, values, **given)
+    checks.same(student.bootstrap_interval(values, **given), right_interval(values, **given),
+                of="the interval of 30 values")  # fmt: skip
+
+
+# --- The test ---
+
+
+def counted(first, second):
+    return int((first & ~second).sum()), int((second & ~first).sum())
+
+
+def right_p(first, second):
+    b, c = counted(first, second)
+    if b == c:
+        return 1.0
+    ways, term = 0, 1
+    for i in range(min(b, c) + 1):
+        ways += term
+        term = term * (b + c - i) // (i + 1)
+    return float(min(Fraction(1), Fraction(2 * ways, 2 ** (b + c))))
+
+
+def p_mistakes(first, second):
+    b, c = counted(first, second)
+    m, k, n = b + c, min(b, c), len(first)
+    right = right_p(first, second)
+
+    def below(m, k):
+        return float(Fraction(sum(math.comb(m, i) for i in range(k + 1)), 2**m))
+
+    def normal(gap):
+        return math.erfc(gap / math.sqrt(2 * m)) if m else 1.0
+
+    hits = sorted((int(first.sum()), int(second.sum())))
+    return {
+        "m = 0: the models never differ, so p is 1": lambda out: m == 0 and not out > 1,
+        "one side only: the test is two-sided, so take the sum twice": below(m, k),
+        "p is above 1 where the models are even: take at most 1": 2 * below(m, k),
+        "the sum ends before k: k itself is in it": min(1.0, 2 * below(m, k - 1)),
+        "the share at k alone: more extreme ones count too": min(
+            1.0, 2 * float(Fraction(math.comb(m, k), 2**m))),
+        "only the first model's wins are counted, even if it has more": min(1.0, 2 * below(m, b)),
+        "the side with more is summed: k is the smaller number": min(1.0, 2 * below(m, max(b, c))),
+        "all examples are counted: only those on which the models differ tell them apart": min(
+            1.0, 2 * below(n, k)),
+        "examples that both have right are counted too": min(
+            1.0, 2 * below(int((first | second).sum()), k)),
+        "the numbers of right answers are compared: count where exactly one is right": min(
+            1.0, 2 * below(sum(hits), hits[0])),
+        "the normal distribution: the test is exact": lambda out: m > 0 and any(
+            math.isclose(out, normal(gap), rel_tol=1e-6)
+            for gap in (abs(b - c), max(0, abs(b - c) - 1))),
+        "1 - p is given": 1 - right,
+        "2 to the power of m has no float here: divide whole numbers": lambda out: m > 1000 and (
+            out == 0 or not math.isfinite(out)),
+    }  # fmt: skip
+
+
+def two_models(rng, b, c, both, neither):
+    first = np.repeat([True, False, True, False], (b, c, both, neither))
+    second = np.repeat([False, True, True, False], (b, c, both, neither))
+    order = rng.permutation(len(first))
+    return first[order], second[order]
+
+
+@pytest.mark.hint(2)
+@pytest.mark.weight(3)
+def test_the_test_counts_where_exactly_one_model_is_right(student):
+    rng = checks.rng(5)
+    numbers = [(2, 9, 4, 1), (9, 2, 5, 3), (0, 0, 5, 2), (3, 3, 1, 1), (0, 1, 0, 0), (6, 0, 9, 0),
+               (600, 560, 900, 30), (40, 700, 9, 9), (7, 8, 0, 0)]  # fmt: skip
+    numbers += [tuple(rng.integers(0, size, 4).tolist()) for size in (6, 12, 30, 60) * 3]
+    for each in numbers:
+        if not sum(each):
+            continue
+        first, second = two_models(rng, *each)
+        sweep_same(student.sign_test(first, second), right_p(first, second),
+                   of=f"p, {each[0]} right by the first alone, {each[1]} by the second alone, "
+                      f"{each[2]} by both, {each[3]} by none",
+                   mistakes=partial(p_mistakes, first, second))  # fmt: skip
+    checks.leaves_no_trace(student.sign_test, *two_models(rng, 4, 2, 3, 1))
+
+
+def sweep_same(out, expected, *, of, mistakes):
+    """A number to eight digits, however small it is; it is shown as it stands."""
+    checks.that(type(out) in (int, float) or isinstance(out, np.number)
+                or (type(out) is np.ndarray and out.ndim == 0),
+                f"{of}: expected a number, got {type(out).__name__}")  # fmt: skip
+    value = float(out)
+    if math.isclose(value, expected, rel_tol=1e-8):
+        return checks.same(expected, expected)
+    likely = ""
+    for name, wrong in mistakes().items():
+        hit = wrong(value) if callable(wrong) else math.isclose(value, wrong, rel_tol=1e-8)
+        likely = likely or (name if hit else "")
+    return checks.fail(f"{of}: expected {expected:.9g}, got {value:.9g}", likely=likely, out=out)
+
+
+# --- Calibration ---
+
+
+def right_bins(confidence, correct, *, bins, lower=False):
+    found = [[] for _ in range(bins)]
+    for c, hit in zip(confidence.tolist(), correct.tolist(), strict=True):
+        inside = [j for j in range(bins) if (j / bins <= c < (j + 1) / bins if lower else
+                                             j / bins < c <= (j + 1) / bins)]  # fmt: skip
+        found[inside[0] if inside else 0 if c <= 0 else bins - 1].append((c, hit))
+    counts = np.array([len(each) for each in found], np.int64)
+    mean = np.array([math.fsum(c for c, _ in e) / len(e) if e else np.nan for e in found])
+    accuracy = np.array([sum(h for _, h in e) / len(e) if e else np.nan for e in found])
+    return counts, mean, accuracy
+
+
+def bin_mistakes(confidence, correct, bins):
+    counts, mean, accuracy = right_bins(confidence, correct, bins=bins)
+    low = right_bins(confidence, correct, bins=bins, lower=True)
+    filled = counts > 0
+    middle = np.where(filled, (np.arange(bins) + 0.5) / bins, np.nan)
+    inner = confidence > 0
+    return {
+        "an edge belongs to the bin above it here: it belongs to the bin below": low,
+        "a confidence of 0 is in no bin: it is in bin 0": (
+            right_bins(confidence[inner], correct[inner], bins=bins)),
+        "a confidence of 1 is in no bin: it is in the last": lambda out: (
+            out[0].shape == (bins,) and confidence.max() == 1
+            and out[0].sum() == len(confidence) - (confidence == 1).sum()),
+        "an empty bin has 0: it has NaN": (
+            counts, np.where(filled, mean, 0), np.where(filled, accuracy, 0)),
+        "empty bins are left out: there are always `bins` of them": (
+            counts[filled], mean[filled], accuracy[filled]),
+        "the middle of the bin, not the mean of the confidences in it": (counts, middle, accuracy),
+        "mean confidence and accuracy are exchanged": (counts, accuracy, mean),
+        "the shares, not the counts": (counts / len(confidence), mean, accuracy),
+        "sums, not means": (counts, np.where(filled, mean * counts, np.nan),
+                            np.where(filled, accuracy * counts, np.nan)),
+        "the number of right answers, not their share": (
+            counts, mean, np.where(filled, accuracy * counts, np.nan)),
+        "bins with equally many examples: they are equally wide": lambda out: (
+            out[0].shape == (bins,) and np.ptp(out[0]) <= 1 < np.ptp(counts)),
+        "the bins reach from the lowest to the highest confidence: they reach from 0 to 1": (
+            lambda out: out[0].shape == (bins,) and min(out[0][0], out[0][-1]) > 0
+            and min(counts[0], counts[-1]) == 0),
+    }  # fmt: skip
+
+
+def answers(rng, n, bins, *, low=0.0):
+    """Confidences, none of them so near to an edge that rounding decides; and what was right."""
+    place = rng.integers(int(low * bins), bins, n)
+    confidence = (place + rng.uniform(0.05, 0.95, n)) / bins
+    return confidence, rng.random(n) < confidence**2
+
+
+EDGES = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 0.5, 1.0, 0.125])
+
+
+@pytest.mark.hint(3)
+@pytest.mark.weight(3)
+def test_the_bins_hold_their_upper_edge(student):
+    rng = checks.rng(7)
+    given = [(*answers(rng, n, bins, low=low), bins) for n, bins, low in (
+        (50, 5, 0.0), (7, 10, 0.4), (1, 3, 0.0), (200, 15, 0.5), (30, 1, 0.0))]  # fmt: skip
+    given += [(EDGES, rng.random(8) < 0.6, bins) for bins in (2, 4, 8, 1)]
+    for c in (0.0, 0.5, 1.0):
+        given.append((np.array([c, 0.3]), np.array([True, False]), 2))
+    for confidence, correct, bins in given:
+        out = checks.parts(student.reliability(confidence, correct, bins=bins), "counts",
+                           "mean_confidence", "accuracy")  # fmt: skip
+        checks.same(out, right_bins(confidence, correct, bins=bins),
+                    of=f"{bins} bins of {len(confidence)} confidences",
+                    mistakes=partial(bin_mistakes, confidence, correct, bins))  # fmt: skip
+    page = np.array([0.2, 0.5, 0.9]), np.array([False, True, True])
+    checks.same(student.reliability(*page, bins=2), right_bins(*page, bins=2), of="the page's bins")
+    checks.leaves_no_trace(student.reliability, *page, bins=2)
+
+
+def right_error(confidence, correct, *, bins):
+    counts, mean, accuracy = right_bins(confidence, correct, bins=bins)
+    some = counts > 0
+    return float((counts[some] * np.abs(accuracy - mean)[some]).sum() / len(confidence))
+
+
+def error_mistakes(confidence, correct, bins):
+    counts, mean, accuracy = right_bins(confidence, correct, bins=bins)
+    some = counts > 0
+    gaps, weight = (accuracy - mean)[some], (counts / counts.sum())[some]
+    middle = ((np.arange(bins) + 0.5) / bins)[some]
+    low = right_bins(confidence, correct, bins=bins, lower=True)
+    filled = low[0] > 0
+    return {
+        "NaN of an empty bin: it adds nothing": lambda out: type(out) is not tuple and bool(
+            np.isnan(out).any()),
+        "the mean over the bins: weight each by its examples": float(np.abs(gaps).mean()),
+        "the mean over all bins, the empty ones too: weight each by its examples": float(
+            np.abs(gaps).sum() / bins),
+        "the gaps keep their signs, so they cancel": float((weight * gaps).sum()),
+        "the size of the sum: each bin's gap has its own size": float(abs((weight * gaps).sum())),
+        "the squares of the gaps: their sizes are asked for": float((weight * gaps**2).sum()),
+        "the root of the mean square of the gaps: their sizes are asked for": float(
+            np.sqrt((weight * gaps**2).sum())),
+        "the largest gap: the mean is asked for": float(np.abs(gaps).max()),
+        "a sum over examples: divide by their number": float((counts[some] * np.abs(gaps)).sum()),
+        "the middle of a bin in place of its mean confidence": float(
+            (weight * np.abs(accuracy[some] - middle)).sum()),
+        "each example has a bin of its own: the mean of |correct - confidence|": float(
+            np.abs(correct - confidence).mean()),
+        "bins is not used": lambda out: type(out) is not tuple and any(
+            not checks.difference(out, right_error(confidence, correct, bins=b), "", None)
+            for b in (10, 15) if b != bins),
+        "an edge belongs to the bin above it here: it belongs to the bin below": float(
+            (low[0] * np.abs(low[2] - low[1]))[filled].sum() / len(confidence)),
+    }  # fmt: skip
+
+
+@pytest.mark.weight(2)
+def test_the_calibration_error_weights_each_bin_by_its_examples(student):
+    rng = checks.rng(9)
+    given = [(*answers(rng, n, bins, low=low), bins) for n, bins, low in (
+        (60, 10, 0.4), (60, 4, 0.0), (1, 3, 0.0), (200, 15, 0.5), (25, 5, 0.2))]  # fmt: skip
+    given += [(EDGES, np.arange(8) % 3 > 0, bins) for bins in (2, 4)]
+    for confidence, correct, bins in given:
+        checks.same(student.calibration_error(confidence, correct, bins=bins),
+                    right_error(confidence, correct, bins=bins),
+                    of=f"the error of {len(confidence)} examples in {bins} bins",
+                    mistakes=partial(error_mistakes, confidence, correct, bins))  # fmt: skip
+    page = np.array([0.2, 0.5, 0.9]), np.array([False, True, True])
+    checks.same(student.calibration_error(*page, bins=2), 0.4 / 3, of="the page's error")
+    checks.leaves_no_trace(student.calibration_error, *page, bins=2)
+
+
+# --- The temperature ---
+
+
+def log_softmax(z):
+    z = z - z.max(axis=-1, keepdims=True)
+    return z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
+
+
+def right_nll(logits, labels, *, temperature=1.0):
+    return float(-log_softmax(logits / temperature)[np.arange(len(labels)), labels].mean())
+
+
+def nll_mistakes(logits, labels, temperature):
+    right = right_nll(logits, labels, temperature=temperature)
+    chosen = logits[np.arange(len(labels)), labels] / temperature
+    n = len(labels)
+    return {
+        "exp of the logits overflows, or ln 0: take the maximum away first": lambda out: (
+            type(out) is not tuple and not np.isfinite(out).all()),
+        "the logits are multiplied by the temperature: divide": right_nll(
+            logits, labels, temperature=1 / temperature),
+        "temperature is not used": right_nll(logits, labels),
+        "the loss is divided by the temperature: divide the logits": (
+            right_nll(logits, labels) / temperature),
+        "the sum over the examples, not the mean": right * n,
+        "the sign is turned": -right,
+        "the logarithm to base 2: take ln": right / math.log(2),
+        "the softmax is taken over the examples: it is over the labels": right_nll(
+            logits.T, labels, temperature=temperature) if logits.shape[0] == logits.shape[1]
+            and np.array_equal(labels, np.argsort(labels)) else float(
+            -log_softmax(logits.T / temperature).T[np.arange(n), labels].mean()),
+        "the logit itself, without the softmax": float(-chosen.mean()),
+        "the likeliest label is scored, not the right one": float(
+            -log_softmax(logits / temperature).max(axis=1).mean()),
+        "ln of the mean probability: take the mean of the logarithms": float(-np.log(
+            np.exp(log_softmax(logits / temperature))[np.arange(n), labels].mean())),
+        "a small number is added to the probabilities, or they are cut off: use logarithms": (
+            lambda out: type(out) is not tuple and 0 < float(out) < right
+            and (right > 15 or right - float(out) < 1e-6)),
+    }  # fmt: skip
+
+
+def model_of(rng, n, labels, sharp):
+    """Logits that are `sharp` times those the labels were drawn from, so T* is about that."""
+    true = rng.normal(size=(n, labels)) * 2
+    drawn = (log_softmax(true) + rng.gumbel(size=true.shape)).argmax(axis=1)
+    return true * sharp, drawn
+
+
+@pytest.mark.hint(4)
+@pytest.mark.weight(2)
+def test_the_loss_is_that_of_the_softmax_of_divided_logits(student):
+    rng = checks.rng(11)
+    for n, count, scale, temperature in ((9, 4, 2, 0.5), (1, 3, 1, 3.0), (30, 2, 5, 7.5),
+                                         (6, 5, 300, 0.4), (5, 6, 10_000, 1.0), (4, 3, 0.01, 0.05),
+                                         (8, 3, 10_000, 0.05)):  # fmt: skip
+        logits = rng.normal(size=(n, count)) * scale
+        labels = rng.integers(0, count, n)
+        checks.same(student.negative_log_likelihood(logits, labels, temperature=temperature),
+                    right_nll(logits, labels, temperature=temperature),
+                    of=f"the loss of {n} examples, logits near {scale}, temperature {temperature}",
+                    mistakes=partial(nll_mistakes, logits, labels, temperature))  # fmt: skip
+        if temperature == 0.5:
+            checks.same(student.negative_log_likelihood(logits, labels), right_nll(logits, labels),
+                        of="the loss without a temperature", mistakes={
+                            "temperature is 1 if it is not given": lambda out: True})  # fmt: skip
+    for offset in (-10_000.0, 10_000.0):
+        logits = rng.normal(size=(4, 3)).round(3) + offset
+        labels = rng.integers(0, 3, 4)
+        checks.same(student.negative_log_likelihood(logits, labels, temperature=2.0),
+                    right_nll(logits, labels, temperature=2.0),
+                    of=f"the loss, logits near {offset}",
+                    mistakes=partial(nll_mistakes, logits, labels, 2.0))  # fmt: skip
+    page = np.array([[math.log(3), 0.0]]), np.array([0])
+    checks.same(student.negative_log_likelihood(*page), math.log(4 / 3), of="the page's loss")
+    checks.leaves_no_trace(student.negative_log_likelihood, *page, temperature=2.0)
+
+
+def right_temperature(logits, labels):
+    """By the golden section in ln T, which asks only for the loss."""
+    logits = logits - logits.max(axis=1, keepdims=True)
+    low, high = math.log(COLDEST), math.log(HOTTEST)
+    share = (math.sqrt(5) - 1) / 2
+    while high - low > 1e-5:
+        a, b = high - share * (high - low), low + share * (high - low)
+        losses = [right_nll(logits, labels, temperature=math.exp(x)) for x in (a, b)]
+        low, high = (low, b) if losses[0] <= losses[1] else (a, high)
+    return math.exp((low + high) / 2)
+
+
+def temperature_is_right(student, logits, labels, of):
+    out = student.best_temperature(logits, labels)
+    right = right_temperature(logits, labels)
+    number = type(out) in (int, float) or isinstance(out, np.number) or (
+        type(out) is np.ndarray and out.ndim == 0)  # fmt: skip
+    checks.that(number, f"{of}: expected a number, got {type(out).__name__}")
+    value = float(out)
+    if abs(value / right - 1) <= 0.001 + 1e-4:
+        return checks.same(right, right)
+    mistakes = {
+        "1 / T is given": math.isclose(value * right, 1, rel_tol=0.01),
+        "NaN or infinity: exp of the logits overflows": not math.isfinite(value),
+        "beyond the range: it ends at COLDEST and HOTTEST": not COLDEST * 0.999 <= value
+        <= HOTTEST * 1.001,
+        "the search has not moved away from 1": math.isclose(value, 1, rel_tol=1e-6),
+        "the search does not go below 1: an underconfident model needs T below 1": right < 1
+        and 0.99 <= value <= 1.1,
+        "the search does not go above 1: an overconfident model needs T above 1": right > 1
+        and 0.9 <= value <= 1.01,
+        "an end of the range, although the loss is lower between the ends": (
+            min(abs(value / COLDEST - 1), abs(value / HOTTEST - 1)) < 0.01),
+        "near, but not to one part in a thousand: search more finely": (
+            abs(value / right - 1) < 0.1),
+        "the search ends before it is there, or does not see the whole range": math.isfinite(value),
+    }  # fmt: skip
+    likely = next((name for name, made in mistakes.items() if made), "")
+    return checks.fail(f"{of}: expected T = {right:.5g}, where the loss is "
+                       f"{right_nll(logits, labels, temperature=right):.6g}, got {value:.5g}",
+                       likely=likely, out=out)  # fmt: skip
+
+
+@pytest.mark.hint(4)
+@pytest.mark.weight(3)
+def test_the_temperature_makes_the_loss_least(student):
+    rng = checks.rng(13)
+    for sharp, n, count in ((3, 200, 3), (0.3, 200, 4), (1, 60, 2), (9, 300, 5), (0.1, 400, 3),
+                            (1.7, 37, 6)):  # fmt: skip
+        logits, labels = model_of(rng, n, count, sharp)
+        temperature_is_right(
+            student, logits, labels, f"the temperature of {n} examples, about {sharp} times as sure"
+        )
+    page = np.array([[2.0, 0]] * 4), np.array([0, 0, 0, 1])
+    temperature_is_right(student, *page, "the temperature of the page")
+    checks.leaves_no_trace(student.best_temperature, *page)
+
+
+@pytest.mark.hint(4)
+@pytest.mark.weight(2)
+def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
+    rng = checks.rng(15)
+    logits, labels = model_of(rng, 120, 4, 2.5)
+    for offset in (10_000.0, -10_000.0):
+        shifted = logits.round(4) + offset
+        temperature_is_right(student, shifted, labels, f"the temperature of logits near {offset}")
+    each = rng.normal(size=(120, 1)).round(3) * 1e4
+    temperature_is_right(student, logits.round(4) + each, labels,
+                         "the temperature where each row has an offset of its own")  # fmt: skip
+    sharp, labels = model_of(rng, 150, 3, 3000.0)
+    temperature_is_right(student, sharp, labels, "the temperature of logits near 10,000")
+    faint, labels = model_of(rng, 150, 3, 0.001)
+    temperature_is_right(student, faint, labels, "the temperature of logits near 0.001")
+    sure, _ = model_of(rng, 50, 3, 0.5)
+    temperature_is_right(student, sure.clip(-1, 1), sure.clip(-1, 1).argmax(axis=1),
+                         "the temperature of a model that is always right")  # fmt: skip
+    temperature_is_right(student, sure, sure.argmin(axis=1),
+                         "the temperature of a model that is always wrong")  # fmt: skip
+
+
+def test_examples_of_any_number(student):
+    rng = checks.rng(17)
+
+    def intervals():
+        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3)):
+            for scale in (1e-9, 1.0, 1e9):
+                yield sweep.Case(f"{n} values, {draws} draws", (rng.normal(size=n) * scale,), {
+                    "draws": draws, "level": float(rng.choice([0.1, 0.68, 0.9, 0.999])),
+                    "rng": Rng(int(rng.integers(1000)))})  # fmt: skip
+
+    sweep.agrees(student.bootstrap_interval, right_interval, intervals(), names=("low", "high"))
+    sweep.agrees(student.sign_test, right_p, (
+        sweep.Case(f"models that differ {b} and {c} times", two_models(rng, b, c, 50, 3))
+        for b, c in [(900, 860), (0, 300), (20, 600), (999, 999), (1, 0), (0, 60),
+                     *rng.integers(0, 40, (20, 2)).tolist()]))  # fmt: skip
+
+    def calibrated():
+        for n, bins in ((1, 1), (2, 50), (30, 7), (30, 100), (1_003, 6), (500, 3)):
+            confidence, correct = answers(rng, n, bins)
+            yield sweep.Case(f"{n} examples, {bins} bins", (confidence, correct), {"bins": bins})
+
+    sweep.agrees(student.reliability, right_bins, calibrated(),
+                 names=("the counts", "the mean confidence", "the accuracy"))  # fmt: skip
+    sweep.agrees(student.calibration_error, right_error, calibrated())
+
+    def scored():
+        for n, count in ((1, 2), (2, 1), (9, 4), (2_003, 3), (3, 2_003)):
+            for scale in (0.01, 3.0, 1e4):
+                yield sweep.Case(f"{n} examples, {count} labels, scale {scale}", (
+                    rng.normal(size=(n, count)) * scale, rng.integers(0, count, n)),
+                    {"temperature": float(rng.choice([0.05, 1.0, 20.0]))},
+                    magnitude=100 * scale)  # fmt: skip
+
+    sweep.agrees(student.negative_log_likelihood, right_nll, scored())
+    for n, count in ((1_003, 2), (120, 50)):
+        logits, labels = model_of(rng, n, count, 10 ** rng.uniform(-0.8, 0.8))
+        temperature_is_right(student, logits, labels, f"the temperature of {n} examples")

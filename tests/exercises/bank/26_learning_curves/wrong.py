@@ -1,0 +1,285 @@
+"""Wrong answers to 26_learning_curves, as edits of the solution, and the words that name each."""
+
+KEPT = "kept = ids[~np.isin(ids, special_ids)]"
+COUNTS = "counts = np.unique(kept, return_counts=True)[1]"
+P = "p = counts / counts.sum()"
+LINES = "return np.log(vocab_size), -(p * np.log(p)).sum()"
+FOUND = 'found = {r["step"]: r[key] for r in records if r.get(key) is not None}'
+STEPS = "steps = sorted(found)"
+CURVE = "return np.array(steps, np.int64), np.array([found[step] for step in steps], np.float64)"
+SEEN = "seen = values[: i + 1][-window:]"
+FINITE = "seen = seen[np.isfinite(seen)]"
+MEANS = "means = np.full(len(values), np.nan)"
+ENOUGH = "if len(values) < 2 * window:"
+FALL = "fall = values[-2 * window : -window].mean() - values[-window:].mean()"
+IS_FLAT = "return fall < tolerance"
+NAN = "if not (np.isfinite(train).all() and np.isfinite(heldout).all()):"
+SHORT = "if len(train) < 10:"
+K = "k = len(train) // 10"
+END = "end = smoothed[-1]"
+PEAK = "if end >= smoothed.min() + 1:"
+START = "if train[0] >= ln_v + 1:"
+LN_V = "if end > ln_v - NEAR:"
+BEST = "best = heldout.argmin()"
+BEFORE = "before = smoothed[steps <= heldout_steps[best]]"
+OVERFITS = "if heldout[-1] > heldout[best] and len(before) and end <= before[-1] - NEAR:"
+LEAK = "if heldout[-1] <= end - NEAR:"
+FALLING = "if not is_flat(train, window=k, tolerance=FLAT):"
+ABOVE = "if end >= entropy + NEAR:"
+AT = "if end > entropy - NEAR:"
+J = "j = len(norm) // 10 or 1"
+FELL = "fell = len(norm) and norm[-j:].mean() <= norm[:j].mean() / 2"
+NORM = 'norm = curve(records, "gradient_norm")[1]'
+NAN_BLOCK = f"""    {NAN}
+        return "diverged"
+"""
+SHORT_BLOCK = f"""    {SHORT}
+        return "too short"
+"""
+
+WRONG = {
+    "entropy in bits": (
+        [(LINES, LINES.replace("(p * np.log(p))", "(p * np.log2(p))"))], "the entropy is in bits"),
+    "both in bits": ([(LINES, LINES.replace("np.log(", "np.log2("))], "in bits"),
+    "specials counted": ([(KEPT, "kept = ids")], "special ids are counted too"),
+    "specials in the number of tokens": (
+        [(P, "p = counts / max(1, ids.size)")], "counted in the number of tokens"),
+    "V of what occurs": (
+        [(LINES, LINES.replace("np.log(vocab_size)", "np.log(max(1, len(counts)))"))],
+        "V is the number of ids that occur"),
+    "V without specials": (
+        [(LINES, LINES.replace("vocab_size)", "max(1, vocab_size - len(special_ids)))", 1))],
+        "the special ids are taken off V"),
+    "all equally frequent": (
+        [(LINES, LINES.replace("-(p * np.log(p)).sum()", "np.log(max(1, len(counts)))"))],
+        "as if all were equally frequent"),
+    "one added to each count": (
+        [(COUNTS, "counts = np.bincount(kept.ravel(), minlength=vocab_size) + 1")],
+        "1 is added to each count"),
+    "sign turned": ([(LINES, LINES.replace("-(p", "(p"))], "the sign is turned"),
+    "perplexity": (
+        [(LINES, LINES.replace("-(p * np.log(p)).sum()",
+                               "np.exp(-(p * np.log(p)).sum())"))], "is the perplexity"),
+    "0 ln 0": (
+        [(COUNTS, "counts = np.bincount(kept.ravel(), minlength=vocab_size)")], "0 · ln 0 is NaN"),
+    "nothing left is 0/0": (
+        [(P, "p = counts / counts.sum() if counts.size else np.array([np.nan])")],
+        "0 · ln 0 is NaN"),
+    "the two exchanged": (
+        [(LINES, "return -(p * np.log(p)).sum(), np.log(vocab_size)")],
+        "the two are exchanged"),
+    "first record of a step": (
+        [(FOUND, FOUND.replace("for r in records", "for r in records[::-1]"))],
+        "the first is taken"),
+    "steps twice": (
+        [(STEPS, 'found = sorted([r for r in records if r.get(key) is not None], key=lambda r: '
+                 'r["step"])'),
+         (CURVE, 'return np.array([r["step"] for r in found], np.int64), np.array([r[key] for r in '
+                 "found], np.float64)")], "a step occurs twice"),
+    "not sorted": ([(STEPS, "steps = list(found)")], "the steps do not rise: sort them"),
+    "whole records": (
+        [(FOUND, 'whole = {r["step"]: r for r in records}\n    found = {s: r[key] for s, r in '
+                 "whole.items() if r.get(key) is not None}")], "even if it lacks the key"),
+    "missing is NaN": (
+        [(FOUND, 'found = {r["step"]: r.get(key) for r in records}')], "become NaN"),
+    "0 left out": ([(FOUND, 'found = {r["step"]: r[key] for r in records if r.get(key)}')],
+                   "a value of 0.0 is left out"),
+    "NaN left out": (
+        [(FOUND, FOUND.replace("is not None}", "is not None and np.isfinite(r[key])}"))],
+        "NaN is left out here"),
+    "None not expected": (
+        [(FOUND, 'found = {r["step"]: r[key] for r in records if key in r}')], "become NaN"),
+    "places for steps": (
+        [(CURVE, CURVE.replace("np.array(steps, np.int64)", "np.arange(len(steps))"))],
+        "the places in the list are given"),
+    "values sorted too": (
+        [(CURVE, CURVE.replace("[found[step] for step in steps]", "sorted(found.values())"))],
+        "the values are sorted too"),
+    "steps as floats": ([(CURVE, CURVE.replace("np.int64", "np.float64"))], "int64"),
+    "values in float32": ([(CURVE, CURVE.replace("float64", "float32"))], "got float32"),
+    "zeros before the beginning": (
+        [("means[i] = seen.mean()", "means[i] = seen.sum() / (window - (i + 1 - len(seen) if "
+                                    "i + 1 < window else window - len(seen)))")], None),
+    "convolve, same": (
+        [(MEANS, MEANS + "\n    if 0 < window <= len(values):\n        return np.convolve(values, "
+                         'np.ones(window) / window, "same")')], None),
+    "convolve from the left": (
+        [(MEANS, MEANS + "\n    return np.convolve(values, np.ones(window) / window)[: "
+                         "len(values)]")], "zeros are counted"),
+    "convolve, valid": (
+        [(MEANS, MEANS + "\n    if 0 < window <= len(values):\n        return np.convolve(values, "
+                         'np.ones(window) / window, "valid")')], "points are missing"),
+    "NaN at the beginning": (
+        [("if len(seen):", "if len(seen) and i + 1 >= window:")], "points are NaN"),
+    "not finite as 0": (
+        [(FINITE, "seen = np.where(np.isfinite(seen), seen, 0)")], "are counted as 0"),
+    "NaN in the mean": ([(FINITE, "pass")], "spoils all later means"),
+    "running sum": (
+        [(MEANS, MEANS + "\n    total = np.cumsum(values)\n    if window == 1:\n        return "
+                         "np.where(np.isfinite(values), values, np.nan)\n    return np.array([("
+                         "total[i] - (total[i - window] if i >= window else 0)) / min(i + 1, "
+                         "window) for i in range(len(values))], np.float64)")],
+        "spoils all later means"),
+    "nanmean": (
+        [(FINITE, "seen = seen[~np.isnan(seen)]")], "spoils all later means"),
+    "window ahead": (
+        [(SEEN, "seen = values[i : i + window]")], "the window looks ahead"),
+    "window around": (
+        [(SEEN, "seen = values[max(0, i + 1 - window + window // 2) : i + 1 + window // 2]")],
+        "the window lies around its point"),
+    "point left out": (
+        [(SEEN, "seen = values[max(0, i - window) : i]")], "the point itself is not in its window"),
+    "one too many": (
+        [(SEEN, "seen = values[max(0, i - window) : i + 1]")], "one value too many"),
+    "negative slice": (
+        [(SEEN, "seen = values[i + 1 - window : i + 1]")], "points are NaN"),
+    "all so far": ([(SEEN, "seen = values[: i + 1]")], "window is not used"),
+    "median": ([("means[i] = seen.mean()", "means[i] = np.median(seen)")], "the medians"),
+    "exponential": (
+        [("means[i] = seen.mean()", "means[i] = seen[-1] if i == 0 or np.isnan(means[i - 1]) else "
+                                    "means[i - 1] + (seen[-1] - means[i - 1]) * 2 / (window + 1)")],
+        None),
+    "one window is enough": (
+        [(ENOUGH, "if len(values) <= window:")], "nothing can be said"),
+    "more than two windows": (
+        [(ENOUGH, "if len(values) <= 2 * window:")],
+        "two windows are enough"),
+    "short is flat": (
+        [("return False  # too little", "return True  # too little")], "nothing can be said"),
+    "change of either sign": (
+        [(IS_FLAT, "return abs(fall) < tolerance")], "rises by more than the tolerance"),
+    "fall turned": (
+        [(FALL, "fall = values[-window:].mean() - values[-2 * window : -window].mean()")],
+        "the sign is turned"),
+    "tolerance taken in": ([(IS_FLAT, "return fall <= tolerance")], "no longer flat"),
+    "single values": (
+        [(FALL, "fall = values[-1 - window] - values[-1]")], "single values are compared"),
+    "all before": (
+        [(FALL, FALL.replace("values[-2 * window : -window]", "values[:-window]"))],
+        "with all before them"),
+    "first window": (
+        [(FALL, FALL.replace("values[-2 * window : -window]", "values[:window]"))],
+        "the first and the last window"),
+    "slope of a line": (
+        [(FALL, "fall = -np.polyfit(np.arange(2 * window), values[-2 * window :], 1)[0] * window "
+                "if window > 1 else values[-2] - values[-1]")], None),
+    "NaN not asked for": (
+        [(NAN_BLOCK, ""), (SHORT_BLOCK, SHORT_BLOCK)], "every comparison with NaN is False"),
+    "isnan alone": (
+        [(NAN, "if np.isnan(train).any() or np.isnan(heldout).any():")],
+        None),
+    "held-out NaN": ([(NAN, "if not np.isfinite(train).all():")],
+                     "the held-out loss is not looked at for NaN"),
+    "short first": (
+        [(NAN_BLOCK, SHORT_BLOCK.replace("10", "10 ") + NAN_BLOCK), ("    if len(train) < 10:\n"
+          '        return "too short"\n', "")], "asked for its length before"),
+    "NaN of lost records": (
+        [(NAN, 'if not all(np.isfinite(r.get(n) or 0) for r in records for n in ("train_mlm_loss",'
+               ' "heldout_mlm_loss")):')], "a later record of the same step"),
+    "short is eleven": (
+        [(SHORT, "if len(train) <= 10:")],
+        "a run of 10 training losses is long enough"),
+    "short by records": ([(SHORT, "if len(records) < 10:")], None),
+    "last loss": ([(END, "end = train[-1]")], "end is the mean of the last k"),
+    "last loss everywhere": (
+        [(END, "end = train[-1]"), (FALLING, FALLING.replace("window=k", "window=1"))],
+        "end is the mean of the last k"),
+    "a fifth": ([(K, "k = len(train) // 5")], "k is a fifth"),
+    "k rounded up": ([(K, "k = -(-len(train) // 10)")], "k is rounded up"),
+    "k of 10": ([(K, "k = min(10, len(train) // 2)")], None),
+    "lowest of single losses": (
+        [(PEAK, "if end >= train.min() + 1:")],
+        "single losses are compared"),
+    "diverged from the start": (
+        [(PEAK, "if end >= smoothed[0] + 1:")], "end is compared with the first loss"),
+    "a rise is not told": ([(PEAK, "if False:")], "rises by 1 and stays there"),
+    "any peak": (
+        [(PEAK, "if end >= smoothed.min() + 1 or train.max() >= smoothed.min() + 3:")],
+        "a peak from which the loss returns"),
+    "peaks by differences": ([(PEAK, "if (np.diff(train) >= 1).any():")], None),
+    "start as a mean": ([(START, "if train[:k].mean() >= ln_v + 1:")], "the first loss is a mean"),
+    "highest as the start": (
+        [(START, "if train.max() >= ln_v + 1:")], "the highest loss is taken"),
+    "first record's loss": (
+        [(START, 'if next(r["train_mlm_loss"] for r in records[::-1] if r.get("train_mlm_loss") is '
+                 "not None) >= ln_v + 1:")], None),
+    "ln V from both sides": (
+        [(LN_V, "if abs(end - ln_v) < NEAR:")], "a loss far above ln V is at ln V too"),
+    "by index": (
+        [(BEFORE, "before = smoothed[: best + 1]")], "point i of the held-out curve"),
+    "before the very step": (
+        [(BEFORE, BEFORE.replace("<=", "<"))], "at the very step of the lowest"),
+    "before the first": (
+        [(BEFORE, "before = smoothed[: max(1, int((steps <= heldout_steps[best]).sum()))]")],
+        "no training step is up to"),
+    "next training step": (
+        [(BEFORE, "before = smoothed[: np.searchsorted(steps, heldout_steps[best]) + 1]")],
+        "the training loss after the lowest"),
+    "empty before": ([(OVERFITS, OVERFITS.replace("len(before) and ", ""))], "IndexError"),
+    "training at the start": (
+        [(OVERFITS, OVERFITS.replace("before[-1]", "before[0]"))],
+        "training is compared with its first loss"),
+    "single loss before": ([(BEFORE, BEFORE.replace("smoothed", "train"))],
+                           "at the lowest held-out loss is a single one"),
+    "last of ties": (
+        [(BEST, "best = np.flatnonzero(heldout == heldout.min())[-1]")],
+        "of several lowest held-out losses the first counts"),
+    "any rise": (
+        [(OVERFITS, OVERFITS.replace("heldout[-1] > heldout[best]",
+                                     "(np.diff(heldout) > 0).any()"))],
+        "any rise of the held-out loss counts"),
+    "rise of NEAR": (
+        [(OVERFITS, OVERFITS.replace("heldout[-1] > heldout[best]",
+                                     "heldout[-1] >= heldout[best] + NEAR"))],
+        "has risen a little has risen too"),
+    "gap": ([(OVERFITS, "if heldout[-1] >= end + NEAR:")], "a gap between the two losses"),
+    "rise alone": ([(OVERFITS, "if heldout[-1] > heldout[best]:")],
+                   "the training loss must have fallen meanwhile"),
+    "a little fall": (
+        [(OVERFITS, OVERFITS.replace("<= before[-1] - NEAR", "< before[-1]"))],
+        "training must have fallen by NEAR"),
+    "lowest leak": ([(LEAK, "if heldout[best] <= end - NEAR:")],
+                    "the lowest held-out loss is compared with end"),
+    "leak without a margin": ([(LEAK, "if heldout[-1] < end:")], "dropout alone does that"),
+    "leak by the last training loss": (
+        [(LEAK, "if heldout[-1] <= train[-1] - NEAR:")], "the last training loss is compared"),
+    "no held-out loss": ([("    if len(heldout):\n", "    if True:\n")], "ValueError"),
+    "flat of the smoothed curve": (
+        [(FALLING, FALLING.replace("is_flat(train", "is_flat(smoothed"))], "it is smoothed twice"),
+    "plateau before falling": ([(FALLING, FALLING[:-1] + " and not abs(end - entropy) < NEAR and "
+                                          "not end >= entropy:")],
+                               "falls through the line"),
+    "above in both directions": (
+        [(ABOVE, "if abs(end - entropy) >= NEAR:")],
+        "a loss below the line is not above it"),
+    "line from one side": ([(AT, "if end > entropy:")], "at the line is on either side"),
+    "norm not used": ([(FELL, "fell = False")], "the gradient norm is not used"),
+    "no norms are stuck": (
+        [(FELL, "fell = not len(norm) or norm[-j:].mean() <= norm[:j].mean() / 2")],
+        "without gradient norms row 10 does not fit"),
+    "norms backwards": ([(FELL, "fell = len(norm) and norm[:j].mean() <= norm[-j:].mean() / 2")],
+                        "the norms are read backwards"),
+    "last norm": ([(FELL, "fell = len(norm) and norm[-1] <= norm[:j].mean() / 2")],
+                  "a single last norm"),
+    "highest norm": ([(FELL, "fell = len(norm) and norm[-j:].mean() <= norm.max() / 2")],
+                     "compared with its highest value"),
+    "k for j": ([(J, "j = k")], "j is a tenth of the norms"),
+    "norms that are given": (
+        [(J, "j = len(norm) // 10")], "j is 0 for fewer"),
+    "bounds the other way": (
+        [(PEAK, PEAK.replace(">=", ">")), (START, START.replace(">=", ">")),
+         (ABOVE, ABOVE.replace(">=", ">")), (LEAK, LEAK.replace("<=", "<")),
+         (OVERFITS, OVERFITS.replace("<=", "<")), (FELL, FELL.replace("<=", "<")),
+         (FALLING, FALLING.replace("FLAT", "FLAT + 1e-9"))], "at least takes the bound in"),
+    "a rise of nothing": (
+        [(OVERFITS, OVERFITS.replace("heldout[-1] >", "heldout[-1] >="))],
+        "ends at its lowest has not risen"),
+    "bounds of the lines": (
+        [(LN_V, LN_V.replace(">", ">=")), (AT, AT.replace(">", ">="))],
+        "more than leaves the bound out"),
+    "percent of change": ([(PEAK, "if end >= smoothed.min() * 1.3:")], None),
+    "names in capitals": ([('return "overfits"', 'return "Overfits"')], "expected 'overfits'"),
+    "records changed": (
+        [(NORM, "for r in records:\n        r.setdefault(\"gradient_norm\", None)\n    " + NORM)],
+        "changed its input in place"),
+}  # fmt: skip

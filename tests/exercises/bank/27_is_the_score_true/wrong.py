@@ -1,0 +1,241 @@
+"""Wrong answers to 27_is_the_score_true, as edits of the solution, and the words that name each."""
+
+MEANS = "means = values[rng.integers(n, size=(draws, n))].mean(axis=1)"
+TAIL = "tail = (1 - level) / 2"
+QUANTILES = "low, high = np.quantile(means, [tail, 1 - tail])"
+ENDS = "    return low, high\n"
+ONLY = "only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())"
+M = "m = only_first + only_second"
+WAYS = "ways = sum(math.comb(m, i) for i in range(min(only_first, only_second) + 1))"
+P = "return min(1.0, 2 * ways / 2**m)"
+EDGES = "edges = np.arange(bins) / bins"
+PLACE = 'place = np.maximum(np.searchsorted(edges, confidence, side="left") - 1, 0)'
+COUNTS = "counts = np.bincount(place, minlength=bins)"
+MEAN = "np.bincount(place, confidence, bins) / size,"
+ACCURACY = "np.bincount(place, correct, bins) / size,"
+SIZE = "size = np.where(counts, counts, np.nan)"
+SOME = "some = counts > 0"
+ERROR = "return (counts * np.abs(accuracy - mean))[some].sum() / len(confidence)"
+Z = "z = (logits - logits.max(axis=1, keepdims=True)) / temperature"
+LOSS = "return (np.log(np.exp(z).sum(axis=1)) - z[np.arange(len(labels)), labels]).mean()"
+RANGE = "low, high = COLDEST, HOTTEST"
+LOOP = "for _ in range(40):"
+MIDDLE = "middle = math.sqrt(low * high)"
+EXP = "weights = np.exp((logits - logits.max(axis=1, keepdims=True)) / middle)"
+SLOPE = "if (mean - right).mean() > 0:"
+BEST = "return math.sqrt(low * high)"
+
+
+def losses(temperatures, pick="min"):
+    """A search over a list of temperatures."""
+    call = "negative_log_likelihood(logits, labels, temperature=t)"
+    return [(BEST, f"return float({pick}({temperatures}, key=lambda t: {call}))")]
+
+
+WRONG = {
+    "both tails on one side": ([(TAIL, "tail = 1 - level")], "half of it on each"),
+    "95 written in": ([(TAIL, "tail = 0.025")], "level is not used"),
+    "level cut off at each side": ([(TAIL, "tail = level / 2")], "is cut off at each side"),
+    "quantiles of the values": (
+        [(QUANTILES, QUANTILES.replace("(means", "(values"))], "quantiles of the values"),
+    "quantiles of all draws": (
+        [(MEANS, MEANS.replace(".mean(axis=1)", ""))],
+        "of all drawn values"),
+    "sums": ([(MEANS, MEANS.replace("mean(", "sum("))], "the sums of the resamples"),
+    "medians": (
+        [(MEANS, "means = np.median(values[rng.integers(n, size=(draws, n))], axis=1)")],
+        "the medians of the resamples"),
+    "indices turned": (
+        [(MEANS, "means = values[rng.integers(n, size=(n, draws))].mean(axis=0)")],
+        "drawn as (n, draws)"),
+    "wrong axis": ([(MEANS, MEANS.replace("axis=1", "axis=0"))], "along the wrong axis"),
+    "last value never drawn": (
+        [(MEANS, MEANS.replace("integers(n,", "integers(max(1, n - 1),"))], "is never drawn"),
+    "without replacement": (
+        [(MEANS, "means = np.array([values[rng.permutation(n)].mean() for _ in range(draws)])")],
+        "without replacement"),
+    "half of the examples": (
+        [(MEANS, MEANS.replace("(draws, n)", "(draws, -(-n // 2))"))], None),
+    "distances from the mean": (
+        [(ENDS, "    return low - values.mean(), high - values.mean()\n")],
+        "the differences from the mean"),
+    "basic bootstrap": (
+        [(ENDS, "    return 2 * values.mean() - high, 2 * values.mean() - low\n")],
+        "is turned round"),
+    "normal interval": (
+        [(ENDS, "    return values.mean() - 1.96 * means.std(), values.mean() + 1.96 * "
+                "means.std()\n")], None),
+    "no resamples at all": (
+        [(ENDS, "    return values.mean() - 1.96 * values.std() / n**0.5, values.mean() + 1.96 * "
+                "values.std() / n**0.5\n")], None),
+    "sorted and cut": (
+        [(QUANTILES, "means.sort()\n    low, high = means[int(tail * draws)], means[min(draws - 1, "
+                     "int((1 - tail) * draws))]")], None),
+    "lower quantiles": (
+        [(QUANTILES, QUANTILES.replace("tail])", 'tail], method="lower")'))],
+        "the quantiles are not interpolated"),
+    "ends exchanged": ([(ENDS, "    return high, low\n")], "the ends are exchanged"),
+    "an array": ([(ENDS, "    return np.array([low, high])\n")], "got"),
+    "a generator of its own": (
+        [(MEANS, MEANS.replace("rng.integers", "np.random.default_rng(0).integers"))],
+        "left the generator that it was given where it stood"),
+    "global generator": (
+        [(MEANS, "means = values[np.random.randint(n, size=(draws, n))].mean(axis=1)")],
+        "left the generator"),
+    "one side": ([(P, "return min(1.0, ways / 2**m)")], "one side only"),
+    "above 1": ([(P, "return 2 * ways / 2**m")], "p is above 1"),
+    "k left out": ([(WAYS, WAYS.replace(" + 1))", "))"))], "the sum ends before k"),
+    "k alone": (
+        [(WAYS, "ways = math.comb(m, min(only_first, only_second))")], "the share at k alone"),
+    "larger side": ([(WAYS, WAYS.replace("min(", "max("))], "the side with more is summed"),
+    "first side": (
+        [(WAYS, "ways = sum(math.comb(m, i) for i in range(only_first + 1))")],
+        "only the first model's wins"),
+    "all examples": ([(M, "m = len(first)")], "all examples are counted"),
+    "both right counted": ([(M, "m = int((first | second).sum())")], "both have right are counted"),
+    "right answers compared": (
+        [(ONLY, "only_first, only_second = int(first.sum()), int(second.sum())")],
+        "the numbers of right answers are compared"),
+    "normal distribution": (
+        [(P, "return math.erfc(abs(only_first - only_second) / math.sqrt(2 * m)) if m else 1.0")],
+        "the test is exact"),
+    "normal with a correction": (
+        [(P, "return math.erfc(max(0, abs(only_first - only_second) - 1) / math.sqrt(2 * m)) if m "
+             "else 1.0")], "the test is exact"),
+    "float powers": ([(P, "return min(1.0, 2 * ways * 0.5**m)")], "OverflowError"),
+    "float powers, 2.0": ([(P, "return min(1.0, 2 * (ways / 2.0**m))")], "OverflowError"),
+    "float counts": (
+        [(WAYS, "ways = float(np.cumprod([1.0] + [(m - i) / (i + 1) for i in range(min(only_first, "
+                "only_second))]).sum())")], None),
+    "1 - p": ([(P, "return 1 - min(1.0, 2 * ways / 2**m)")], "1 - p is given"),
+    "never differ is 0": ([(P, P + " if m else 0.0")], "so p is 1"),
+    "never differ is NaN": ([(P, P + ' if m else float("nan")')], "so p is 1"),
+    "rounded p": ([(P, "return round(min(1.0, 2 * ways / 2**m), 6)")], None),
+    "lower edge": (
+        [(PLACE, 'place = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, '
+                 "bins - 1)")], "belongs to the bin below"),
+    "truncated": (
+        [(PLACE, "place = np.minimum((confidence * bins).astype(int), bins - 1)")],
+        "belongs to the bin below"),
+    "0 is in no bin": (
+        [(PLACE, 'place = np.searchsorted(edges, confidence, side="left") - 1\n    confidence, '
+                 "correct = confidence[place >= 0], correct[place >= 0]\n    place = "
+                 "place[place >= 0]")], "a confidence of 0 is in no bin"),
+    "0 is negative": (
+        [(PLACE, 'place = np.searchsorted(edges, confidence, side="left") - 1')], "ValueError"),
+    "1 beyond the end": (
+        [(PLACE, "place = (confidence * bins).astype(int)")], "expected shape"),
+    "empty is 0": ([(SIZE, "size = np.maximum(counts, 1)")], "an empty bin has 0"),
+    "empty bins left out": (
+        [(COUNTS, "place = np.unique(place, return_inverse=True)[1]\n    bins = place.max() + 1\n"
+                  "    " + COUNTS)], "empty bins are left out"),
+    "middles of the bins": (
+        [(MEAN, "np.where(counts > 0, (np.arange(bins) + 0.5) / bins, np.nan),")],
+        "the middle of the bin"),
+    "exchanged": (
+        [(MEAN, "np.bincount(place, correct, bins) / size + 0,"),
+         (ACCURACY, "np.bincount(place, confidence, bins) / size,")],
+        "are exchanged"),
+    "shares for counts": (
+        [("        counts,\n        np", "        counts / len(confidence),\n        np")], None),
+    "sums for means": (
+        [(MEAN, "np.bincount(place, confidence, bins) * counts / size,"),
+         (ACCURACY, "np.bincount(place, correct, bins) * counts / size,")], "sums, not means"),
+    "number of right answers": (
+        [(ACCURACY, "np.bincount(place, correct, bins) * counts / size,")],
+        "the number of right answers"),
+    "equally many": (
+        [(EDGES, "edges = np.quantile(confidence, np.arange(bins) / bins)")], None),
+    "from the lowest to the highest": (
+        [(EDGES, "edges = np.linspace(confidence.min(), confidence.max(), bins + 1)[:-1]")], None),
+    "float counts of bins": (
+        [(COUNTS, "counts = np.bincount(place, minlength=bins).astype(float)")], "got float64"),
+    "ten bins": ([(EDGES, "edges = np.arange(bins) / 10")], None),
+    "NaN in the error": ([(SOME, "some = counts >= 0")], "NaN of an empty bin"),
+    "mean over bins": (
+        [(ERROR, "return np.abs(accuracy - mean)[some].mean()")], "the mean over the bins"),
+    "mean over all bins": (
+        [(ERROR, "return np.abs(accuracy - mean)[some].sum() / bins")], "the mean over all bins"),
+    "signed gaps": (
+        [(ERROR, "return (counts * (accuracy - mean))[some].sum() / len(confidence)")],
+        "the gaps keep their signs"),
+    "size of the sum": (
+        [(ERROR, "return abs((counts * (accuracy - mean))[some].sum()) / len(confidence)")],
+        "the size of the sum"),
+    "squared gaps": (
+        [(ERROR, "return (counts * (accuracy - mean) ** 2)[some].sum() / len(confidence)")],
+        "the squares of the gaps"),
+    "root mean square": (
+        [(ERROR, "return ((counts * (accuracy - mean) ** 2)[some].sum() / len(confidence)) "
+                 "** 0.5")],
+        "the root of the mean square"),
+    "largest gap": ([(ERROR, "return np.abs(accuracy - mean)[some].max()")], "the largest gap"),
+    "not divided": (
+        [(ERROR, ERROR.replace(" / len(confidence)", ""))], "divide by their number"),
+    "middles in the error": (
+        [(ERROR, "mean = (np.arange(bins) + 0.5) / bins\n    " + ERROR)], "the middle of a bin"),
+    "without bins": (
+        [(ERROR, "return np.abs(correct - confidence).mean()")], "a bin of its own"),
+    "bins not passed on": (
+        [("reliability(confidence, correct, bins=bins)",
+          "reliability(confidence, correct, bins=10)")], "bins is not used"),
+    "no shift": ([(Z, "z = logits / temperature")], "overflows"),
+    "logarithm of the softmax": (
+        [(LOSS, "p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)\n    return -np.log(p["
+                "np.arange(len(labels)), labels]).mean()")], "or ln 0"),
+    "a small number added": (
+        [(LOSS, "p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)\n    return -np.log(p["
+                "np.arange(len(labels)), labels] + 1e-12).mean()")], "a small number is added"),
+    "one shift for all": ([(Z, "z = (logits - logits.max()) / temperature")], None),
+    "times the temperature": (
+        [(Z, Z.replace("/ t", "* t"))],
+        "are multiplied by the temperature"),
+    "temperature not used": ([(Z, Z.replace(" / temperature", ""))], "temperature is not used"),
+    "loss divided": (
+        [(Z, Z.replace(" / temperature", "")),
+         (LOSS, LOSS.replace(".mean()", ".mean() / temperature"))],
+        "the loss is divided"),
+    "sum of losses": ([(LOSS, LOSS.replace("]).mean()", "]).sum()"))], "the sum over the examples"),
+    "sign of the loss": ([(LOSS, LOSS.replace("return (", "return -("))], "the sign is turned"),
+    "bits": ([(LOSS, LOSS + " / np.log(2)")], "the logarithm to base 2"),
+    "softmax over examples": (
+        [(Z, Z.replace("axis=1", "axis=0")),
+         (LOSS, LOSS.replace("sum(axis=1)", "sum(axis=0)[labels]"))], "over the examples"),
+    "likeliest label": (
+        [(LOSS, LOSS.replace("z[np.arange(len(labels)), labels]", "z.max(axis=1)"))],
+        "the likeliest label is scored"),
+    "mean probability": (
+        [(LOSS, "return -np.log((np.exp(z[np.arange(len(labels)), labels]) / np.exp(z).sum(axis=1))"
+                ".mean())")], None),
+    "all pairs": (
+        [(LOSS, LOSS.replace("z[np.arange(len(labels)), labels]", "z[:, labels].mean(axis=0)"))],
+        None),
+    "1 / T": ([(BEST, "return 1 / math.sqrt(low * high)")], "1 / T is given"),
+    "wrong direction": ([(SLOPE, SLOPE.replace("> 0", "< 0"))], "an end of the range"),
+    "always 1": ([(BEST, "return 1.0")], "has not moved away from 1"),
+    "only up": ([(RANGE, "low, high = 1.0, HOTTEST")], "does not go below 1"),
+    "only down": ([(RANGE, "low, high = COLDEST, 1.0")], "does not go above 1"),
+    "a wider range": ([(RANGE, "low, high = COLDEST / 100, HOTTEST * 100")], "beyond the range"),
+    "a narrow range": ([(RANGE, "low, high = 0.5, 5.0")], None),
+    "coarse grid": (losses("np.geomspace(COLDEST, HOTTEST, 200)"), "search more finely"),
+    "even grid": (losses("np.linspace(COLDEST, HOTTEST, 1000)"), "search more finely"),
+    "highest loss": (losses("np.geomspace(COLDEST, HOTTEST, 200)", "max"), "an end of the range"),
+    "stopped early": ([(LOOP, "for _ in range(8):")], "search more finely"),
+    "to a hundredth in absolute terms": (
+        [(LOOP, "while high - low > 0.01:")], "search more finely"),
+    "overflow in the search": ([(EXP, "weights = np.exp(logits / middle)")], None),
+    "slope without the temperature": ([(EXP, EXP.replace(" / middle", ""))], None),
+    "gradient descent": (
+        [(BEST, "t = 1.0\n    for _ in range(200):\n        gap = negative_log_likelihood(logits, "
+                "labels, temperature=t + 1e-4) - negative_log_likelihood(logits, labels, "
+                "temperature=t - 1e-4)\n        t = min(HOTTEST, max(COLDEST, t - 0.1 * gap "
+                "/ 2e-4))\n    return t")], None),
+    "least calibration error": (
+        [(BEST, "def error(t):\n        z = logits / t\n        p = np.exp(z - z.max(axis=1, "
+                "keepdims=True))\n        p = p / p.sum(axis=1, keepdims=True)\n        return "
+                "calibration_error(p.max(axis=1), p.argmax(axis=1) == labels, bins=10)\n    return "
+                "float(min(np.geomspace(COLDEST, HOTTEST, 2000), key=error))")], None),
+    "logits scaled in place": (
+        [(Z, "logits /= temperature\n    " + Z.replace(" / temperature", ""))],
+        "changed its input in place"),
+}  # fmt: skip

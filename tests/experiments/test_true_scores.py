@@ -45,7 +45,7 @@ def test_permutation_test__agrees_with_scipys():
 
 
 def test_log_loss__agrees_with_scikit_learn():
-    chances = measures.probability(MARGINS)
+    chances = measures.scaled_probability(MARGINS)
     assert measures.log_loss(MARGINS, LABELS) == pytest.approx(metrics.log_loss(LABELS, chances))
 
 

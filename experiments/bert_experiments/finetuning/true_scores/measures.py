@@ -38,14 +38,14 @@ def permutation_test(first: Hits, second: Hits, *, draws: int = 2_000, seed: int
     return float((1 + as_large.sum()) / (1 + draws))
 
 
-def probability(margins: Margins, temperature: float = 1.0) -> Float[ndarray, "examples"]:
+def scaled_probability(margins: Margins, temperature: float = 1.0) -> Float[ndarray, "examples"]:
     """The probability of label 1."""
     return 1 / (1 + np.exp(-margins / temperature))
 
 
 def confidence(margins: Margins, temperature: float = 1.0) -> Float[ndarray, "examples"]:
     """The probability of the predicted label."""
-    return probability(np.abs(margins), temperature)
+    return scaled_probability(np.abs(margins), temperature)
 
 
 def is_right(margins: Margins, labels: Labels) -> Hits:

@@ -175,7 +175,9 @@ EXPLAINED_IN = {
     "perplexity": "02/03", "causal": "02/03", "encoder-only": "00/00", "decoder-only": "00/00",
     "pretraining": "00/00", "fine-tuning": "00/00", "GLUE": "03/01", "MNLI": "03/01",
     "SQuAD": "03/01", "ablation": "03/01", "accumulation": "02/05", "probe": "03/07",
-    "BIO": "04/03",
+    "BIO": "04/03", "bootstrap": "04/08", "confidence interval": "04/08",
+    "data leakage": "04/08", "reliability diagram": "04/08",
+    "expected calibration error": "04/08",
 }  # fmt: skip
 
 

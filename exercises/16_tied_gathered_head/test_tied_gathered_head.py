@@ -359,9 +359,9 @@ def test_types_stay_and_gaps_in_memory_do_no_harm(student):
 
 
 def test_only_the_asked_positions_are_worked_on(student):
-    states, _, _, weights = case(8, 128, 4, 64, 3000, dtype=torch.float32, seed=14)
-    positions = torch.arange(4).repeat(8, 1) * 30
-    everywhere = torch.arange(128).repeat(8, 1)
+    states, _, _, weights = case(8, 512, 4, 64, 3000, dtype=torch.float32, seed=14)
+    positions = torch.arange(4).repeat(8, 1) * 120
+    everywhere = torch.arange(512).repeat(8, 1)
 
     def loop():
         with torch.no_grad():
@@ -369,7 +369,7 @@ def test_only_the_asked_positions_are_worked_on(student):
 
     checks.not_slower(
         student.word_logits, states, positions, weights, loop=loop, times=0.5,
-        than="the head on all of 128 positions, where 4 are asked",
+        than="the head on all of 512 positions, where 4 are asked",
         likely="the head runs on every position, and the gathering comes after it",
     )  # fmt: skip
 

@@ -441,7 +441,7 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
 
     def loss_of(seed, step):
         out = student.train(begin | {"step": step}, data, until=step + 1, dropout=0.3,
-                            **(settings | {"total_steps": 20_000, "seed": seed}))  # fmt: skip
+                            **(settings | {"total_steps": 2_000_000, "seed": seed}))  # fmt: skip
         return tuple(checks.parts(out, "the state", "the losses")[1])
 
     checks.that(len(loss_of(0, 5)) == 1, "a state at step 5, until=6: expected 1 loss, got "
@@ -451,7 +451,8 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
         for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
             met.setdefault(loss, []).append((seed, step))
     for step in (100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10_000, 12_345,
-                 *(2**power for power in range(6, 15))):  # fmt: skip
+                 20_000, 50_000, 100_000, 1_000_000, *(2**power for power in range(6, 21)),
+                 ):  # fmt: skip
         met.setdefault(loss_of(0, step)[0], []).append((0, step))
     for one, other, *_ in (places for places in met.values() if len(places) > 1):
         checks.fail(f"step {other[1]} of seed {other[0]} loses what step {one[1]} of seed {one[0]} "

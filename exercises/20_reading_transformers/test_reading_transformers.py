@@ -194,6 +194,8 @@ NAMES = {
         ("bert/encoder/layer_11/output/dense/bias", "bert.encoder.layer.11.output.dense.bias"),
         ("bert/encoder/layer_3/attention/output/LayerNorm/gamma",
          "bert.encoder.layer.3.attention.output.LayerNorm.weight"),
+        ("bert/embeddings/layer_normalization/gamma",
+         "bert.embeddings.layer_normalization.gamma"),
         ("bert/embeddings/token_type_embeddings", "bert.embeddings.token_type_embeddings.weight"),
         ("cls/predictions/output_bias", BIAS),
         ("cls/seq_relationship/output_weights", NSP),

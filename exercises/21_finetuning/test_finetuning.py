@@ -351,11 +351,12 @@ def test_the_loss_fits_the_labels(student):
             "the backward pass is cut: item, detach or no_grad?": (
                 lambda out: out is None)})  # fmt: skip
     for scores, answers, right in (([[0.0, 0]], torch.tensor([1]), 0.6931471805599453),
-                                   ([[1.0], [3]], torch.ones(2).double(), 2.0)):  # fmt: skip
+                                   ([[1.0], [3]], torch.ones(2).double(), 2.0),
+                                   ([[1.0], [3]], torch.tensor([0, 1]), 2.5)):  # fmt: skip
         checks.same(
             student.loss(torch.tensor(scores, dtype=torch.float64), answers),
             torch.tensor(right, dtype=torch.float64),
-            of=f"the page's loss of {scores}",
+            of=f"the loss of {scores} where the labels are {answers.tolist()}",
         )
     checks.leaves_no_trace(student.loss, logits, wanted)
 

@@ -354,6 +354,11 @@ def test_no_answer_is_said_if_it_beats_the_best_by_the_threshold(student):
     checks.same(student.best_answer([flat], longest=5, null_threshold=0.0), (0, 0),
                 of="the answer where [CLS] and the best span score the same, at threshold 0",
                 mistakes={"more than the threshold is asked for, not as much": None})  # fmt: skip
+    sure = flat | {"start": np.array([5.0, 9, 1, 9]), "end": np.array([5.0, 9, 0, 9])}
+    checks.same(student.best_answer([sure], longest=5, null_threshold=0.0), None,
+                of="the answer where [CLS] scores 9 more than the best span, at threshold 0",
+                mistakes={"a threshold of 0 is taken for none": (0, 0)}
+                )  # fmt: skip
     checks.leaves_no_trace(student.best_answer, windows, longest=3, null_threshold=0.5)
 
 

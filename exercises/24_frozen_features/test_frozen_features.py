@@ -235,6 +235,16 @@ def test_layers_are_taken_summed_or_put_side_by_side(student):
                     of=f"the features {name}, where [CLS] is -infinite",
                     mistakes={"zeros by a product, and 0 · inf is NaN": lambda out: (
                         torch.equal(out.isnan().any(-1), starts < 0))})  # fmt: skip
+        if name in WEIGHTED:
+            _, gradients = student.word_features.grad(
+                states, starts, feature=name, mix=mix_for(name, 4), wrt=("mix",),
+                upstream=torch.ones_like(out))  # fmt: skip
+            finite = {key: g is not None and bool(g.isfinite().all())
+                      for key, g in gradients["mix"].items()}  # fmt: skip
+            checks.same(finite, dict.fromkeys(finite, True),
+                        of=f"whether the gradients of the mix are finite for {name}, where [CLS] "
+                        "is -infinite", mistakes={"a word that is not there is set to 0 after "
+                        "the mix: its gradient is 0 · inf": lambda out: True})  # fmt: skip
     for name in NAMES:  # a layer that the feature does not read may hold anything
         more, at = case(6, 2, 7, 3)
         for layer in {*range(7)} - {*frozen_features.features_of(6)[name].layers}:

@@ -429,7 +429,7 @@ def temperature_is_right(student, logits, labels, of):
         "NaN or infinity: exp of the logits overflows": not math.isfinite(value),
         "beyond the range: it ends at COLDEST and HOTTEST": not COLDEST * 0.999 <= value
         <= HOTTEST * 1.001,
-        "the search has not moved away from 1": math.isclose(value, 1, rel_tol=1e-6),
+        "the search has not moved away from 1": value == 1,
         "the search does not go below 1: an underconfident model needs T below 1": right < 1
         and 0.99 <= value <= 1.1,
         "the search does not go above 1: an overconfident model needs T above 1": right > 1

@@ -142,6 +142,8 @@ def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[s
     changed += [name for name in dict.fromkeys(seeded) if name not in changed]
     if _records_gradients((args, kwargs)):  # none does when it arrives
         changed.append("requires_grad of a tensor that it was given")
+    if any(is_tensor(array) and array.is_leaf and array.grad is not None for array in arrays):
+        changed.append("grad of a tensor that it was given")
     return {
         "value": value, "seconds": 0.0, "changed": changed, "inputs": _plain((args, kwargs)),
         "drawn": _states_of_generators([*args, *kwargs.values()]) != drawn_before,

@@ -137,4 +137,10 @@ WRONG = {
         ],
         None,
     ),
+    "-inf taken for -1e30": (
+        [("def softmax_forward(", "def _softmax_forward("),
+         ("def softmax_backward(", "def softmax_forward(x, axis=-1):\n"
+          "    x = np.where(np.isneginf(x), x.dtype.type(-1e30), x)\n"
+          "    return _softmax_forward(x, axis)\n\n\n"
+          "def softmax_backward(")], None),
 }  # fmt: skip

@@ -191,4 +191,15 @@ WRONG = {
         ],
         None,
     ),
+    "gradients on the caller's tensors, switched off again": (
+        [("    leaves = {name: torch.nn.Parameter(weight) for name, weight in weights.items()}\n"
+          "    # The counts of the whole,",
+          "    leaves = weights\n    for weight in weights.values():\n"
+          "        weight.grad = None\n        weight.requires_grad_(True)\n"
+          "    # The counts of the whole,"),
+         ("    return torch.stack(added), {name: leaf.grad for name, leaf in leaves.items()}\n",
+          "    found = {name: weight.grad.clone() for name, weight in weights.items()}\n"
+          "    for weight in weights.values():\n        weight.requires_grad_(False)\n"
+          "    return torch.stack(added), found\n")],
+        "grad of a tensor that it was given"),
 }  # fmt: skip

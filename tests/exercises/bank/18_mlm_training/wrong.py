@@ -297,4 +297,8 @@ WRONG = {
         ],
         "has the order of pass",
     ),
+    "100,000 * seed + step": (
+        [("generator = generator_for(f\"the dropout of step {step} of seed {seed}\")",
+          "generator = torch.Generator().manual_seed(100_000 * seed + step)")],
+        "as in 100000 * seed + step"),
 }  # fmt: skip

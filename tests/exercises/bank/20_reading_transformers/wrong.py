@@ -237,4 +237,7 @@ WRONG = {
         ],
         None,
     ),
+    "layer_ replaced in all of a path": (
+        [(r'r"/layer_(\d+)(?=/)": r"/layer.\1",', r'r"(?<=/)layer_(?=.*/)": r"layer.",')],
+        "TensorFlow's slashes"),
 }  # fmt: skip

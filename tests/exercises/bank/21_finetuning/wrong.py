@@ -302,4 +302,6 @@ WRONG = {
         ],
         None,
     ),
+    "numbers told by the type of the labels": (
+        [("    if logits.shape[1] == 1:\n", "    if labels.is_floating_point():\n")], None),
 }  # fmt: skip

@@ -189,4 +189,19 @@ WRONG = {
         ],
         "infinities are replaced",
     ),
+    "words that are not there set to 0 after the mix": (
+        [("    vectors = torch.stack([first_pieces(hidden_states[i].detach(), starts) for i in "
+          "read], dim=2)\n",
+          "    places = starts.clamp(min=0)[:, :, None]\n"
+          "    places = places.expand(-1, -1, hidden_states[0].shape[-1])\n"
+          "    is_word = (starts >= 0)[:, :, None]\n"
+          "    vectors = torch.stack([hidden_states[i].detach().gather(1, places) for i in read],"
+          " dim=2)\n"),
+         ("        return vectors.flatten(2)  #",
+          "        return torch.where(is_word, vectors.flatten(2), 0.0)  #"),
+         ("        return (vectors * weights[:, None]).sum(dim=2)\n    return "
+          "vectors.sum(dim=2)  #",
+          "        return torch.where(is_word, (vectors * weights[:, None]).sum(dim=2), 0.0)\n"
+          "    return torch.where(is_word, vectors.sum(dim=2), 0.0)  #")],
+        "set to 0 after the mix"),
 }  # fmt: skip

@@ -387,8 +387,10 @@ def test_batches_of_any_size(student):
 
     def given():
         for number, (batch, seq, masks, hidden, vocab) in enumerate(sizes):
-            # Not the last, whose gradients of 1e9 all but cancel: float32 has no digit of them.
-            dtype = [torch.float64, torch.float32][number % 5 == 1 and number < 14]
+            # Not the last, whose gradients of 1e9 all but cancel: float32 has no digit of them. Nor
+            # where the layer norm has two or three numbers, whose gradients all but cancel, too.
+            is_short = number % 5 == 1 and number < 14 and hidden > 3
+            dtype = torch.float32 if is_short else torch.float64
             states, ids, positions, weights = case(
                 batch, seq, masks, max(2, hidden), max(2, vocab), seed=40 + number, dtype=dtype
             )

@@ -234,8 +234,8 @@ def seconds_table(measured: dict[str, Any]) -> tuple[dict[str, list[dict[str, fl
     text = (
         f"{measured['machine']}. One epoch over {TRAIN:,} sentences of SST-2, batches of {BATCH}, "
         "six layers, 384 wide, fresh weights, then predictions for dev. The median of the turns. "
-        "`bert-finetune` trains in bf16 where the processor multiplies it faster (`--precision "
-        "auto`), and predicts in float32, as `bert-predict` does. The Trainer computes both in "
+        "`bert-finetune` and `bert-predict` compute in bf16 where the processor multiplies it "
+        "faster (`--precision auto`). The Trainer computes both in "
         "float32, and with its best options (bf16, batches of like length, 64 texts at a time) "
         "both in bf16."
         + "\n\n" + aligned(rows) + "\n\n" + "\n".join(aims)

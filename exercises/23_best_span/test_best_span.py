@@ -114,8 +114,8 @@ def span_mistakes(start, end, longest, may_start=None):
 
 
 def draw(seed, tokens, shift):
-    """Scores that can be typed in again."""
-    return (checks.rng(seed).normal(size=(2, tokens)) + shift).round(2)
+    """Scores that can be typed in again; with five digits hardly two spans have the same sum."""
+    return (checks.rng(seed).normal(size=(2, tokens)) + shift).round(5)
 
 
 def typed(start, end, longest, may_start=None):
@@ -201,6 +201,7 @@ def windows_of(seed, *, count=3, question=4, room=6, stride=3):
     rng = checks.rng(seed)
     tokens = room + stride * (count - 1) - int(rng.integers(0, stride))
     owner = rng.integers(0, count, tokens)  # not the true rule: any will do
+    owner[0] = 0  # somebody sees an answer
     found = []
     for number in range(count):
         own = np.arange(stride * number, min(stride * number + room, tokens))

@@ -1,6 +1,7 @@
 """LoRA written by hand, and the experiment on the options of training."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from bert_finetuning.data.load import load_storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import BertForSequenceClassification, HeadConfig, forward
 from bert_run.config import BertConfig
+from bert_run.errors import UserError
 
 CONFIG = BertConfig(
     vocab_size=50, hidden_size=16, num_hidden_layers=3, num_attention_heads=2,
@@ -159,3 +161,37 @@ def test_lora_page__has_a_line_for_every_task_and_variant():
     assert len(page.rows) == 1 + 2 * len(lora.VARIANTS)
     assert page.rows[1][2:] == ["1,000", "50.0% (50.0–50.0)", "2.0", "50.0% (50.0–50.0)", "48"]
     assert "LoRA" in page.markdown("the command")
+
+
+def test_lora_study__searches_the_rate_on_other_texts_and_a_seed_of_its_own(tmp_path, monkeypatch):
+    asked = []
+
+    def made_up(variant, data, settings, *, seed, epochs):
+        asked.append((variant.name, f"{variant.rate:g}", seed, epochs))
+        frozen = variant.name != lora.FULL.name
+        return {"rate": variant.rate, "parameters": 1.0, "steps": epochs, "score": 0.5,
+                "seconds": 1.0 if frozen else 2.0, "dev score": variant.rate}  # fmt: skip
+
+    (tmp_path / "sst2").mkdir()
+    for split in ("train", "dev"):
+        rows = [f"fine film {i}\t{i % 2}" for i in range(8)]
+        (tmp_path / "sst2" / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows]))
+    monkeypatch.setattr(lora, "fine_tuned", made_up)
+    monkeypatch.setattr(lora, "fingerprint_of_start", lambda checkpoint: "a checkpoint")
+    settings = lora.LoraSettings(data=tmp_path, tasks=("sst-2",), seeds=2, search=True, examples=4,
+                                 runs=tmp_path / "runs")  # fmt: skip
+    results = lora.measure(settings)
+    full = [call[1:] for call in asked if call[0] == lora.FULL.name]
+    assert full == [("0.0001", 2, 3.0), ("0.0003", 2, 3.0), ("0.0009", 2, 3.0),
+                    ("0.0009", 0, 3.0), ("0.0009", 1, 3.0)]  # fmt: skip
+    alone = [call[2:] for call in asked if call[0] == "the head alone" and call[1] == "0.009"]
+    assert alone == [(2, 3.0), (0, 3.0), (1, 3.0), (0, 6.0), (1, 6.0)]  # twice, in equal seconds
+    assert "sst-2: all weights 0.0009" in lora.page_of(settings, results).made
+    before = len(asked)
+    lora.measure(settings)
+    assert len(asked) == before  # all are read
+
+
+def test_lora_settings__name_the_tasks_that_there_are():
+    with pytest.raises(UserError, match="--tasks names: choose of sst-2, pos"):
+        lora.LoraSettings(data=Path("somewhere"), tasks=("names",))

@@ -10,37 +10,44 @@ query and the value projection of every layer, and `scale` is alpha / rank. Afte
 W + scale · B A can be written into the weights: the model is then a plain one again, and as fast.
 
 Compared at equal steps, and at equal seconds: a variant whose step is faster takes more steps.
+
+    python -m bert_experiments.finetuning.lora                                  on StoryWorld
+    python -m bert_experiments.finetuning.lora --data DATA --tasks sst-2 pos --search \
+        --checkpoint runs/wikipedia
+
+DATA holds `sst2` and `ud-english-ewt`, read as `bert-finetune` reads them.
 """
 
 import math
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
 import tyro
 from jaxtyping import Float
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from bert_experiments.report.figures import (
     Figures,
     Results,
     measured_once,
-    one_by_one,
     spread,
 )
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.checkpoint import ModelInit
-from bert_finetuning.data.load import TaskData, load_storyworld
+from bert_finetuning.data.load import TaskData, few_of, load_named, load_storyworld
+from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.heads import BertWithHead, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.train import TrainingData, freeze, make_optimizer, train
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_run.errors import Count, check_numbers, command
-from bert_run.training_loop import Record
+from bert_run.errors import Count, UserError, check_numbers, command
+from bert_run.training_loop import Record, progress_bar
 
 PROGRAM = "python -m bert_experiments.finetuning.lora"
 
@@ -102,13 +109,18 @@ class LoraSettings:
     checkpoint: Path = Path("runs/demo")
     """a BERT folder; `make demo` leaves one here"""
     tasks: tuple[str, ...] = ("sentiment", "names")
-    """sets of StoryWorld"""
+    """sets of StoryWorld; with --data sst-2, pos or both"""
+    data: Path | None = None
+    """a folder with sst2 and ud-english-ewt"""
     examples: Count = 500
     """to learn from"""
     epochs: Count = 3
     rank: Count = 8
     """of LoRA; its alpha is twice as much"""
     seeds: Count = 3
+    search: bool = False
+    """try a third of each rate and three times as much, too: one half of the held-out texts and one
+    more seed choose, the other half is measured"""
     runs: Path = Path("runs/lora")
     """figures of the runs that are done; the same call goes on where it was stopped"""
     report: Path | None = None
@@ -117,6 +129,13 @@ class LoraSettings:
     def __post_init__(self) -> None:
         check_numbers(self)
         check_report(self.report, PROGRAM, with_picture=False)
+        known = STORYWORLD if self.data is None else FOLDERS
+        for task in self.tasks:
+            if task not in known:
+                raise UserError(f"--tasks {task}: choose of {', '.join(known)}")
+
+
+FOLDERS = {"sst-2": "sst2", "pos": "ud-english-ewt"}  # in --data
 
 
 @dataclass(frozen=True)
@@ -136,12 +155,21 @@ VARIANTS = (
     Variant("LoRA on query and value", 3e-3, lora=True),
     Variant("the head alone", 3e-3, freeze="encoder"),
 )
+FACTORS = (1 / 3, 1.0, 3.0)  # of the rate, where it is searched
+
+
+def load(task: str, settings: LoraSettings) -> TaskData:
+    """Examples to learn from, and the held-out ones."""
+    if settings.data is None:
+        return load_storyworld(task, train=settings.examples, heldout=MEASURED)
+    data = load_named(task, settings.data / FOLDERS[task])
+    return replace(data, train=few_of(data.train, settings.examples, seed=0))
 
 
 def fine_tuned(
     variant: Variant, data: TaskData, settings: LoraSettings, *, seed: int, epochs: float
 ) -> Figures:
-    """A run of a variant: score on dev, parameters that learn, steps, seconds."""
+    """A run of a variant: its score, parameters that learn, steps, processor seconds."""
     chosen = FinetuneSettings(
         task=data.name, checkpoint=str(settings.checkpoint), epochs=epochs, precision="fp32",
         learning_rate=variant.rate,
@@ -152,21 +180,24 @@ def fine_tuned(
     if variant.lora:
         add_lora(model, rank=settings.rank, alpha=2 * settings.rank, seed=seed)
     learning = trainable(model)
-    train_features, dev_features = (
-        data.task.encode(each, tokenizer, max_length=128) for each in (data.train, data.dev)
-    )
-    training = TrainingData(data.task, train_features, chosen, seed, model.config.pad_token_id)
+    features = data.task.encode(data.train, tokenizer, max_length=128)
+    training = TrainingData(data.task, features, chosen, seed, model.config.pad_token_id)
     begin = time.process_time()
     learn_from(model, training)
     seconds = time.process_time() - begin
     if variant.lora:
         merge_lora(model)
-    predictions = data.task.predict(
-        data.dev, dev_features, logits_of(model, data.task, dev_features)
-    )
-    score = data.task.score(data.dev, predictions)[data.task.metrics[0]]
-    return {"score": score, "parameters": float(learning), "steps": float(training.steps),
-            "seconds": seconds}  # fmt: skip
+    found = {"rate": variant.rate, "parameters": float(learning), "steps": float(training.steps),
+             "seconds": seconds}  # fmt: skip
+    features = data.task.encode(data.dev, tokenizer, max_length=128)
+    predictions = data.task.predict(data.dev, features, logits_of(model, data.task, features))
+    half = len(data.dev) // 2 if settings.search else 0  # which chooses the rate
+    parts = {"dev score": slice(half), "score": slice(half, None)}
+    for name, part in parts.items():
+        if data.dev[part]:
+            scores = data.task.score(data.dev[part], predictions[part])
+            found[name] = scores[data.task.metrics[0]]
+    return found
 
 
 def learn_from(model: BertWithHead, data: TrainingData) -> None:
@@ -189,38 +220,68 @@ def key(task: str, variant: Variant, how: str) -> str:
     return f"{task}, {variant.name}, {how}"
 
 
-def measure(settings: LoraSettings) -> Results:
-    """Every variant at equal steps, then each for as many steps as take the seconds of the full
-    one."""
-    results: Results = {}
-    start = fingerprint_of_start(str(settings.checkpoint))
-    data = {task: load_storyworld(task, train=settings.examples, heldout=MEASURED)
-            for task in settings.tasks}  # fmt: skip
+@dataclass(frozen=True)
+class Study:
+    """All runs on one task."""
 
-    def run(job: tuple[str, Variant, str, int]) -> None:
-        task, variant, how, seed = job
-        epochs = float(settings.epochs)
-        if how == EQUAL_SECONDS:
-            full, own = (median_of(results[key(task, each, EQUAL_STEPS)], "seconds")
-                         for each in (FULL, variant))  # fmt: skip
-            epochs *= full / own
-        asked = [start, settings.examples, settings.rank, MEASURED, task, asdict(variant), epochs]
+    settings: LoraSettings
+    data: TaskData
+    start: str  # fingerprint of the checkpoint
+    bar: tqdm
+
+    def run(self, variant: Variant, *, seed: int, epochs: float) -> Figures:
+        """One run; a run that is done is read."""
+        name = f"{self.data.name}-{variant.name}-{variant.rate:g}-{epochs:.3f}-{seed}.json"
+        asked = [self.start, len(self.data.train), len(self.data.dev), self.settings.rank,
+                 self.settings.search, self.data.name, asdict(variant), epochs]  # fmt: skip
         figures = measured_once(
-            settings.runs / f"{task}-{variant.name}-{how}-{seed}.json".replace(" ", "-"),
-            asked,
-            lambda: fine_tuned(variant, data[task], settings, seed=seed, epochs=epochs),
-        )
-        results.setdefault(key(task, variant, how), []).append(figures)
+            self.settings.runs / name.replace(" ", "-"), asked,
+            lambda: fine_tuned(variant, self.data, self.settings, seed=seed, epochs=epochs),
+        )  # fmt: skip
+        self.bar.update()
+        return figures
 
-    jobs = [
-        (task, variant, how, seed)
-        for task in settings.tasks
-        for how, variants in ((EQUAL_STEPS, VARIANTS), (EQUAL_SECONDS, VARIANTS[1:]))
-        for variant in variants
-        for seed in range(settings.seeds)
-    ]
-    for _ in one_by_one(jobs, lambda job: False, run):
-        pass
+    def all_seeds(self, variant: Variant, epochs: float) -> list[Figures]:
+        return [self.run(variant, seed=seed, epochs=epochs) for seed in range(self.settings.seeds)]
+
+    def at_best_rate(self, variant: Variant) -> Variant:
+        """The variant at the rate that the first half of the held-out texts prefers, at equal
+        steps; a seed decides that is not measured."""
+        if not self.settings.search:
+            return variant
+        tried = [replace(variant, rate=variant.rate * factor) for factor in FACTORS]
+        scores = [self.run(each, seed=self.settings.seeds, epochs=float(self.settings.epochs))
+                  for each in tried]  # fmt: skip
+        return max(zip(tried, scores, strict=True), key=lambda pair: pair[1]["dev score"])[0]
+
+    def results(self) -> Results:
+        """Every variant at equal steps, and then for as many steps as take the seconds of the one
+        in which all weights learn."""
+        found: Results = {}
+        epochs, all_weights = float(self.settings.epochs), 0.0  # seconds
+        for variant in map(self.at_best_rate, VARIANTS):
+            runs = self.all_seeds(variant, epochs)
+            found[key(self.data.name, variant, EQUAL_STEPS)] = runs
+            seconds = median_of(runs, "seconds")
+            if variant.name == FULL.name:
+                all_weights = seconds
+            else:
+                found[key(self.data.name, variant, EQUAL_SECONDS)] = self.all_seeds(
+                    variant, epochs * all_weights / seconds
+                )
+        return found
+
+
+def measure(settings: LoraSettings) -> Results:
+    """All runs on all tasks."""
+    start = fingerprint_of_start(str(settings.checkpoint))
+    each = (2 * len(VARIANTS) - 1) * settings.seeds
+    if settings.search:
+        each += len(VARIANTS) * len(FACTORS)
+    results: Results = {}
+    with progress_bar(each * len(settings.tasks), "fine-tuning", unit="run") as bar:
+        for task in settings.tasks:
+            results |= Study(settings, load(task, settings), start, bar).results()
     return results
 
 
@@ -245,23 +306,42 @@ def rows_of(settings: LoraSettings, results: Results) -> Iterator[list[str]]:
             ]  # fmt: skip
 
 
+def rates_of(settings: LoraSettings, results: Results) -> str:
+    """The peak rates in words: one for all tasks, or those that were found."""
+    if not settings.search:
+        usual = ", ".join(f"{each.name} {each.rate:g}" for each in VARIANTS)
+        return f"Peak rates, chosen once and not searched: {usual}."
+    found = "; ".join(
+        f"{task}: "
+        + ", ".join(f"{each.name} {results[key(task, each, EQUAL_STEPS)][0]['rate']:.2g}"
+                    for each in VARIANTS)
+        for task in settings.tasks
+    )  # fmt: skip
+    return (
+        "Peak rates, the best of three on one half of the held-out texts, for a seed of its own; "
+        f"the other half is measured. {found}."
+    )
+
+
 def page_of(settings: LoraSettings, results: Results) -> Page:
-    rates = ", ".join(f"{each.name} {each.rate:g}" for each in VARIANTS)
+    texts = f"{MEASURED} held-out texts" if settings.data is None else "the dev set"
+    if settings.search:
+        texts = f"the second half of {texts}"
     return Page(
-        title="LoRA and frozen layers beside full fine-tuning",
+        title="LoRA and frozen layers beside full fine-tuning"
+        + (" on StoryWorld" if settings.data is None else " on real text"),
         results=results,
         columns=(),
         verdicts=[],
         made=f"From `{settings.checkpoint}`, {settings.seeds} seeds, {settings.examples:,} "
         f"examples, {settings.epochs} epochs, batches of 32, float32. LoRA has rank "
-        f"{settings.rank} and an alpha of {2 * settings.rank}. Peak rates, chosen once and not "
-        f"searched: {rates}.",
-        notes="The median of the seeds, lowest and highest in brackets: accuracy for sentiment, "
-        f"entity F1 for names, on {MEASURED} held-out texts after the last step. *Seconds* are "
-        "processor seconds of all training steps at equal steps. *Equal seconds*: so many steps as "
-        "take the seconds of the run in which all weights learn. The head, and for sentiment the "
-        "pooler below it, learn in every variant and are counted. LoRA's matrices are written into "
-        "the weights before the measurement, so the model that is measured is a plain one."
+        f"{settings.rank} and an alpha of {2 * settings.rank}. {rates_of(settings, results)}",
+        notes="The median of the seeds, lowest and highest in brackets: entity F1 for names, "
+        f"otherwise accuracy, on {texts} after the last step. *Seconds* are processor seconds of "
+        "all training steps at equal steps. *Equal seconds*: so many steps as take the seconds of "
+        "the run in which all weights learn. The head, and for whole texts the pooler below it, "
+        "learn in every variant and are counted. LoRA's matrices are written into the weights "
+        "before the measurement, so the model that is measured is a plain one."
         "\n\nLoRA saves memory for gradients and for Adam's moments, which counts in a model of "
         "billions of parameters and not in this one. In time it saves the gradients of the frozen "
         "matrices and Adam's work; the gradient still passes through all layers. Where the whole "
@@ -273,6 +353,7 @@ def page_of(settings: LoraSettings, results: Results) -> Page:
 @command
 def main() -> None:
     settings = tyro.cli(LoraSettings, prog=PROGRAM)
+    torch.set_num_threads(1)  # so small a model gains nothing by a second one
     page = page_of(settings, measure(settings))
     page.publish(settings.report, command_of(PROGRAM, settings))
 

@@ -578,9 +578,9 @@ def test_it_learns_a_small_set_by_heart(student):
         drawn = weights_for(8, 2, seed=21, dtype=torch.float32)
         start = {n: w if "LayerNorm.weight" in n else 0.4 * w for n, w in drawn.items()}
         weights, losses = checks.parts(
-            student.fine_tune(start, [batch] * 40, pooling=pooling, peak_rate=0.02,
+            student.fine_tune(start, [batch] * 80, pooling=pooling, peak_rate=0.02,
                               warmup_steps=4, dropout=0.0), "weights", "losses")  # fmt: skip
-        told = f"after 40 steps the loss is {losses[-1]:.3f} (at first {losses[0]:.3f})"
+        told = f"after 80 steps the loss is {losses[-1]:.3f} (at first {losses[0]:.3f})"
         checks.that(losses[-1] < 0.1, f"{pooling}: {told}, expected less than 0.1")
         types = {name: str(w.dtype) for name, w in weights.items()}
         checks.same(types, dict.fromkeys(start, "torch.float32"), of="the types of the weights")
@@ -645,15 +645,16 @@ def test_texts_and_batches_of_any_size(student):
         ("mean", 2, 3, dict(peak_rate=0.01, warmup_steps=3, max_norm=0.0)),  # decay alone
         ("mean", 2, 2, dict(peak_rate=0.01, warmup_steps=5)),  # it ends while the rate rises
     ):
-        weights, batches = weights_for(2, labels), lessons(steps, labels=labels)
+        # Of two numbers layer norm keeps a sign alone: their gradients are noise, which Adam enlarges.
+        weights, batches = weights_for(4, labels), lessons(steps, labels=labels)
         if labels == 1:  # gradients in the thousands
             batches = [{**batch, "labels": 1e4 * batch["labels"]} for batch in batches]
         out = student.fine_tune(weights, batches, pooling=pooling, dropout=0.0, **settings)
         found, losses = checks.parts(out, "weights", "losses")
         right = trained(weights, batches, pooling=pooling, **settings)
-        of, near = f"after {steps} steps, {settings}", 1e-3 * settings.get("max_norm", 1.0) ** 0
-        checks.same(found, right[0], of=f"the weights {of}", tolerance=max(2e-6, near * 2e-3))
-        checks.same(losses, right[1], of=f"the losses {of}", tolerance=max(2e-6, near * 2e-3))
+        of = f"after {steps} steps, {settings}"
+        checks.same(found, right[0], of=f"the weights {of}", tolerance=2e-6)
+        checks.same(losses, right[1], of=f"the losses {of}", tolerance=2e-6)
 
 
 def test_dropout_is_as_fine_as_its_probability_asks(student):

@@ -119,8 +119,8 @@ class LoraSettings:
     """of LoRA; its alpha is twice as much"""
     seeds: Count = 3
     search: bool = False
-    """try a third of each rate and three times as much, too: one half of the held-out texts and one
-    more seed choose, the other half is measured"""
+    """try a third of each rate, three and ten times as much, too: one half of the held-out texts and
+    one more seed choose, the other half is measured"""
     runs: Path = Path("runs/lora")
     """figures of the runs that are done; the same call goes on where it was stopped"""
     report: Path | None = None
@@ -155,7 +155,7 @@ VARIANTS = (
     Variant("LoRA on query and value", 3e-3, lora=True),
     Variant("the head alone", 3e-3, freeze="encoder"),
 )
-FACTORS = (1 / 3, 1.0, 3.0)  # of the rate, where it is searched
+FACTORS = (1 / 3, 1.0, 3.0, 10.0)  # of the rate, where it is searched
 
 
 def load(task: str, settings: LoraSettings) -> TaskData:
@@ -318,8 +318,8 @@ def rates_of(settings: LoraSettings, results: Results) -> str:
         for task in settings.tasks
     )  # fmt: skip
     return (
-        "Peak rates, the best of three on one half of the held-out texts, for a seed of its own; "
-        f"the other half is measured. {found}."
+        f"Peak rates, the best of {len(FACTORS)} on one half of the held-out texts, for a seed of "
+        f"its own; the other half is measured. {found}."
     )
 
 

@@ -119,7 +119,7 @@ class LoraSettings:
     """of LoRA; its alpha is twice as much"""
     seeds: Count = 3
     search: bool = False
-    """try a third of each rate, three and ten times as much, too: one half of the held-out texts and
+    """try a third, three and ten times each rate, too: one half of the held-out texts and
     one more seed choose, the other half is measured"""
     runs: Path = Path("runs/lora")
     """figures of the runs that are done; the same call goes on where it was stopped"""

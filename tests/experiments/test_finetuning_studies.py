@@ -182,11 +182,11 @@ def test_lora_study__searches_the_rate_on_other_texts_and_a_seed_of_its_own(tmp_
                                  runs=tmp_path / "runs")  # fmt: skip
     results = lora.measure(settings)
     full = [call[1:] for call in asked if call[0] == lora.FULL.name]
-    assert full == [("0.0001", 2, 3.0), ("0.0003", 2, 3.0), ("0.0009", 2, 3.0), ("0.003", 2, 3.0),
-                    ("0.003", 0, 3.0), ("0.003", 1, 3.0)]  # fmt: skip
-    alone = [call[2:] for call in asked if call[0] == "the head alone" and call[1] == "0.03"]
+    assert full == [("0.0003", 2, 3.0), ("0.0009", 2, 3.0), ("0.003", 2, 3.0), ("0.009", 2, 3.0),
+                    ("0.009", 0, 3.0), ("0.009", 1, 3.0)]  # fmt: skip
+    alone = [call[2:] for call in asked if call[0] == "the head alone" and call[1] == "0.09"]
     assert alone == [(2, 3.0), (0, 3.0), (1, 3.0), (0, 6.0), (1, 6.0)]  # twice, in equal seconds
-    assert "sst-2: all weights 0.003" in lora.page_of(settings, results).made
+    assert "sst-2: all weights 0.009" in lora.page_of(settings, results).made
     before = len(asked)
     lora.measure(settings)
     assert len(asked) == before  # all are read

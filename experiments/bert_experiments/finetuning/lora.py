@@ -119,7 +119,7 @@ class LoraSettings:
     """of LoRA; its alpha is twice as much"""
     seeds: Count = 3
     search: bool = False
-    """try a third, three and ten times each rate, too: one half of the held-out texts and
+    """try three, ten and thirty times each rate, too: one half of the held-out texts and
     one more seed choose, the other half is measured"""
     runs: Path = Path("runs/lora")
     """figures of the runs that are done; the same call goes on where it was stopped"""
@@ -155,7 +155,7 @@ VARIANTS = (
     Variant("LoRA on query and value", 3e-3, lora=True),
     Variant("the head alone", 3e-3, freeze="encoder"),
 )
-FACTORS = (1 / 3, 1.0, 3.0, 10.0)  # of the rate, where it is searched
+FACTORS = (1.0, 3.0, 10.0, 30.0)  # of the rate, where it is searched
 
 
 def load(task: str, settings: LoraSettings) -> TaskData:

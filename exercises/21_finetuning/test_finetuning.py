@@ -645,7 +645,7 @@ def test_texts_and_batches_of_any_size(student):
         ("mean", 2, 3, dict(peak_rate=0.01, warmup_steps=3, max_norm=0.0)),  # decay alone
         ("mean", 2, 2, dict(peak_rate=0.01, warmup_steps=5)),  # it ends while the rate rises
     ):
-        # Of two numbers layer norm keeps a sign alone: their gradients are noise, which Adam enlarges.
+        # Of two numbers layer norm keeps a sign alone; their gradients are noise, enlarged by Adam.
         weights, batches = weights_for(4, labels), lessons(steps, labels=labels)
         if labels == 1:  # gradients in the thousands
             batches = [{**batch, "labels": 1e4 * batch["labels"]} for batch in batches]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder import checks, sweep
+from autograder import checks, course, sweep
 from bert_numpy import operations
 
 SHAPES = [(2, 5), (1, 3), (3, 4, 6), (4, 3, 4), (6,), (2, 1, 3, 7), (3, 1)]
@@ -289,15 +289,17 @@ def test_the_backward_uses_its_eps(student):
 @pytest.mark.hint(2)
 def test_without_the_argument_eps_is_1e_12(student):
     x, weight, bias, dout = inputs((3, 5), scale=1e-4)
+    own, of_page = course.own_default("04_layer_norm"), course.OF_PAGE
     of_torch = "eps is 1e-5, as in torch: BERT's is 1e-12"
-    checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias),
+    checks.same(student.layer_norm_forward(x, weight, bias), forward(x, weight, bias, own),
                 of="the result without eps",
-                mistakes=lambda: {of_torch: forward(x, weight, bias, 1e-5)})  # fmt: skip
+                mistakes=lambda: {of_torch: forward(x, weight, bias, 1e-5),
+                                  of_page: forward(x, weight, bias)})  # fmt: skip
     parts = checks.parts(student.layer_norm_backward(dout, x, weight), *NAMES)
-    for i, right in enumerate(backward(dout, x, weight)):
+    for i, right in enumerate(backward(dout, x, weight, own)):
         checks.same(parts[i], right, of=f"{NAMES[i]} without eps",
-                    mistakes=lambda i=i: {of_torch: backward(dout, x, weight, 1e-5)[i]}
-                    )  # fmt: skip
+                    mistakes=lambda i=i: {of_torch: backward(dout, x, weight, 1e-5)[i],
+                                          of_page: backward(dout, x, weight)[i]})  # fmt: skip
 
 
 @pytest.mark.hint(2)

@@ -9,12 +9,12 @@ import math
 import numpy as np
 import pytest
 
-from autograder import checks, sweep
+from autograder import checks, course, sweep
 from autograder.codec import Rng
 
 VOCAB, MASK, SPECIALS = 2000, 103, [103, 0, 100, 101, 102]  # as BERT's lie: not at the start alone
 ORDINARY = np.setdiff1d(np.arange(VOCAB), SPECIALS)
-IGNORED = -100
+IGNORED, OWN = -100, course.own_default("10_mlm_masking")  # the rate where none is given
 EXAMPLE = np.array([[101, 1996, 4937, 2938, 2091, 102, 0]])
 
 
@@ -130,7 +130,9 @@ def test_the_proportion_of_selected_tokens_is_the_rate(student):
             named["the rate argument is ignored: it is always 0.15"] = 0.15
             named["the rate counts special tokens and padding too"] = min(
                 1, rate * ids.size / candidate.sum())  # fmt: skip
-        rate, of = (0.15, "no rate given") if rate is None else (rate, f"rate {rate}")
+        elif rate is None:
+            named[course.OF_PAGE] = 0.15
+        rate, of = (OWN, "no rate given") if rate is None else (rate, f"rate {rate}")
         if (shown[selected] == MASK).all():
             named["only the tokens that become [MASK] have a label: the random and the kept ones "
                   "are selected too"] = 0.8 * rate  # fmt: skip

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from autograder import checks, sweep
+from autograder import checks, course, sweep
 from autograder.calls import describe_value
 from autograder.codec import Meta, TorchRng, is_tensor
 from autograder.student import StudentError
@@ -15,6 +15,7 @@ VOCAB, MASK, SPECIALS = 2000, 103, [0, 100, 101, 102, 103]  # as BERT's lie: not
 ORDINARY = [i for i in range(VOCAB) if i not in SPECIALS]
 UNSEEN = [2003, 2000, 2009, 2005, 2014]  # in no text: each of them that is shown was drawn
 NAMES = ("the ids", "the positions", "the tokens", "the weights")
+OWN = course.own_default("14_masking_on_device")  # the rate where none is given
 
 
 def sentences(rows, seq, *, padding=0, seed=5):
@@ -87,11 +88,14 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
     ):  # fmt: skip
         seq = ids.shape[1]
         for given in (None, 0.15, 0.4, 0.1234):
-            rate = given or 0.15
+            rate = given or OWN
             for slots in (MaskingRecipe(rate).max_predictions(seq) + 2, 3, 1, seq):
                 weights = mask(student, ids, attention_mask, rate=given, slots=slots)[3]
                 expected, sure = wanted_counts(ids, attention_mask, slots, rate)
                 named = count_mistakes(ids, attention_mask, slots, rate)
+                if given is None:
+                    of_page = wanted_counts(ids, attention_mask, slots, rate=0.15)[0]
+                    named = {course.OF_PAGE: of_page} | named
                 by_chance = "rows of the same length have different counts: chance decides them"
                 lengths = attention_mask.sum(1)[sure]
                 checks.same(

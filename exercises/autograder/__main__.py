@@ -1,18 +1,27 @@
 """`python -m autograder`: a solution beside one's own file, one check again, the capstone's run,
-and what Gradescope is given."""
+what Gradescope is given, and the defaults of a student's own."""
 
+import csv
+import sys
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import tyro
 from tyro.conf import Positional
 
-from autograder.course import chosen, find_course
+from autograder.course import (
+    COURSE,
+    MOST,
+    chosen,
+    find_course,
+    table_of_defaults,
+    told_defaults,
+)
 from autograder.points import READY, find, present
 from bert_run.config import Steps
-from bert_run.errors import UserError, check_numbers, command
+from bert_run.errors import UserError, Whole, check_numbers, command
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,36 @@ class Gradescope:
     """when students see the checks and their messages"""
 
 
+@dataclass(frozen=True)
+class Variants:
+    """Tell the defaults that a student's answers have, where course.toml says variants = true.
+
+    python -m autograder variants 4711
+    python -m autograder variants --roster roster.csv > variants.csv
+    """
+
+    number: Annotated[Positional[int], Whole(0, MOST)] = 0
+    """of a student: what to write"""
+    roster: Path | None = None
+    """of the class: a table of all numbers and defaults, under the seed of course.toml"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if bool(self.number) == bool(self.roster):
+            raise UserError("name your number, or --roster FILE of the class")
+
+
+def variants_of_class(roster: Path) -> list[list[str]]:
+    """The table of all students, to be sent to each row by row."""
+    from autograder.untrusted.roster import read_roster
+
+    course = find_course()
+    if not (course and course.variants and course.seed):
+        raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
+    people = read_roster(roster).people.values()
+    return table_of_defaults(course.seed, ((person.id, person.name) for person in people))
+
+
 def diff(file: Path) -> list[str]:
     """Lines from a student's file to the solution, comments and all."""
     exercise = next((e for e in (READY, *present()) if e.file == file.name), None)
@@ -93,7 +132,7 @@ def diff(file: Path) -> list[str]:
 
 @command
 def main() -> None:
-    choice = tyro.cli(Diff | Again | Capstone | Gradescope, prog="python -m autograder")
+    choice = tyro.cli(Diff | Again | Capstone | Gradescope | Variants, prog="python -m autograder")
     if isinstance(choice, Again):
         from autograder.again import call_again
 
@@ -103,10 +142,18 @@ def main() -> None:
         from autograder.capstone_run import run_capstone
 
         run_capstone(choice.file, out=choice.out, steps=choice.steps)
+    elif isinstance(choice, Variants) and choice.roster:
+        csv.writer(sys.stdout, lineterminator="\n").writerows(variants_of_class(choice.roster))
+    elif isinstance(choice, Variants):
+        print(told_defaults(choice.number))
     elif isinstance(choice, Gradescope):
         from autograder.untrusted.gradescope import write_bundle
 
-        exercises = chosen(find_course(), choice.week, choice.exercises)
+        course = find_course()
+        if course and course.variants:
+            raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
+                            "whose file it grades; grade with bert-grade")  # fmt: skip
+        exercises = chosen(course, choice.week, choice.exercises)
         if exercises is None:
             raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
         write_bundle(choice.out, exercises, choice.visibility)

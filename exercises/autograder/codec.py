@@ -59,17 +59,25 @@ class TorchRng:
 
 
 _secret = 0  # from which all checks draw; 0 at home
+_variant = 0  # of the student, whose own defaults follow from it; 0: those of the pages
 
 
 @contextmanager
-def drawing_from(secret: int) -> Iterator[None]:
-    """Let every check draw its inputs from this seed; 0 stands for the inputs that all know."""
-    global _secret
-    before, _secret = _secret, secret
+def drawing_from(secret: int, *, variant: int = 0) -> Iterator[None]:
+    """Let every check draw its inputs from this seed, and expect the defaults of this variant; 0
+    stands for the inputs that all know, and for the defaults of the pages."""
+    global _secret, _variant
+    before = _secret, _variant
+    _secret, _variant = secret, variant
     try:
         yield
     finally:
-        _secret = before
+        _secret, _variant = before
+
+
+def variant() -> int:
+    """The number of the student whose answer is graded; 0: nobody's."""
+    return _variant
 
 
 def reseeded(seed: int) -> int:

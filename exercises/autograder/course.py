@@ -3,6 +3,7 @@
 README.md has all fields.
 """
 
+import hashlib
 import re
 import secrets
 import sys
@@ -13,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from autograder.codec import variant
 from autograder.points import CATALOGUE, ROOT, Exercise, find, present
 from bert_run.errors import UserError, is_of, shown
 from bert_run.files import write_atomically
@@ -23,6 +25,18 @@ else:
     import tomli as tomllib  # pytest needs it on Python 3.10
 
 COURSE, PLAN = "course.toml", ROOT / "TEACHING.md"
+
+TINY = tuple(float(f"{digit}e-{power}") for power in (12, 11) for digit in range(2, 10))
+RATES = tuple(percent / 100 for percent in range(10, 31) if percent != 15)
+
+# By exercise: an argument, the default that the page has, and those that a student may have.
+OWN_DEFAULTS: dict[str, tuple[str, float, tuple[float, ...]]] = {
+    "04_layer_norm": ("eps", 1e-12, TINY),
+    "10_mlm_masking": ("rate", 0.15, RATES),
+    "14_masking_on_device": ("rate", 0.15, RATES),
+}
+MOST = 9_999  # numbers of students
+OF_PAGE = "the default is that of the page, and you were given one of your own"
 
 
 @dataclass(frozen=True)
@@ -49,6 +63,8 @@ class Course:
     late_days: int = 0
     late_penalty: float = 0.0
     seed: int | None = None
+    variants: bool = False  # whether each student has defaults of their own
+    variant: int = 0  # in a student's copy: their number
 
     def week(self, name: str) -> Week:
         for week in self.weeks:
@@ -118,6 +134,8 @@ FIELDS: dict[str, tuple[type, float, float, str]] = {
     "late_days": (int, 0, 365, "a whole number of days from 0 on"),
     "late_penalty": (float, 0, 100, "a percentage from 0 to 100"),
     "seed": (int, 0, 2**32 - 1, "a whole number from 0 to 4294967295"),
+    "variants": (bool, 0, 1, "true or false"),
+    "variant": (int, 0, MOST, f"the number that your course gave you, at most {MOST}"),
 }
 
 
@@ -219,6 +237,52 @@ def due_time(value: Any, place: str) -> datetime:
         raise UserError(f"{place}: due is {shown(value)}, no date: write due = "
                         "2027-01-17T23:59:00+01:00, without quotes")  # fmt: skip
     return value if value.tzinfo else value.astimezone()
+
+
+# Defaults of a student's own, so that an answer that was passed on can be told: with `variants =
+# true` each student has a number, and from it follow the defaults of a few arguments. A file that
+# was copied has another student's: it fails the checks that leave the argument out, unless whoever
+# copied it has read it.
+
+
+def own_default(exercise: str) -> float:
+    """The default of the exercise's argument, for the student whose answer is graded."""
+    return default_of(exercise, variant())
+
+
+def default_of(exercise: str, number: int) -> float:
+    """The same for a student's number; 0: that of the page."""
+    _, usual, others = OWN_DEFAULTS[exercise]
+    return others[digest(exercise, number) % len(others)] if number else usual
+
+
+def variant_of(seed: int, student: str) -> int:
+    """The number of a student, by their id in the roster, under the secret seed of the term."""
+    return 1 + digest(student, seed) % MOST
+
+
+def digest(*parts: object) -> int:
+    text = " ".join(map(str, parts))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
+
+def told_defaults(number: int) -> str:
+    """What a student with this number is to write."""
+    return "\n".join(
+        f"{exercise}: {argument}={default_of(exercise, number):g} where the page has "
+        f"{argument}={usual:g}" for exercise, (argument, usual, _) in OWN_DEFAULTS.items()
+    )  # fmt: skip
+
+
+def table_of_defaults(seed: int, students: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """A row of each student, id and name: the number, and the defaults that follow from it."""
+    head = [f"{name}: {argument}" for name, (argument, *_) in OWN_DEFAULTS.items()]
+    rows = [["id", "name", "variant", *head]]
+    for student, name in students:
+        number = variant_of(seed, student)
+        own = [f"{default_of(exercise, number):g}" for exercise in OWN_DEFAULTS]
+        rows.append([student, name, str(number), *own])
+    return rows
 
 
 # Writing the file, from the plan of TEACHING.md.

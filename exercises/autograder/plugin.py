@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.codec import drawing_from
-from autograder.course import chosen, find_course
+from autograder.course import chosen, course_file, find_course
 from autograder.points import READY, Check, Exercise, checks_of, find
 from autograder.report import (
     gradescope,
@@ -45,10 +45,21 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
     if can_fork():
         use_one_thread()
-    seeded = drawing_from(config.getoption("--seed"))
+    seeded = drawing_from(config.getoption("--seed"), variant=own_variant(config))
     seeded.__enter__()
     config.add_cleanup(lambda: seeded.__exit__(None, None, None))
     config.pluginmanager.register(Grading(config), "grading")
+
+
+def own_variant(config: pytest.Config) -> int:
+    """The student's number, of --variant or of course.toml; 0: the defaults are the pages'."""
+    number = config.getoption("--variant")
+    if number or not course_file():
+        return number
+    try:
+        return find_course().variant
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def exercise_of(item: pytest.Item) -> Exercise | None:

@@ -208,11 +208,13 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
+    variant: int = 0,
     only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
     decided: Callable[[Outcome], bool] = lambda outcome: False, first: str = "",
 ) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise on a file, in this process or through `transport`. Their inputs
-    are drawn from `seed`: with 0 those that every student sees at home.
+    are drawn from `seed`: with 0 those that every student sees at home. `variant` is the student's
+    number, where each has defaults of their own.
 
     `seconds` of a processor are for the tests themselves, for all their comparisons together.
     The test called `first` is run before the others. After an outcome that is `decided`, the tests
@@ -223,7 +225,7 @@ def grade(
     transport = transport or LocalTransport(path)
     student, outcomes = Student(path, transport), []
     try:
-        with drawing_from(seed):
+        with drawing_from(seed, variant=variant):
             tests = load_test(exercise)
             chosen = filter(only, checks_of(exercise))
             for check in sorted(chosen, key=lambda check: check.id != first):

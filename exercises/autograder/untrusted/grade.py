@@ -14,7 +14,15 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional, arg
 
-from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
+from autograder.course import (
+    COURSE,
+    Course,
+    chosen,
+    course_file,
+    find_course,
+    variant_of,
+    write_course,
+)
 from autograder.points import ROOT, Exercise, find, present
 from autograder.report import write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
@@ -137,7 +145,10 @@ def main() -> None:
             write_atomically(settings.out / ROSTER, roster_file.read_bytes())
         for line in found[1]:
             print(f"warning: not graded: {line}", file=sys.stderr)
-        run(Call(settings, course, scope, roster, *found), Path(folder))
+        call = Call(settings, course, scope, roster, *found)
+        if course and course.variants and not call.seed:
+            raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
+        run(call, Path(folder))
 
 
 def init(settings: InitSettings) -> None:
@@ -185,9 +196,14 @@ class Call:
         """The secret one, of --seed or of course.toml; 0 without."""
         return self.settings.seed or (self.course.seed if self.course else None) or 0
 
-    def key_of(self, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
+    def variant(self, student: str) -> int:
+        """The number from which the student's own defaults follow; 0 where they have none."""
+        return variant_of(self.seed, student) if self.course and self.course.variants else 0
+
+    def key_of(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
         exercise = self.as_asked(exercise)
-        return key_of(exercise, file, sandbox, timeout=self.settings.timeout, seed=self.seed)
+        return key_of(exercise, file, sandbox, timeout=self.settings.timeout, seed=self.seed,
+                      variant=self.variant(student))  # fmt: skip
 
     def as_asked(self, exercise: Exercise) -> Exercise:
         """With the libraries that its week allows, if course.toml says which."""
@@ -384,13 +400,14 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
             work = one.works.get(exercise.name)
             if not work or not (settings.regrade or exercise.name in one.offered):
                 continue
-            if work.key == call.key_of(exercise, work.file, sandbox):
+            if work.key == call.key_of(one.student, exercise, work.file, sandbox):
                 path = call.saved_as(one.student, exercise.name)
                 if work != gradebook.saved_work(path):  # the same file with another time
                     gradebook.save_work(path, work)
                 already += 1
             else:
-                waiting.append(Job(one.student, call.as_asked(exercise), work.file))
+                waiting.append(Job(one.student, call.as_asked(exercise), work.file,
+                                   call.variant(one.student)))  # fmt: skip
         jobs += [waiting] * bool(waiting)
     grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
     return sandbox.kind, sum(map(len, jobs))
@@ -412,7 +429,7 @@ def grade_jobs(
             works, name = by_name[job.student].works, job.exercise.name
             path = call.saved_as(job.student, name)
             if done.sound:
-                key = call.key_of(job.exercise, job.file, sandbox)
+                key = call.key_of(job.student, job.exercise, job.file, sandbox)
                 works[name] = replace(works[name], done=done, key=key)
                 gradebook.save_work(path, works[name])
             else:

@@ -101,10 +101,12 @@ def missing(exercise: Exercise) -> list[Outcome]:
     return [Outcome(check.id, NOT_RUN, reason) for check in checks_of(exercise)]
 
 
-def key_of(exercise: Exercise, file: bytes, sandbox: Sandbox, *, timeout: float, seed: int) -> str:
+def key_of(
+    exercise: Exercise, file: bytes, sandbox: Sandbox, *, timeout: float, seed: int, variant: int
+) -> str:
     """Changes with whatever a result can depend on."""
     parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name, sandbox.kind,
-             f"{timeout:g}", f"{seed}", " ".join(exercise.libraries),
+             f"{timeout:g}", f"{seed} {variant}", " ".join(exercise.libraries),
              platform.python_version()]  # fmt: skip
     parts += [installed(package) for package in ("numpy", "torch")]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

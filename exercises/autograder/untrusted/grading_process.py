@@ -44,6 +44,7 @@ class Job:
     student: str
     exercise: Exercise
     file: bytes
+    variant: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ class Grader:
         if self.jobs and not self.is_at_work:
             job = self.jobs[0]
             with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                for part in (job.student, job.exercise.name, " ".join(job.exercise.libraries)):
+                for part in (job.student, job.exercise.name, " ".join(job.exercise.libraries),
+                             str(job.variant)):  # fmt: skip
                     self.pipe.send_bytes(part.encode())
                 self.pipe.send_bytes(job.file)
             self.is_at_work = True
@@ -143,12 +145,13 @@ def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            student, name, libraries, file = (pipe.recv_bytes() for _ in range(4))
+            student, name, libraries, variant, file = (pipe.recv_bytes() for _ in range(5))
             if student != of:  # nobody has a cell that another student's code was in
                 cell.close()
             of = student
             exercise = replace(find(name.decode()), libraries=tuple(libraries.decode().split()))
-            pipe.send_bytes(dumps(grade_file(cell, exercise, file, timeout, seed)))
+            done = grade_file(cell, exercise, file, timeout, seed, variant=int(variant))
+            pipe.send_bytes(dumps(done))
     except (EOFError, OSError, KeyboardInterrupt):
         pass
     finally:
@@ -161,7 +164,9 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed: int = 0) -> Done:
+def grade_file(
+    cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed: int = 0, *, variant: int = 0
+) -> Done:
     start = time.monotonic()
     sound = True
     with tempfile.TemporaryDirectory() as folder:
@@ -169,7 +174,7 @@ def grade_file(cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed
         path.write_bytes(file)
         try:
             transport = CellTransport(cell, exercise, file, timeout)
-            outcomes = grade(exercise, path, transport=transport, seed=seed,
+            outcomes = grade(exercise, path, transport=transport, seed=seed, variant=variant,
                              seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
             outcomes, sound = (

@@ -13,7 +13,7 @@ from autograder import checks, course, sweep
 from autograder.codec import Rng
 
 VOCAB, MASK, SPECIALS = 2000, 103, [103, 0, 100, 101, 102]  # as BERT's lie: not at the start alone
-ORDINARY = np.setdiff1d(np.arange(VOCAB), SPECIALS)
+ORDINARY = np.setdiff1d(np.arange(VOCAB, dtype=np.int64), SPECIALS)  # 32 bits wide in a browser
 IGNORED, OWN = -100, course.own_default("10_mlm_masking")  # the rate where none is given
 EXAMPLE = np.array([[101, 1996, 4937, 2938, 2091, 102, 0]])
 

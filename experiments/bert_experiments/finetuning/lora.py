@@ -323,6 +323,13 @@ def rates_of(settings: LoraSettings, results: Results) -> str:
     )
 
 
+LEAD = (
+    "[Notebook 04/08](../04_finetuning/08_is_the_score_true.ipynb) tells what these figures mean, "
+    "and [wikipedia.md](wikipedia.md#tiny-a-quarter-of-an-hour-on-one-core) how `wikipedia-tiny` "
+    "was trained."
+)
+
+
 def page_of(settings: LoraSettings, results: Results) -> Page:
     texts = f"{MEASURED} held-out texts" if settings.data is None else "the dev set"
     if settings.search:
@@ -330,6 +337,7 @@ def page_of(settings: LoraSettings, results: Results) -> Page:
     return Page(
         title="LoRA and frozen layers beside full fine-tuning"
         + (" on StoryWorld" if settings.data is None else " on real text"),
+        lead="" if settings.data is None else LEAD,
         results=results,
         columns=(),
         verdicts=[],

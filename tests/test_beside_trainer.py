@@ -41,6 +41,12 @@ def test_permutation_p__counts_the_ways_to_deal_the_scores():
     assert beside_trainer.permutation_p([1, 1], [1, 1]) == 1.0
 
 
+def test_permutation_p__of_many_seeds_comes_from_random_ways():
+    ours, theirs = ([k / 20 for k in range(first, first + 20)] for first in (0, 4))
+    assert beside_trainer.permutation_p(ours, theirs) == pytest.approx(0.03, abs=0.02)
+    assert beside_trainer.permutation_p(ours, ours) == 1.0
+
+
 def test_within_one_standard_error__is_passed_by_more_than_half_of_equal_sides():
     """What the page says of it, for five seeds of a normal distribution."""
     dice = random.Random(0)

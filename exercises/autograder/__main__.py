@@ -100,8 +100,6 @@ class Variants:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if bool(self.number) == bool(self.roster):
-            raise UserError("name your number, or --roster FILE of the class")
 
 
 def variants_of_class(roster: Path) -> list[list[str]]:
@@ -142,10 +140,13 @@ def main() -> None:
         from autograder.capstone_run import run_capstone
 
         run_capstone(choice.file, out=choice.out, steps=choice.steps)
-    elif isinstance(choice, Variants) and choice.roster:
-        csv.writer(sys.stdout, lineterminator="\n").writerows(variants_of_class(choice.roster))
     elif isinstance(choice, Variants):
-        print(told_defaults(choice.number))
+        if bool(choice.number) == bool(choice.roster):
+            raise UserError("name your number, or --roster FILE of the class")
+        if choice.roster:
+            csv.writer(sys.stdout, lineterminator="\n").writerows(variants_of_class(choice.roster))
+        else:
+            print(told_defaults(choice.number))
     elif isinstance(choice, Gradescope):
         from autograder.untrusted.gradescope import write_bundle
 

@@ -25,6 +25,7 @@ from bert_experiments.paper_tables.columns import (
     KINDS,
     MORE_PAIRS,
     PERPLEXITY,
+    WHO,
     check_examples,
 )
 from bert_experiments.paper_tables.settings import TableSettings, times
@@ -147,17 +148,21 @@ def ordered(results: Results, settings: TableSettings) -> Results:
 def ablated_page(settings: TableSettings) -> Page:
     results = ablated(settings)
     table, paper = settings.name, PAPER[settings.name]
-    columns = ABLATED[table]
+    columns, headings = ABLATED[table], {}
     if table == "6":
         columns = (PERPLEXITY, *columns)
     if table == "figure 5":
-        columns = tuple(f"{column}@{point}%" for column in columns for point in POINTS)
+        headings = {f"{column}@{point}%": f"{column.partition(' (')[0]}, {point}%"
+                    for column in columns for point in POINTS}  # fmt: skip
+        columns = tuple(headings)
         add_gain(results)
     rows = {**results, **{row: [] for row in paper.others if row not in results}}
     return Page(
         title=f"{paper.title}, after fine-tuning",
         results=rows,
         columns=columns,
+        headings=headings,
+        picture="each task's score after fine-tuning, against the steps of pretraining",
         notes=notes(settings, results),
         verdicts=verdicts_of(table, results),
         theirs={row: paper.row(row) for row in rows} if paper.columns else None,
@@ -215,9 +220,21 @@ def notes(settings: TableSettings, results: Results) -> str:
         parts.append(
             "Each seed is one run of pretraining, fine-tuned from its checkpoints. Its learning "
             "rate falls to zero towards the end, so the end has more than its steps for it. The "
-            "paper's figure is a curve without numbers; it shows MNLI-m."
+            "paper's figure is a curve without numbers; it shows MNLI-m. On *who* the masked model "
+            f"is ahead for good from {' · '.join(map(str, crossings(results)))} per cent of the "
+            "steps on, seed by seed."
         )
     return "\n\n".join(parts)
+
+
+def crossings(results: Results) -> list[int]:
+    """For each seed the first point from which the masked model stays ahead in Figure 5."""
+    found = []
+    for masked, from_left in zip(results[BERT], results[LEFT_TO_RIGHT], strict=True):
+        behind = [p for p in POINTS if masked[f"{WHO}@{p}%"] <= from_left[f"{WHO}@{p}%"]]
+        ahead = [p for p in POINTS if p > max(behind, default=0)]
+        found += ahead[:1]
+    return found
 
 
 def draw_accuracy(results: Results) -> Picture:
@@ -225,12 +242,13 @@ def draw_accuracy(results: Results) -> Picture:
     picture = Picture(3.8, 10)
     models = [row for row in results if row != UNTRAINED]
     columns = ABLATED["figure 5"]
-    for axes, column in zip(picture.subplots(1, len(columns)), columns, strict=True):
+    panels = picture.subplots(1, len(columns))
+    for axes, column in zip(panels, columns, strict=True):
         for row, colour in zip(models, COLOURS, strict=False):
             values = [[100 * run[f"{column}@{s}%"] for s in POINTS] for run in results[row]]
             draw_curve(axes, POINTS, np.array(values), colour=colour, label=row)
         level = 100 * statistics.median(run[f"{column}@100%"] for run in results[UNTRAINED])
         axes.axhline(level, color=GREY, linestyle="--", label=UNTRAINED)
         axes.set(xlabel="steps of pretraining, per cent of the run", ylabel=f"{column}, per cent")
-    axes.legend(frameon=False)
+    panels[0].legend(frameon=False)
     return unboxed(picture)

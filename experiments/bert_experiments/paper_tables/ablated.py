@@ -41,6 +41,8 @@ from bert_run.run_folder import RunFolder, step_of
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
 POINTS = (10, 20, 40, 50, 60, 80, 100)  # of the steps, in per cent
 FIRST_FIFTH = 20
+CURVES = "each task's score after fine-tuning, against the steps of pretraining"
+TABLE = "the figures of the table: one panel a column, one point a seed"
 
 
 def variants(settings: TableSettings) -> dict[str, PretrainSettings]:
@@ -162,7 +164,7 @@ def ablated_page(settings: TableSettings) -> Page:
         results=rows,
         columns=columns,
         headings=headings,
-        picture="each task's score after fine-tuning, against the steps of pretraining",
+        picture=CURVES if settings.figure else TABLE,
         notes=notes(settings, results),
         verdicts=verdicts_of(table, results),
         theirs={row: paper.row(row) for row in rows} if paper.columns else None,
@@ -198,7 +200,8 @@ def notes(settings: TableSettings, results: Results) -> str:
     if settings.table == "5":
         parts.append(
             f"*{MORE_PAIRS}* and the claims that begin with *Further* were added after the first "
-            "measurement, in which no variant had learned the reports from 500 labels."
+            "measurement, in which neither the first three variants nor a model before training "
+            "had learned the reports from 500 labels."
         )
         parts.append(
             "The left-to-right model reads from the left while it is fine-tuned too. Its [CLS] "

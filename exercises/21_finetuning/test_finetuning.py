@@ -316,6 +316,11 @@ def test_gradients_reach_the_encoder(student):
 
 @pytest.mark.hint(2)
 def test_the_loss_fits_the_labels(student):
+    years = torch.tensor([[1999.5], [2010.0]]), torch.tensor([2000.0, 2010.3])
+    checks.same(student.loss(*years), right_loss(*years), tolerance=1e-4,
+                of="the loss of two years in float32", mistakes={
+                    "the squares of large numbers were subtracted: subtract, then square": (
+                        lambda out: True)})  # fmt: skip
     for batch, labels in [(5, 3), (1, 2), (4, 4), (3, 1), (1, 1), (4, 1)]:
         logits = 3 * draw(8 + batch)(batch, labels)
         is_number = labels == 1
@@ -519,6 +524,12 @@ def test_each_step_follows_the_recipe(student):
                     f"{[describe_value(value) for value in losses][:1]}",
                     likely="losses.append(value) keeps the tensor, and with it all that its "
                            "gradient needs, in memory: append value.item()")  # fmt: skip
+    turned = [dict(reversed(batch.items())) for batch in batches]
+    found = checks.parts(
+        student.fine_tune(weights, turned, dropout=0.0, **settings), "weights", "losses"
+    )[0]
+    checks.same(found, right, of="the weights after batches whose entries come in another order",
+                tolerance=NEAR)  # fmt: skip
     leaves_nothing_but_draws(student.fine_tune, weights, batches, dropout=0.0, **settings)
 
 

@@ -158,6 +158,11 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
             logits = rng.normal(size=(seq, 7)).astype(dtype) + dtype(shift)
             logits[-1, 0], logits[0, 0] = shift - 5, shift - 5  # neither [CLS] nor [SEP] says O
             kept = [start for start in starts if start >= 0]
+            long = [name if name == "O" else f"{name}-organization/" + "x" * 60 for name in NAMES]
+            checks.same(student.tags_of_words(logits, starts, long),
+                        [long[logits[s].argmax()] if s >= 0 else "O" for s in starts],
+                        of=f"the tags of words that start at {starts}, of long names"
+                        )  # fmt: skip
             right = [best(logits, [s])[0] if s >= 0 else "O" for s in starts]
             checks.same(
                 student.tags_of_words(logits, starts, NAMES),
@@ -291,6 +296,10 @@ def test_names_are_read_from_tags_as_conlleval_does(student):
             student.entities(tags), metrics.entities(tags), of="the names",
             mistakes=lambda: entity_mistakes(tags),
         )  # fmt: skip
+    for kind in ("event-attack/battle", "a b.c:d", "O", "B-", "x" * 40, "Ärzte", "名", "I-I", "1"):
+        tags = ["O", f"B-{kind}", f"I-{kind}", f"I-{kind}2", f"B-{kind}"]
+        checks.same(student.entities(tags), [(kind, 1, 3), (f"{kind}2", 3, 4), (kind, 4, 5)],
+                    of=f"the names of type {kind!r}")  # fmt: skip
     for tags, right in [(["B-PER", "I-PER", "O", "B-LOC"], [("PER", 0, 2), ("LOC", 3, 4)]),
                         (["B-PER", "B-PER"], [("PER", 0, 1), ("PER", 1, 2)]),
                         (["O", "I-LOC", "I-PER"], [("LOC", 1, 2), ("PER", 2, 3)])]:  # fmt: skip

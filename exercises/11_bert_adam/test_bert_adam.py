@@ -611,10 +611,10 @@ def test_nothing_is_left_behind(student):
     weights, gradients, state = arrays(1), arrays(2), {"m": arrays(3), "v": arrays(4)}
     state["v"] = {name: v * v for name, v in state["v"].items()}
     checks.leaves_no_trace(student.clip_gradients, gradients, 1.0)
+    checks.leaves_no_trace(student.learning_rate, 3, peak=1.0, warmup_steps=2, total_steps=9)
+    checks.leaves_no_trace(student.start_adam, weights)
+    checks.leaves_no_trace(student.adam_step, weights, gradients, state, learning_rate=0.1)
     alike = {name: np.ones((2, 3)) for name in gradients}  # one object may stand for all of them
     checks.leaves_no_trace(student.clip_gradients, alike, 1.0)
     checks.leaves_no_trace(student.adam_step, alike, alike, {"m": alike, "v": alike},
                            learning_rate=0.1)  # fmt: skip
-    checks.leaves_no_trace(student.learning_rate, 3, peak=1.0, warmup_steps=2, total_steps=9)
-    checks.leaves_no_trace(student.start_adam, weights)
-    checks.leaves_no_trace(student.adam_step, weights, gradients, state, learning_rate=0.1)

@@ -316,11 +316,6 @@ def test_gradients_reach_the_encoder(student):
 
 @pytest.mark.hint(2)
 def test_the_loss_fits_the_labels(student):
-    years = torch.tensor([[1999.5], [2010.0]]), torch.tensor([2000.0, 2010.3])
-    checks.same(student.loss(*years), right_loss(*years), tolerance=1e-4,
-                of="the loss of two years in float32", mistakes={
-                    "the squares of large numbers were subtracted: subtract, then square": (
-                        lambda out: True)})  # fmt: skip
     for batch, labels in [(5, 3), (1, 2), (4, 4), (3, 1), (1, 1), (4, 1)]:
         logits = 3 * draw(8 + batch)(batch, labels)
         is_number = labels == 1
@@ -363,6 +358,9 @@ def test_the_loss_fits_the_labels(student):
             torch.tensor(right, dtype=torch.float64),
             of=f"the loss of {scores} where the labels are {answers.tolist()}",
         )
+    years = torch.tensor([[1999.5], [2010.0]]), torch.tensor([2000.0, 2010.3])
+    checks.same(student.loss(*years), right_loss(*years), tolerance=1e-4,
+                of="the loss of two years in float32")  # fmt: skip
     checks.leaves_no_trace(student.loss, logits, wanted)
 
 

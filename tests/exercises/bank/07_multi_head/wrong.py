@@ -222,7 +222,7 @@ WRONG = {
         ],
         "-100000 is added at padding",
     ),
-    "the backward reuses what the forward of the same x kept, whatever the mask and the weights are now": (
+    "the backward reuses what the forward of the same x kept": (
         [
             ("query, key, value = (split_heads(project(x, weights, name), heads) for"
              " name in ROLES)\n"

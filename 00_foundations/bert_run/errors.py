@@ -12,6 +12,7 @@
   swapped for others: `read_record` checks one before it is used.
 """
 
+import contextlib
 import errno
 import functools
 import io
@@ -95,6 +96,16 @@ class Stopped(KeyboardInterrupt):
         self.number = number  # of the signal
 
 
+@contextlib.contextmanager
+def stopping_with_the_reader() -> Iterator[None]:
+    """Who reads, `head` say, may have seen enough: exit with 141, as shells expect, and no word."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
 def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command: a `UserError` prints one line and exits with 2.
 
@@ -116,11 +127,13 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             sys.stdout.flush()
         except SystemExit as done:
             if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
-                print("--version prints the versions of this command and its libraries.")
+                with stopping_with_the_reader():
+                    print("--version prints the versions of this command and its libraries.",
+                          flush=True)  # fmt: skip
             raise
-        except BrokenPipeError:  # who reads, `head` say, has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(141)
+        except BrokenPipeError:
+            with stopping_with_the_reader():
+                raise
         except UserError as error:
             if os.environ.get("RANK", "0") == "0":  # of many processes one says it
                 print(f"error: {error}", file=sys.stderr, flush=True)

@@ -183,6 +183,7 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
         text_case(text, True),
         text_case("Ångström ﬁnds x² in Straße 5, Łódź", True),
         text_case("हिन्दी में", True),  # vowel signs of the categories Mn and Mc
+        text_case("ǅep, a≠b", True),  # a letter of title case, and a sign that is = and an accent
         text_case(text + " हिन्दी ﬁ x² Å", False),
         by_default,
         text_case(f"{any_letters(22).title()} Zoë", True),
@@ -192,6 +193,18 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
     cases[-2].right = ["zoe", "purred", ".", ".", "."]  # as on the page
     cases[-1].right = ["Zoë", "purred", ".", ".", "."]
     check_cases(student.basic_tokens, cases)
+
+
+def test_every_character_of_many_scripts_is_taken_for_what_it_is(student):
+    for first in [*range(0x21, 0x2E00, 512), *range(0xA000, 0xD7A0, 512)]:  # none is Chinese
+        chars = [c for c in map(chr, range(first, min(first + 512, 0xD7A0)))
+                 if unicodedata.category(c)[0] in "LMNPSZ"]  # fmt: skip
+        text = " ".join(f"a{char}b" for char in chars)
+        for lowercase in (True, False):
+            checks.same(student.basic_tokens(text, lowercase=lowercase),
+                        reference.basic_tokens(text, lowercase=lowercase),
+                        of=f"the tokens of a?b for each character from U+{first:04X} on, lowercase="
+                           f"{lowercase}")  # fmt: skip
 
 
 # --- Pieces ---

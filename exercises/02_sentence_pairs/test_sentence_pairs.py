@@ -267,6 +267,7 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
         check_even({number: first.count(number) for number in range(sizes[document])},
                    f"how often a random B from a document of {sizes[document]} sentences begins "
                    "with sentence {}")  # fmt: skip
+    check_apart(many(student, target=3, sentences=6_000))
 
 
 def check_even(counts, of, mistakes=lambda case: {}):
@@ -304,6 +305,23 @@ def check_tens(labels):
                 likely="random and next are shared out, not drawn: toss a coin for each pair"
                 if variance < 1 else "one coin decides for several pairs: toss one for each"
                 )  # fmt: skip
+
+
+def check_apart(pairs):
+    """Whether A is the shorter or the longer says nothing of where a random B comes from."""
+    whole = [pair for pair in pairs if pair.chunk == 3]
+    apart = [pair for pair in whole if pair.label]
+    for halves, of in (
+        ([(pair.a, pair.label) for pair in whole], "the label is 1"),
+        ([(pair.a, pair.document > 2) for pair in apart if pair.document in (1, 2, 4, 5)],
+         "a random B comes from a later document"),
+        ([(pair.a, pair.first > 0) for pair in apart if pair.document == 0],
+         "a random B begins with the second sentence of its document"),
+    ):  # fmt: skip
+        checks.share(sum((a == 2) == second for a, second in halves), len(halves), 0.5,
+                     of=f"how often A has two of three sentences where {of}, or neither",
+                     mistakes={"one draw decides both": 1.0, "one draw decides both, the other way "
+                               "round": 0.0})  # fmt: skip
 
 
 def check_share_of_random(pairs, random_next):

@@ -114,7 +114,17 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
     rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
     one_far = np.array([[0.0, 1.0, 0.5], [-2000.0, -2001.0, -2000.5]])
     tiny, float32 = rng.normal(size=(3, 4)) * 1e-12, (rows / 1000).astype(np.float32)
-    for x in (rows, one_far, rows * 1e200, tiny, float32 * 100, float32 * np.float32(1e30)):
+    equal = np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, -1.0], [2.0, 2.0, 2.0]]) * 1e17
+    for x in (
+        rows,
+        one_far,
+        rows * 1e200,
+        tiny,
+        float32 * 100,
+        float32 * np.float32(1e30),
+        equal,
+        equal.astype(np.float32),
+    ):
         for given, axis in ((x, -1), (x.T, 0)):
             checks.same(
                 student.softmax_forward(given, axis),
@@ -255,6 +265,15 @@ def test_gradients_and_probabilities_keep_every_scale(student):
         checks.that(bool((dx[probs == 0] == 0).all()),
                     "the gradient is not exactly 0 where the probability is 0",
                     likely="something is added to the probabilities")  # fmt: skip
+    for dtype in (np.float64, np.float32):
+        x, dout = rng.normal(size=(2, 20, 9)).astype(dtype)
+        x[rng.random(x.shape) < 0.3], x[:, 4] = -np.inf, 0.0
+        probs = softmax(x, -1)
+        checks.that(
+            bool((student.softmax_backward(dout, probs)[probs == 0] == 0).all()),
+            f"{dtype.__name__}: the gradient is not exactly 0 where the probability is 0",
+            likely="something is added after the product with the probabilities",
+        )
     # What is tiny learns too: beside its probability, its gradient is as large as any other.
     probs = softmax(np.array([[0.0, -40.0, -200.0, 1.0]]), -1)
     dout = rng.normal(size=(1, 4))
@@ -278,7 +297,7 @@ def test_gradients_and_probabilities_keep_every_scale(student):
                 mistakes={"float32 inside: keep the type of x": (
                     lambda out: 1e-9 < np.abs(out / softmax(x, -1) / 2**12 - 1).max() < 1e-5)}
                 )  # fmt: skip
-    for shape in ((3, 1), (1, 1, 4)):
+    for shape in ((3, 1), (1, 1, 4), (0, 3), (2, 0, 5)):
         x = np.zeros(shape, np.float32)
         right = np.ones_like(x)
         checks.same(student.softmax_forward(x), right / shape[-1], of=f"{shape} equal scores")

@@ -151,6 +151,11 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
                             of=f"{NAMES[i]} for numbers near {shift:g}",
                             mistakes=lambda: cancellation(right[i]) | mistakes)  # fmt: skip
+    x, weight, bias, dout = inputs((4000, 7), shift=1e4, dtype=np.float32)
+    _, dweight, _ = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)
+    right = backward(*exact(dout, x, weight))[1]
+    checks.same(np.float64(dweight) / 64, right / 64, tolerance=0.005,
+                of="dweight of 4,000 vectors of numbers near 10,000, divided by 64")  # fmt: skip
 
 
 def cancellation(right):

@@ -347,6 +347,22 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
         given = query, key, value, mask.astype(integer)
         shown = checks.parts(student.attention_forward(*given), "context", "probs")
         check(shown, reference(*given), mask_mistakes(*given), of=f", for a mask of {integer}")
+    many = inputs((1, 1, 2, 300, 3))[:3]
+    for tokens in (130, 256):  # more than the widest numbers of 8 bits can count
+        for integer in (np.int8, np.uint8):
+            mask_of_8_bits = (np.arange(300)[None] < tokens).astype(integer)
+            shown = checks.parts(student.attention_forward(*many, mask_of_8_bits), "context",
+                                 "probs")  # fmt: skip
+            check(shown, reference(*many, mask_of_8_bits), {},
+                  of=f", for {tokens} tokens and a mask of {integer}")  # fmt: skip
+    checkered = np.indices((3, 2, 4, 4)).sum(0) % 2 * 2.0 - 1  # along every axis its sum is 0
+    even = inputs((3, 2, 4, 5, 4))[:3]
+    probs_of_even = reference(*even, mask)[1]
+    out = student.attention_backward(checkered, *even, probs_of_even)
+    right = backward(checkered, *even, probs_of_even)
+    for name, mine, gradient in zip(("dquery", "dkey", "dvalue"), checks.parts(
+            out, "dquery", "dkey", "dvalue"), right, strict=True):  # fmt: skip
+        checks.same(mine, gradient, of=f"{name} for a dcontext of 1 and -1 in turn")
     # All scores lie below every round number that a mask might add or write.
     given = 1e100 * np.abs(query), -1e100 * np.abs(key), value, mask
     shown = checks.parts(student.attention_forward(*given), "context", "probs")[1]

@@ -481,6 +481,16 @@ def test_no_two_draws_of_a_batch_are_related(student):
 
 
 def test_rates_near_0_and_1_are_exact(student):
+    alone = np.array([[SPECIALS[0], ORDINARY[0], SPECIALS[1]]])
+    chosen = sum(int((mask(student, alone, seed=seed, rate=0.3)[1] != IGNORED).sum())
+                 for seed in range(200))  # fmt: skip
+    checks.share(
+        chosen,
+        200,
+        0.3,
+        of="how often the only word of a batch is selected, rate 0.3",
+        mistakes={"a batch in which nothing is selected gets one token": 1.0},
+    )
     ids = sentences(500, 203)
     for rate in (0.004, 0.9955):
         _, labels = words_of(ids, *mask(student, ids, rate=rate))[1:]

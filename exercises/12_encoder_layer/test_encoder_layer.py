@@ -752,6 +752,7 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             likely=sweep.COARSE,
             of=f"of {x.numel():,} numbers of {name}.dense set to 0, at hidden_dropout={p}",
         )
+    check_that_shares_vary(student)
     # All weights are equal again: a number of the context counts those of its row that are left.
     x, mask, weights, heads = case(60, 6, 16, 16)
     weights = {name: torch.zeros_like(w) for name, w in weights.items()}
@@ -770,6 +771,37 @@ def test_dropout_is_as_fine_as_its_probability_asks(student):
             mistakes={"they share their draws": 1.0},
             of=f"how often two {name} keep equally many of 6 attention weights, of {heads} heads",
         )
+
+
+def check_that_shares_vary(student, calls=200):
+    """Each number is drawn by itself, so that half of them are 0 only now and then."""
+    x, mask, weights, _ = case(1, 6, 6, 1, wide=1)
+    weights = {n: torch.zeros_like(w) + ("LayerNorm.weight" in n) for n, w in weights.items()}
+    x, mask = torch.zeros(1, 6, 6, dtype=torch.float64), torch.ones(1, 6, dtype=torch.int64)
+    ones = {**weights, "attention.self.value.bias": torch.ones(6, dtype=torch.float64)}
+
+    def attended():
+        given = dict(heads=1, attention_dropout=0.5, training=True)
+        return (3 * student.self_attention(x, mask, ones, **given)[0, :, 0]).round().sum()
+
+    def added(name):
+        given = {**weights, f"{name}.dense.bias": 2 * ones["attention.self.value.bias"]}
+        out = student.encoder_layer(x, mask, given, heads=1, hidden_dropout=0.5,
+                                    attention_dropout=0.0, training=True)  # fmt: skip
+        return (out > 0).sum()
+
+    for what, count in (
+        ("attention weights", attended),
+        *(
+            (f"numbers of {name}.dense", partial(added, name))
+            for name in ("attention.output", "output")
+        ),
+    ):
+        found = [int(count()) for _ in range(calls)]
+        checks.share(max(map(found.count, found)), calls, math.comb(36, 18) / 2**36,
+                     of=f"how often the most frequent number of 36 {what} is left, at a dropout of "
+                        "0.5", mistakes={"an exact share is struck out, not each number by "
+                                         "itself": 1.0})  # fmt: skip
 
 
 def test_nothing_is_left_behind(student):

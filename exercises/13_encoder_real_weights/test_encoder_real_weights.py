@@ -57,8 +57,9 @@ def fields_of(config):
             "id2label": {"0": "schön"}, "torch_dtype": None}  # fmt: skip
 
 
-def folder(config, tensors):
-    text = json.dumps(fields_of(config), ensure_ascii=False)
+def folder(config, tensors, *, without=""):
+    fields = {name: value for name, value in fields_of(config).items() if name != without}
+    text = json.dumps(fields, ensure_ascii=False)
     return Folder({"config.json": text.encode("utf-8"), "model.safetensors": save(tensors)})
 
 
@@ -223,7 +224,8 @@ def files(config):
     # Whatever a head is called, its names do not begin as those of the encoder do.
     others = {f"{name}.weight": torch.ones(3) for name in (
         "lm_head.dense", "seq_relationship", "classifier.encoder.layer.0", "mlm.pooler.dense",
-        "pooler_head", "encoder_decoder.0", "embeddings_projection", "bert.classifier")
+        "pooler_head", "encoder_decoder.0", "embeddings_projection", "bert.classifier", "adapter",
+        "colbert.pooler.dense", "cls.bert.embeddings.tables", "two.bert.encoder.layer.0")
     }  # fmt: skip
     types = itertools.cycle([torch.float16, torch.bfloat16, torch.float32])
     mixed = {name: w.to(dtype) for (name, w), dtype in zip(full.items(), types, strict=False)}
@@ -304,6 +306,11 @@ def test_without_an_eps_in_the_config_it_is_1e_12(student):
     weights, inputs = encoder_of(stored(WIDE)), batch(WIDE, 3, 7)
     no_variance = {name: 0 * w if name.startswith("embeddings.") and "Norm" not in name else w
                    for name, w in weights.items()}  # fmt: skip
+    found = student.load_encoder(folder(WIDE, stored(WIDE), without="layer_norm_eps"))
+    expected = fields_of(WIDE)
+    del expected["layer_norm_eps"]
+    checks.same(checks.parts(found, "the config", "the weights")[0], expected,
+                of="the config of a file without layer_norm_eps")  # fmt: skip
     for given, of in ((weights, ""), (no_variance, ", where all embeddings are 0")):
         out = student.encode(fields, given, **inputs)
         check_encoding(out, reference(WIDE, given, inputs), WIDE, given, inputs, of=of)

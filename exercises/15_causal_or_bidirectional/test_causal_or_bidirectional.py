@@ -249,6 +249,11 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
                     likely="a number below the other scores is filled in: -inf is what gives 0"
                     )  # fmt: skip
         checks.same(context, right[0], of="the context")
+    inputs = case(2, 3, 5, 4, seed=7)
+    alike = (*(1e9 + 0 * part for part in inputs[:2]), *inputs[2:])
+    checks.same(checks.parts(student.attention(*alike), "context", "weights")[1],
+                right_attention(*alike)[1], of="the weights where all scores are equal, and 2e18"
+                )  # fmt: skip
 
 
 @pytest.mark.weight(2)

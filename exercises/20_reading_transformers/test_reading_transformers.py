@@ -327,6 +327,15 @@ def test_shared_arrays_may_stand_under_either_name(student):
         of="a file with larger word embeddings, tied",
         mistakes=taken,
     )
+    with_zeros = {**weights, WORDS: 0 * weights[WORDS]}
+    turned = saved | {DECODER: np.ascontiguousarray(weights[WORDS]).reshape(4, -1)}
+    for arrays, numbers, more, of in (
+        (saved | {DECODER: weights[WORDS].astype(np.float64)}, weights, [], "in another type"),
+        (saved | with_zeros | {DECODER: -0 * weights[WORDS]}, with_zeros, [], "of zeros and -0.0"),
+        (turned, weights, [DECODER], "of another shape with the same numbers in a row"),
+    ):
+        compare(student.read_checkpoint(arrays, SMALL), numbers, unexpected=more,
+                of=f"a file with a decoder {of}")  # fmt: skip
     compare(
         student.read_checkpoint(only_decoder | {DECODER: larger}, SMALL),
         weights,
@@ -370,6 +379,10 @@ def test_fused_matrices_are_taken_apart(student):
             "`unexpected` has the parts of Wqkv: names as they stand in the checkpoint": (
                 lambda out: any(".layer.2.attention.self.query" in n for n in out))})  # fmt: skip
     wide = f"{FIRST}.attention.self.Wqkv.weight"
+    narrow = {n: w for n, w in fused(weights_of(SMALL | {"hidden_size": 8})).items() if "Wqkv" in n}
+    compare(student.read_checkpoint(fused(weights) | narrow, SMALL), weights, wrong_shape=[
+        n for n in weights if ".self." in n], of="a file with Wqkv of twice the width"
+        )  # fmt: skip
     compare(student.read_checkpoint(fused(weights) | {wide: np.ones((15, 5), np.float32)}, SMALL),
             weights, wrong_shape=[wide.replace("Wqkv", role) for role in ROLES],
             of="a file with a Wqkv of another size")  # fmt: skip
@@ -457,6 +470,14 @@ def test_arrays_of_another_shape_are_neither_taken_nor_missing(student):
         "`missing` has names that were found: they have the wrong shape": (
             lambda out: out == wrong),
         "`wrong_shape` is empty": lambda out: out == []})  # fmt: skip
+    more = {"logit_scale": np.float32(2.0) * np.ones(()), "head.tables": np.ones((0, 2, 3))}
+    compare(student.read_checkpoint(weights | more, SMALL), weights, unexpected=list(more),
+            of="a checkpoint with arrays of no axis and of no number")  # fmt: skip
+    kernels = as_tensorflow(weights)
+    name = next(name for name in kernels if name.endswith("/intermediate/dense/kernel"))
+    kernels[name] = np.ascontiguousarray(kernels[name].T)  # (out, in) in TensorFlow's place
+    compare(student.read_checkpoint(kernels, SMALL), weights, wrong_shape=[wide],
+            of="a kernel whose shape would fit if it were not turned")  # fmt: skip
 
 
 def test_checkpoints_of_any_size(student):

@@ -358,6 +358,9 @@ def test_the_loss_fits_the_labels(student):
             torch.tensor(right, dtype=torch.float64),
             of=f"the loss of {scores} where the labels are {answers.tolist()}",
         )
+    years = torch.tensor([[1999.5], [2010.0]]), torch.tensor([2000.0, 2010.3])
+    checks.same(student.loss(*years), right_loss(*years), tolerance=1e-4,
+                of="the loss of two years in float32")  # fmt: skip
     checks.leaves_no_trace(student.loss, logits, wanted)
 
 
@@ -519,6 +522,12 @@ def test_each_step_follows_the_recipe(student):
                     f"{[describe_value(value) for value in losses][:1]}",
                     likely="losses.append(value) keeps the tensor, and with it all that its "
                            "gradient needs, in memory: append value.item()")  # fmt: skip
+    turned = [dict(reversed(batch.items())) for batch in batches]
+    found = checks.parts(
+        student.fine_tune(weights, turned, dropout=0.0, **settings), "weights", "losses"
+    )[0]
+    checks.same(found, right, of="the weights after batches whose entries come in another order",
+                tolerance=NEAR)  # fmt: skip
     leaves_nothing_but_draws(student.fine_tune, weights, batches, dropout=0.0, **settings)
 
 

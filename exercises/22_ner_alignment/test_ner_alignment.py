@@ -191,6 +191,9 @@ def test_every_word_gets_the_tag_of_its_first_piece(student):
                     ],
                 },
             )  # fmt: skip
+    long = ["O", "B-organization/" + "x" * 60, "I-organization/" + "y" * 60]
+    checks.same(student.tags_of_words(np.eye(3), [0, 1, 2, -1], long), [*long, "O"],
+                of="the tags, of long names")  # fmt: skip
     checks.same(student.tags_of_words(np.eye(3)[:2], [0, 1], ["X", "Y", "Z"]), ["X", "Y"],
                 of="the tags, of labels X, Y and Z")  # fmt: skip
     checks.leaves_no_trace(student.tags_of_words, logits, [-1], NAMES)
@@ -291,6 +294,10 @@ def test_names_are_read_from_tags_as_conlleval_does(student):
             student.entities(tags), metrics.entities(tags), of="the names",
             mistakes=lambda: entity_mistakes(tags),
         )  # fmt: skip
+    for kind in ("event-attack/battle", "a b.c:d", "O", "B-", "x" * 40, "Ärzte", "名", "I-I", "1"):
+        tags = ["O", f"B-{kind}", f"I-{kind}", f"I-{kind}2", f"B-{kind}"]
+        checks.same(student.entities(tags), [(kind, 1, 3), (f"{kind}2", 3, 4), (kind, 4, 5)],
+                    of=f"the names of type {kind!r}")  # fmt: skip
     for tags, right in [(["B-PER", "I-PER", "O", "B-LOC"], [("PER", 0, 2), ("LOC", 3, 4)]),
                         (["B-PER", "B-PER"], [("PER", 0, 1), ("PER", 1, 2)]),
                         (["O", "I-LOC", "I-PER"], [("LOC", 1, 2), ("PER", 2, 3)])]:  # fmt: skip

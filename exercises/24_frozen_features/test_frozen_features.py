@@ -294,6 +294,19 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
                 **feature_mistakes(states, starts, name, mix),
             },
         )  # fmt: skip
+        for times, far in ((1, 1000), (1, -1000), (1000, 0)):
+            mix = mix_for(name, 4)
+            mix["weights"] = times * mix["weights"] + far
+            checks.same(
+                student.word_features(states, starts, feature=name, mix=mix),
+                right_features(states, starts, name, mix).detach(),
+                of=f"the features {name} with the weights {mix['weights'].tolist()}",
+                mistakes=lambda: {
+                    "exp of a large weight is infinite, and that of each may be 0: take the "
+                    "largest away first, or use softmax": lambda out: bool(out.isnan().any()),
+                    **feature_mistakes(states, starts, name, mix),
+                },
+            )  # fmt: skip
     for name in NAMES:
         checks.leaves_no_trace(student.word_features, states, starts, feature=name,
                                mix=mix_for(name, 4))  # fmt: skip
@@ -302,9 +315,11 @@ def test_layers_are_weighted_with_shares_that_are_learnt(student):
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_the_mix_learns_and_the_encoder_stands_still(student):
-    for name in NAMES:
+    for name, far in [*((name, 0) for name in NAMES), *((name, 1000) for name in WEIGHTED)]:
         states, starts = case(4, 3, 8, 5)
         mix = mix_for(name, 4)
+        if far:
+            mix["weights"] = mix["weights"] + far
         leaves = {key: value.clone().requires_grad_() for key, value in (mix or {}).items()}
         out = right_features(states, starts, name, leaves)
         upstream = torch.randn(out.shape, generator=checks.generator(6),
@@ -319,7 +334,7 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
             right = torch.autograd.grad(out, list(leaves.values()), upstream)
             checks.same(
                 gradients["mix"], dict(zip(leaves, right, strict=True)),
-                of="the gradient of the mix",
+                of=f"the gradient of the mix, its weights near {far}",
                 mistakes={
                     "torch.no_grad() or detach around too much: the mix does not learn": (
                         lambda out: all(gradient is None for gradient in out.values())),

@@ -207,6 +207,8 @@ def smooth_mistakes(values, window):
                                      for i in range(len(values))])),
         "one value that is not finite spoils all later means, or its whole window": (
             lambda out: (~np.isfinite(out)).sum() > (~np.isfinite(right)).sum()),
+        "a running sum never gets rid of a huge value: take each window by itself": (
+            lambda out: len(out) == len(values) and np.abs(zeros).max() > 1e15),
     }  # fmt: skip
 
 
@@ -229,10 +231,12 @@ def test_the_mean_of_a_window_looks_back(student):
                             of=f"the means of {window} of {values.tolist()}",
                             mistakes=partial(smooth_mistakes, values, window))  # fmt: skip
     bad = np.array([np.nan, np.nan, 3.0, np.inf, -np.inf, 5.0])
-    for window in (1, 2, 3):
-        checks.same(student.smooth(bad, window), right_smooth(bad, window),
-                    of=f"the means of {window} of {bad.tolist()}",
-                    mistakes=partial(smooth_mistakes, bad, window))  # fmt: skip
+    huge = np.array([3.0, 1e17, np.nan, 2.0, 1.0, 4.0, -1e30, 0.5, 0.25, 1.0])
+    for values in (bad, huge):
+        for window in (1, 2, 3):
+            checks.same(student.smooth(values, window), right_smooth(values, window),
+                        of=f"the means of {window} of {values.tolist()}",
+                        mistakes=partial(smooth_mistakes, values, window))  # fmt: skip
     checks.same(student.smooth(np.zeros(0), 3), np.zeros(0), of="the means of no values")
     checks.same(student.smooth(np.array([4.0, 2, np.nan, 6]), 2), np.array([4.0, 3, 2, 6]),
                 of="the means of the page")  # fmt: skip
@@ -365,6 +369,8 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
     smoothed = train if wrong == "raw" else right_smooth(train, k)
     end = float(train[-1] if wrong == "single" else train[-k:].mean())
     lowest = float(smoothed[0] if wrong == "from the start" else smoothed.min())
+    if wrong == "full windows":
+        lowest = float(smoothed[k - 1 :].min())
     if wrong != "peak" and at_least(end, lowest + 1):
         return "diverged"
     if wrong == "highest" and train.max() >= lowest + 3:
@@ -444,6 +450,8 @@ def of_lines(run, at_least, more, wrong):
             j = len(norm) // 10 if wrong == "j 0" else j
             last = float(norm[-1] if wrong == "last norm" else norm[-j:].mean())
             first = float(norm.max() if wrong == "highest norm" else norm[:j].mean())
+            if wrong == "ratio" and first == 0:
+                return "plateau"
             if at_least(first / 2, last):
                 return "stuck at the line"
         elif wrong == "no norm is stuck":
@@ -478,6 +486,8 @@ WRONG = {
     "raw before": "the training loss at the lowest held-out loss is a single one: smooth it",
     "raw": "single losses are compared: the lowest value of the smoothed curve counts",
     "from the start": "end is compared with the first loss: a run diverges from its lowest point",
+    "full windows": "the first k - 1 values of the smoothed curve count too, where windows have "
+    "fewer values",
     "peak": "a run that rises by 1 and stays there is not told: row 3",
     "highest": "a peak from which the loss returns is no divergence",
     "smoothed start": "the first loss is a mean: a start is judged by the first loss alone",
@@ -502,6 +512,7 @@ WRONG = {
     "no norm is stuck": "without gradient norms row 10 does not fit",
     "norm": "the norms are read backwards: the last ones are at most half of the first ones",
     "last norm": "a single last norm is compared: take the mean of the last j",
+    "ratio": "the norms are divided, and 0 / 0 is NaN: compare them as the table does",
     "highest norm": "the norm is compared with its highest value: the first j count",
     "k for j": "j is a tenth of the norms, not of the training losses",
     "bounds left out": "a number that lies exactly on the bound: at least takes the bound in",
@@ -635,7 +646,7 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
         for value in (math.nan, math.inf) for key in ("train_mlm_loss", "heldout_mlm_loss")
     }  # fmt: skip
     runs |= {"a run of no losses": ([], 8.0, 6.0), "a run of 8 losses": (line, 8.0, 6.0)}
-    for first in (9.5, 8.5):
+    for first in (9.5, 8.5, 2.5):  # the last one is the lowest of all, in a window of its own
         for second in (4.0, 20.0):
             losses = 4 + 0.01 * rng.normal(size=30)
             losses[:2] = first, second
@@ -669,6 +680,8 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
         "three norms": np.array([2.0, 2.0, 0.5]),
         "six large norms, then three small ones": np.r_[np.full(6, 2.0), np.full(3, 0.5)],
         "one norm": np.array([2.0]),
+        "norms of 0": np.zeros(30),
+        "norms that fall to 0": np.r_[np.full(25, 2.0), np.zeros(5)],
         "no norms": np.zeros(0),
     }
     runs = of_kinds(25, ("at ln V", "above the line", "stuck at the line", "plateau"))

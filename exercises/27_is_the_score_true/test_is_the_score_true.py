@@ -456,6 +456,13 @@ def test_the_temperature_makes_the_loss_least(student):
         temperature_is_right(
             student, logits, labels, f"the temperature of {n} examples, about {sharp} times as sure"
         )
+    logits = rng.normal(size=(90, 5))
+    second = logits.argsort(axis=1)[:, -2]
+    for sharp in (0.2, 3):  # never right, but near: the accuracy does not say how sure to be
+        temperature_is_right(
+            student, logits * sharp, second,
+            f"the temperature of a model whose second choice is right, logits near {sharp}",
+        )  # fmt: skip
     page = np.array([[2.0, 0]] * 4), np.array([0, 0, 0, 1])
     temperature_is_right(student, *page, "the temperature of the page")
     checks.leaves_no_trace(student.best_temperature, *page)
@@ -481,6 +488,11 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
                          "the temperature of a model that is always right")  # fmt: skip
     temperature_is_right(student, sure, sure.argmin(axis=1),
                          "the temperature of a model that is always wrong")  # fmt: skip
+    labels = np.where(np.arange(50) < 15, sure.argmin(axis=1), sure.argmax(axis=1))
+    sure = sure.clip(-2, 2) * np.where(np.arange(50) < 15, 10, 1)[:, None]
+    temperature_is_right(student, sure, labels,
+                         "the temperature of a model that is surest where it is wrong"
+                         )  # fmt: skip
 
 
 def test_examples_of_any_number(student):

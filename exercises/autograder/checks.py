@@ -191,9 +191,12 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
         if problem := difference(now, value, "the result", None):
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
 
-    returns_it_again("after a call in which the same arrays, lists and dicts held other values",
-                     "a value is kept from one call to the next and found again by the object, not "
-                     "by what it holds", way="altered")  # fmt: skip
+    others = "in which the same arrays, lists and dicts held other values"
+    by_object = (
+        "a value is kept from one call to the next and found again by the object, not by "
+        "what it holds"
+    )
+    returns_it_again(f"after a call {others}", by_object, way="altered")
     returns_it_again(
         "where arguments that are equal are one object",
         "`is` asks for the object, not for its place or what it holds",
@@ -201,6 +204,9 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
     )
     own = {id(leaf) for leaf in _leaves((args, kwargs)) if holds_arrays(leaf)}
     related = [call for call in function.inspected if own & set(map(id, _leaves(call[1:])))]
+    for other, given, more in related[-3:]:
+        returns_it_again(f"after a call of {other.name} {others}", by_object,
+                         before=(other.name, given, more))  # fmt: skip
     function.inspected.append((function, args, kwargs))
     for other, given, more in [*related[-3:], function.inspected[-1]]:
         for place in [*range(len(given)), *more]:

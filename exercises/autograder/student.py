@@ -75,10 +75,17 @@ class Function:
         """The calls that were found to leave no trace, of any function of the file."""
         return self.student.inspected
 
-    def trace(self, *args, global_seed: int | None = None, way: str = "", **kwargs) -> Trace:
+    def trace(
+        self, *args, global_seed: int | None = None, way: str = "", before: Any = None, **kwargs
+    ) -> Trace:
         """Call it, and look at what else it did. `global_seed` seeds the global generators of
-        Python, NumPy and torch first; `way` is how it gets its arguments (see worker.py)."""
-        answer = self._ask(args, kwargs, inspect=True, way=way, global_seed=global_seed)
+        Python, NumPy and torch first; `way` is how it gets its arguments (see worker.py). `before`
+        is a call of another function (its name, args, kwargs) that is made first, with the same
+        objects where its arguments are equal, while they hold other values."""
+        if before is not None:
+            before = with_fresh_generators(before)
+        answer = self._ask(args, kwargs, inspect=True, way=way, global_seed=global_seed,
+                           before=before)  # fmt: skip
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
@@ -141,7 +148,7 @@ class Function:
 def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[str, Any]:
     """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
     return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
-            "way": "", "global_seed": None, "wrt": [], "upstream": None,
+            "way": "", "before": None, "global_seed": None, "wrt": [], "upstream": None,
             "count_operations": False, "count_instructions": False, **more}  # fmt: skip
 
 

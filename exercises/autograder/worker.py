@@ -68,9 +68,12 @@ class Worker:
                 if request["global_seed"] is None:
                     return _run(function, request, str(self.path))
                 with _hash_of_another_process(self.module, request["global_seed"]):
+                    if request["before"]:
+                        self._call_before(request)
                     return self._call_again(function, request)
         finally:
-            for path in [*request["args"], *request["kwargs"].values()]:
+            _, more, options = request["before"] or ("", (), {})
+            for path in [*request["args"], *request["kwargs"].values(), *more, *options.values()]:
                 if isinstance(path, Path):
                     shutil.rmtree(path, ignore_errors=True)
 
@@ -90,6 +93,14 @@ class Worker:
                 array[...] = numbers
         self.returned[request["function"]] = answer["value"]
         return answer
+
+    def _call_before(self, request: dict[str, Any]) -> None:
+        """Call another function first, with the very objects that this call has in common with it,
+        while they hold other values."""
+        name, args, kwargs = request["before"]
+        both = request["args"], request["kwargs"], args, kwargs
+        request["args"], request["kwargs"], args, kwargs = _shared(both, {})
+        _call_with_others(getattr(self.module, name), args, kwargs)
 
     def answer(self, message: bytes) -> bytes:
         """The answer to a message, packed; what the student's code raises is part of it."""

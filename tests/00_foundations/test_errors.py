@@ -149,6 +149,31 @@ def test_a_standard_stream_that_is_closed_is_as_good_as_the_null_device(closed, 
     assert path.read_text() == "content"  # and nothing of what was printed
 
 
+HELPS = """
+import sys
+from bert_run.errors import command
+
+@command
+def main():
+    print("what it does")
+    {before}sys.exit(0)
+
+main()
+"""
+
+
+@pytest.mark.parametrize("before", ["", "sys.stdout.flush(); "])
+def test_help_whose_reader_has_gone_ends_without_a_word(before, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(HELPS.format(before=before), encoding="utf-8")
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run([sys.executable, str(script), "--help"], stdin=subprocess.DEVNULL,
+                          stdout=writes, stderr=subprocess.PIPE)  # fmt: skip
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PRINTS.format(path=os.devnull), encoding="utf-8")

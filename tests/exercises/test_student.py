@@ -35,6 +35,10 @@ def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
     scaled, of = BUFFERS.get("scaled", (None, None))
     return scaled if np.array_equal(of, x) else x * eps
+def root(x): BUFFERS["root"] = x, np.sqrt(x); return np.sqrt(x)
+def cube_of_root(x):
+    of, root = BUFFERS.get("root", (None, None))
+    return (root if of is x else np.sqrt(x)) ** 3
 def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
 def keep_results(x): return BUFFERS.setdefault(repr(x), x)
 def seed_in_a_fork():
@@ -163,6 +167,9 @@ def test_what_is_kept_for_another_function_is_told(student):
     checks.leaves_no_trace(student.scale, x, eps=0.5)
     with pytest.raises(CheckFailed, match="after a call of scale in which `eps` was another one"):
         checks.leaves_no_trace(student.scale_back, x, eps=0.5)
+    checks.leaves_no_trace(student.root, x)
+    with pytest.raises(CheckFailed, match="after a call of root in which the same arrays"):
+        checks.leaves_no_trace(student.cube_of_root, x)
 
 
 def test_arguments_that_are_equal_may_be_one_object(student):

@@ -275,4 +275,37 @@ WRONG = {
         ],
         None,
     ),
+    "punctuation is cut before the accents are dropped": (
+        [
+            ('        decomposed = unicodedata.normalize("NFD", text)\n'
+             '        text = "".join(char for char in decomposed if unicodedata.cate'
+             'gory(char) != "Mn")\n'
+             '        text = "".join(char.lower() for char in text)\n',
+             "        pass\n"),
+            ('    return "".join(f" {char} " if is_punctuation(char) else char for c'
+             "har in text).split()\n",
+             '    words = "".join(f" {char} " if is_punctuation(char) else char for '
+             "char in text).split()\n"
+             "    if lowercase:\n"
+             "        words = [without_accents(word).lower() for word in words]\n"
+             "    return [word for word in words if word]\n"),
+            ("def is_punctuation(char):",
+             "def without_accents(word):\n"
+             '    decomposed = unicodedata.normalize("NFD", word)\n'
+             '    return "".join(char for char in decomposed if unicodedata.category'
+             '(char) != "Mn")\n'
+             "\n"
+             "\n"
+             "def is_punctuation(char):"),
+        ],
+        None,
+    ),
+    "only upper case letters are made lower case, title case ones are not": (
+        [
+            ('text = "".join(char.lower() for char in text)',
+             'text = "".join(char.lower() if char.isupper() else char for char in te'
+             "xt)"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -263,4 +263,16 @@ WRONG = {
         ],
         None,
     ),
+    "one number says both where A ends and where a random B begins": (
+        [
+            ("        middle = rng.integers(start + 1, end) if end - start > 1 else "
+             "end\n",
+             "        place = rng.random()\n"
+             "        middle = start + 1 + int(place * (end - start - 1)) if end - s"
+             "tart > 1 else end\n"),
+            ("            first = rng.integers(len(documents[other]))\n",
+             "            first = int(place * len(documents[other]))\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

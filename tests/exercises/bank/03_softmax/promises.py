@@ -42,6 +42,6 @@ PROMISES = {
     'The sums run along `axis`. `x` is an array of any shape': (
         'test_gradients_and_probabilities_keep_every_scale',),
     "arrays may lie in memory in any order": (TRACE,),
-    '`x` is an array of any shape;': (
+    '`x` is an array of any shape, an empty one too;': (
         "test_arrays_of_any_shape_and_size",),
 }  # fmt: skip

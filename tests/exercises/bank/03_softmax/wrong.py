@@ -143,4 +143,54 @@ WRONG = {
           "    x = np.where(np.isneginf(x), x.dtype.type(-1e30), x)\n"
           "    return _softmax_forward(x, axis)\n\n\n"
           "def softmax_backward(")], None),
+    "the exponential of x minus the log of the sum": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)  # a new array: `x -"
+             "= ...` would change the input\n"
+             "    exponentials = np.exp(shifted)\n"
+             "    # keepdims leaves an axis of length 1 for the sum, so that every r"
+             "ow is divided by its own sum.\n"
+             "    # The sum is at least exp(0) = 1: there is no division by zero to "
+             "prevent.\n"
+             "    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+             "    wide = x.astype(np.float64)\n"
+             "    largest = wide.max(axis=axis, keepdims=True)\n"
+             "    log_sum = largest + np.log(np.exp(wide - largest).sum(axis=axis, k"
+             "eepdims=True))\n"
+             "    return np.exp(wide - log_sum).astype(x.dtype)\n"),
+        ],
+        None,
+    ),
+    "dx is centred once more, so that it sums to 0": (
+        [
+            ("    return probs * (dout - average)\n",
+             "    dx = probs * (dout - average)\n"
+             "    return dx - dx.mean(axis=axis, keepdims=True)\n"),
+        ],
+        None,
+    ),
+    "blocks of rows, put together with concatenate": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)  # a new array: `x -"
+             "= ...` would change the input\n"
+             "    exponentials = np.exp(shifted)\n"
+             "    # keepdims leaves an axis of length 1 for the sum, so that every r"
+             "ow is divided by its own sum.\n"
+             "    # The sum is at least exp(0) = 1: there is no division by zero to "
+             "prevent.\n"
+             "    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+             "    moved = np.moveaxis(x, axis, -1)\n"
+             "    rows = moved.reshape(-1, moved.shape[-1])\n"
+             "    blocks = []\n"
+             "    for begin in range(0, len(rows), 4096):\n"
+             "        block = rows[begin : begin + 4096]\n"
+             "        exponentials = np.exp(block - block.max(axis=-1, keepdims=True"
+             "))\n"
+             "        blocks.append(exponentials / exponentials.sum(axis=-1, keepdim"
+             "s=True))\n"
+             "    return np.moveaxis(np.concatenate(blocks).reshape(moved.shape), -1"
+             ", axis)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -224,4 +224,16 @@ WRONG = {
         ],
         None,
     ),
+    "dweight with the bracket multiplied out": (
+        [
+            ("    dweight, dbias = (dout * normalized).sum(axis=batch_axes), dout.su"
+             "m(axis=batch_axes)\n",
+             "    scaled = dout * inverse_std\n"
+             "    mean = x.mean(axis=-1, keepdims=True)\n"
+             "    dweight = (scaled * x).sum(axis=batch_axes) - (scaled * mean).sum("
+             "axis=batch_axes)\n"
+             "    dbias = dout.sum(axis=batch_axes)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

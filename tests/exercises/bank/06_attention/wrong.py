@@ -204,4 +204,30 @@ WRONG = {
         [("    dprobs = dcontext @ value.mT",
           "    probs = np.where(probs < 1e-7, 0, probs)\n    dprobs = dcontext @ value.mT")],
         "dkey for scores from -40 to 40, each number divided by what"),
+    "tokens of a sentence are counted in the mask's own integer type, which wraps around in int8": (
+        [
+            ("is_padding = attention_mask[:, None, None, :] == 0  # (batch, 1, 1, ke"
+             "ys): along the keys",
+             'has_tokens = np.einsum("bk->b", attention_mask) > 0  # else: attend to'
+             " everything\n"
+             "        is_padding = ((attention_mask == 0) & has_tokens[:, None])[:, "
+             "None, None, :]"),
+        ],
+        None,
+    ),
+    "queries whose gradients add up to zero are taken for queries without a gradient": (
+        [
+            ("dvalue = probs.mT @ dcontext  # (batch, heads, keys, head_dim)",
+             "# Often the loss reads a few queries only ([CLS]): leave out those wit"
+             "hout a gradient.\n"
+             "    rows = np.flatnonzero(dcontext.sum(axis=(0, 1, 3)))\n"
+             "    dcontext, probs = dcontext[:, :, rows], probs[:, :, rows]\n"
+             "    dvalue = probs.mT @ dcontext  # (batch, heads, keys, head_dim)"),
+            ("return dscores @ key, dscores.mT @ query, dvalue",
+             "dquery = np.zeros_like(query)\n"
+             "    dquery[:, :, rows] = dscores @ key\n"
+             "    return dquery, dscores.mT @ query[:, :, rows], dvalue"),
+        ],
+        None,
+    ),
 }  # fmt: skip

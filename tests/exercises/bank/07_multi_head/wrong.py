@@ -222,4 +222,29 @@ WRONG = {
         ],
         "-100000 is added at padding",
     ),
+    "the backward reuses what the forward of the same x kept": (
+        [
+            ("query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, probs = attend(query, key, value, attention_mask)",
+             'kept_x, kept = KEPT.get("last", (None, None))\n'
+             "    if kept_x is x:  # the forward has just computed it\n"
+             "        query, key, value, context, probs = kept\n"
+             "    else:\n"
+             "        query, key, value = (split_heads(project(x, weights, name), he"
+             "ads) for name in ROLES)\n"
+             "        context, probs = attend(query, key, value, attention_mask)"),
+            ("query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, _ = attend(query, key, value, attention_mask)",
+             "query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, probs = attend(query, key, value, attention_mask)\n"
+             '    KEPT["last"] = x, (query, key, value, context, probs)'),
+            ('ROLES = ("query", "key", "value")\n',
+             'ROLES = ("query", "key", "value")\n'
+             "KEPT = {}\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

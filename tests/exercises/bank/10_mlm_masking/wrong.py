@@ -232,4 +232,14 @@ WRONG = {
         ],
         "is a copy: what is written",
     ),
+    "a batch in which no token was selected gets one": (
+        [
+            ("selected = candidate & (rng.random(input_ids.shape) < rate)",
+             "selected = candidate & (rng.random(input_ids.shape) < rate)\n"
+             "    if rate > 0 and candidate.any() and not selected.any():  # else: a"
+             " loss over nothing\n"
+             "        selected[tuple(rng.choice(np.argwhere(candidate)))] = True"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -208,4 +208,11 @@ WRONG = {
         ],
         None,
     ),
+    "an array that stands under two names is counted once in the norm": (
+        [
+            ("for g in gradients.values()))",
+             "for g in {id(g): g for g in gradients.values()}.values()))"),
+        ],
+        None,
+    ),
 }  # fmt: skip

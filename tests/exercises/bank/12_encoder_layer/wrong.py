@@ -327,4 +327,39 @@ WRONG = {
         ],
         None,
     ),
+    "dropout strikes out an exact share of the numbers": (
+        [
+            ("weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, train"
+             "ing)",
+             "weighting = dropout(scores.softmax(dim=-1), attention_dropout, trainin"
+             "g)"),
+            ("    attended = F.dropout(\n"
+             '        dense(context, weights, "attention.output.dense"), hidden_drop'
+             "out, training\n"
+             "    )\n",
+             '    attended = dense(context, weights, "attention.output.dense")\n'
+             "    attended = dropout(attended, hidden_dropout, training)\n"),
+            ('worked = F.dropout(dense(wide, weights, "output.dense"), hidden_dropou'
+             "t, training)",
+             'worked = dropout(dense(wide, weights, "output.dense"), hidden_dropout,'
+             " training)"),
+            ("# begin solution\n"
+             "def dense(\n",
+             "# begin solution\n"
+             "def dropout(x: Tensor, p: float, training: bool) -> Tensor:\n"
+             '    """A share p of the numbers becomes 0."""\n'
+             "    if not training or p == 0:\n"
+             "        return x\n"
+             "    if p == 1:\n"
+             "        return x * 0\n"
+             "    count = math.floor(p * x.numel() + torch.rand(()).item())\n"
+             "    kept = torch.ones(x.numel(), dtype=x.dtype, device=x.device)\n"
+             "    kept[torch.randperm(x.numel())[:count]] = 0\n"
+             "    return x * kept.view(x.shape) / (1 - p)\n"
+             "\n"
+             "\n"
+             "def dense(\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

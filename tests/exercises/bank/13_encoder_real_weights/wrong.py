@@ -170,4 +170,31 @@ WRONG = {
         ],
         "another head is among them",
     ),
+    "one name of the file tells whether all have the prefix": (
+        [
+            ('    for name, tensor in load_file(folder / "model.safetensors").items('
+             "):\n",
+             '    tensors = load_file(folder / "model.safetensors")\n'
+             '    prefix = "bert." if min(tensors).startswith("bert.") else ""\n'
+             "    for name, tensor in tensors.items():\n"),
+            ('name.removeprefix("bert.")',
+             "name.removeprefix(prefix)"),
+        ],
+        None,
+    ),
+    "the prefix is looked for anywhere in a name": (
+        [
+            ('name.removeprefix("bert.")',
+             'name.split("bert.")[-1]'),
+        ],
+        None,
+    ),
+    "the eps of the norm is written into the config where it is absent": (
+        [
+            ('    config = json.loads((folder / "config.json").read_bytes())\n',
+             '    config = json.loads((folder / "config.json").read_bytes())\n'
+             '    config.setdefault("layer_norm_eps", 1e-12)\n'),
+        ],
+        None,
+    ),
 }  # fmt: skip

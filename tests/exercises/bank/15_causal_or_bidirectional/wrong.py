@@ -162,4 +162,14 @@ WRONG = {
         [("    weights = weights.masked_fill(~mask, 0.0)",
           "    weights = weights.masked_fill(~mask | (weights < 1e-9), 0.0)")],
         "the weights of scores from -40 to 40, each number divided by"),
+    "weights as exp(score - logsumexp)": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    seen = scores.masked_fill(~mask, -math.inf)\n"
+             "    total = seen.logsumexp(dim=-1, keepdim=True)\n"
+             "    total = total.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)\n"
+             "    weights = (seen - total).exp()\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

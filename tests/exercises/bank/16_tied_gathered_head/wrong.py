@@ -158,4 +158,14 @@ WRONG = {
         ],
         "found again by the object",
     ),
+    "dense, GELU and norm on all positions, gathered before the words": (
+        [
+            ("    x = gather_positions(states, positions)  # (batch, masks, hidden)\n",
+             "    x = states\n"),
+            ("    # Tied: the very tensor",
+             "    x = gather_positions(x, positions)\n"
+             "    # Tied: the very tensor"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -240,4 +240,47 @@ WRONG = {
     "layer_ replaced in all of a path": (
         [(r'r"/layer_(\d+)(?=/)": r"/layer.\1",', r'r"(?<=/)layer_(?=.*/)": r"layer.",')],
         "TensorFlow's slashes"),
+    "Wqkv is cut by the config's H, not in three": (
+        [
+            ("            parts = np.split(array, 3)\n",
+             '            size = config["hidden_size"]\n'
+             "            parts = [array[k * size : (k + 1) * size] for k in range(3"
+             ")]\n"),
+        ],
+        None,
+    ),
+    "the rows are counted before the name is asked": (
+        [
+            ('        if ".Wqkv." in ours:\n',
+             "        rows = array.shape[0] // 3\n"
+             '        if ".Wqkv." in ours:\n'),
+            ("            parts = np.split(array, 3)\n",
+             "            parts = [array[:rows], array[rows : 2 * rows], array[2 * r"
+             "ows :]]\n"),
+        ],
+        None,
+    ),
+    "a kernel that already has the wanted shape is not turned": (
+        [
+            ('        if name.endswith("/kernel"):\n',
+             "        # squares always; another only if it does not stand (out, in) "
+             "already\n"
+             "        stands = len(set(array.shape)) > 1 and array.shape == paramete"
+             "r_shapes(\n"
+             "            config\n"
+             "        ).get(ours)\n"
+             '        if name.endswith("/kernel") and not stands:\n'),
+        ],
+        None,
+    ),
+    "decoder and word embeddings are compared byte by byte": (
+        [
+            ("np.array_equal(found.get(words, found[decoder]), found[decoder]):\n",
+             "(\n"
+             "        found.get(words, found[decoder]).tobytes() == found[decoder].t"
+             "obytes()\n"
+             "    ):\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -304,4 +304,25 @@ WRONG = {
     ),
     "numbers told by the type of the labels": (
         [("    if logits.shape[1] == 1:\n", "    if labels.is_floating_point():\n")], None),
+    "a batch is unpacked by the order of its entries": (
+        [
+            ("        logits = classify(\n"
+             '            batch["input_ids"], batch["attention_mask"], weights,\n',
+             "        ids, mask, labels = batch.values()\n"
+             "        logits = classify(\n"
+             "            ids, mask, weights,\n"),
+            ('        value = loss(logits, batch["labels"])\n',
+             "        value = loss(logits, labels)\n"),
+        ],
+        None,
+    ),
+    "the square is multiplied out": (
+        [
+            ("        return (logits.squeeze(1) - labels).square().mean()\n",
+             "        said = logits.squeeze(1)\n"
+             "        return (said.square() - 2 * said * labels + labels.square()).m"
+             "ean()\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -190,4 +190,33 @@ WRONG = {
           "    there, said = numbered(right), numbered(predicted)\n    there, said = ({e for"
           " e in x if e[3] - e[2] < 50} for x in (there, said))")],
         "the result for 60 sentences of up to 4 words, 2 types['preci"),
+    "tags in an array of sixteen characters each": (
+        [
+            ("from numpy import ndarray\n",
+             "import numpy as np\n"
+             "from numpy import ndarray\n"),
+            ('    return [names[logits[start].argmax()] if start >= 0 else "O" for s'
+             "tart in starts]\n",
+             '    tags = np.full(len(starts), "O", dtype="U16")\n'
+             "    for i, start in enumerate(starts):\n"
+             "        if start >= 0:\n"
+             "            tags[i] = names[logits[start].argmax()]\n"
+             "    return tags.tolist()\n"),
+        ],
+        None,
+    ),
+    "a type is read by a pattern of letters and hyphens": (
+        [
+            ("from jaxtyping import Float\n",
+             "import re\n"
+             "\n"
+             "from jaxtyping import Float\n"),
+            ('        prefix, _, kind = tag.partition("-")  # once: a type may have '
+             "a hyphen of its own\n",
+             '        parts = re.match(r"([BI])-([\\w-]+)", tag)  # a type may have a'
+             " hyphen of its own\n"
+             '        prefix, kind = parts.groups() if parts else ("O", "")\n'),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -231,4 +231,15 @@ WRONG = {
         [("    said = normalize(answer).split()",
           "    said = normalize(answer).split()[:200]")],
         "F1 of 'dog york dog new cat cat york york a cat a the a new"),
+    "pairs that are no span get the lowest score of all pairs": (
+        [
+            ("np.where(is_span, scores, -np.inf).argmax()",
+             "np.where(is_span, scores, scores.min()).argmax()"),
+        ],
+        "pairs that are no span are given a number",
+    ),
+    "-1e30 where there is no span": (
+        [("np.where(is_span, scores, -np.inf)", "np.where(is_span, scores, -1e30)")],
+        "pairs that are no span are given a number",
+    ),
 }  # fmt: skip

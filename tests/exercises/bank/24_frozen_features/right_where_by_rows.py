@@ -18,7 +18,7 @@ def word_features(hidden_states, starts, *, feature, mix=None):
     if feature[:6] == "concat":
         return torch.cat(words, dim=-1)
     if feature[:8] == "weighted":
-        exponentials = mix["weights"].exp()
+        exponentials = (mix["weights"] - mix["weights"].detach().amax()).exp()
         layers = torch.stack(words, dim=-1)
         return mix["scale"] * (layers @ (exponentials / exponentials.sum())[:, None])[..., 0]
     total = words[0]

@@ -204,4 +204,19 @@ WRONG = {
           "        return torch.where(is_word, (vectors * weights[:, None]).sum(dim=2), 0.0)\n"
           "    return torch.where(is_word, vectors.sum(dim=2), 0.0)  #")],
         "set to 0 after the mix"),
+    "a softmax that overflows": (
+        [
+            ('mix["weights"].softmax(dim=0)',
+             'mix["weights"].exp() / mix["weights"].exp().sum()'),
+        ],
+        "exp of a large weight is infinite",
+    ),
+    "a softmax less the mean": (
+        [
+            ('weights = mix["scale"] * mix["weights"].softmax(dim=0)',
+             'weights = (mix["weights"] - mix["weights"].mean()).exp()\n'
+             '        weights = mix["scale"] * weights / weights.sum()'),
+        ],
+        "exp of a large weight is infinite",
+    ),
 }  # fmt: skip

@@ -58,5 +58,5 @@ def diagnose(records, *, ln_v, entropy):
     if norm.size == 0:
         return "plateau"
     tenth = max(1, norm.size // 10)
-    ratio = norm[-tenth:].mean() / norm[:tenth].mean()
-    return "stuck at the line" if ratio <= 0.5 else "plateau"
+    calm = 2 * norm[-tenth:].mean() <= norm[:tenth].mean()
+    return "stuck at the line" if calm else "plateau"

@@ -282,4 +282,41 @@ WRONG = {
     "records changed": (
         [(NORM, "for r in records:\n        r.setdefault(\"gradient_norm\", None)\n    " + NORM)],
         "changed its input in place"),
+    "smooth as a difference of running sums": (
+        [
+            ("    means = np.full(len(values), np.nan)\n"
+             "    for i in range(len(values)):\n"
+             "        # The window looks back only: a mean that looks ahead shows a "
+             "rise before it happens.\n"
+             "        seen = values[: i + 1][-window:]\n"
+             "        seen = seen[np.isfinite(seen)]\n"
+             "        if len(seen):\n"
+             "            means[i] = seen.mean()\n"
+             "    return means\n",
+             "    good = np.isfinite(values)\n"
+             "    sums = np.append(0.0, np.cumsum(np.where(good, values, 0.0)))\n"
+             "    counts = np.append(0, np.cumsum(good))\n"
+             "    after = np.arange(1, len(values) + 1)\n"
+             "    before = np.maximum(after - window, 0)\n"
+             "    n = counts[after] - counts[before]\n"
+             "    return np.where(n > 0, (sums[after] - sums[before]) / np.maximum(n"
+             ", 1), np.nan)\n"),
+        ],
+        "never gets rid of a huge value",
+    ),
+    "the ratio of the norms": (
+        [
+            ("norm[-j:].mean() <= norm[:j].mean() / 2",
+             "norm[-j:].mean() / norm[:j].mean() <= 0.5"),
+        ],
+        "the norms are divided",
+    ),
+    "the lowest smoothed value only among full windows": (
+        [
+            ("smoothed.min() + 1",
+             "smoothed[k - 1 :].min() + 1"),
+        ],
+        "the first k - 1 values of the smoothed curve",
+    ),
+    "the first smoothed value left out": ([(PEAK, "if end >= smoothed[1:].min() + 1:")], None),
 }  # fmt: skip

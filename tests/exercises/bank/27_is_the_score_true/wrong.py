@@ -238,4 +238,30 @@ WRONG = {
     "logits scaled in place": (
         [(Z, "logits /= temperature\n    " + Z.replace(" / temperature", ""))],
         "changed its input in place"),
+    "below chance the answer is HOTTEST": (
+        [
+            ("    right = logits[np.arange(len(labels)), labels]\n",
+             "    if (logits.argmax(axis=1) == labels).mean() < 1 / logits.shape[1]:"
+             "\n"
+             "        return HOTTEST  # worse than guessing: the surer, the worse\n"
+             "    right = logits[np.arange(len(labels)), labels]\n"),
+        ],
+        "an end of the range",
+    ),
+    "never below 1 where the model is surer than right": (
+        [
+            (RANGE,
+             RANGE + "\n"
+             "    z = np.exp(logits - logits.max(axis=1, keepdims=True))\n"
+             "    sure = (z.max(axis=1) / z.sum(axis=1)).mean()\n"
+             "    low = 1.0 if sure > (logits.argmax(axis=1) == labels).mean() else low"),
+        ],
+        "does not go below 1",
+    ),
+    "never HOTTEST where most are right": (
+        [(BEST, "middle = math.sqrt(low * high)\n"
+                "    return min(middle, 15.0) if (logits.argmax(axis=1) == labels).mean() > 0.5 "
+                "else middle")],
+        None,
+    ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whole arrays: running sums of what is finite, and of how many there are."""
+"""Whole arrays: the curve added to itself, shifted, and how many values are finite."""
 
 import numpy as np
 
@@ -14,12 +14,13 @@ def reference_lines(ids, *, vocab_size, special_ids):
 
 def smooth(values, window):
     good = np.isfinite(values)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(good, values, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(good)])
-    last = np.arange(1, len(values) + 1)
-    first = np.maximum(0, last - window)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (sums[last] - sums[first]) / (counts[last] - counts[first])
+    kept = np.where(good, values, 0.0)
+    sums, counts = np.zeros((2, len(values)))
+    for back in range(min(window, len(values))):
+        sums[back:] += kept[: len(values) - back]
+        counts[back:] += good[: len(values) - back]
+    with np.errstate(invalid="ignore"):
+        return sums / counts
 
 
 def is_flat(values, *, window, tolerance):

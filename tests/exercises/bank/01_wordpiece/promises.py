@@ -2,6 +2,7 @@
 
 WORDS = "test_words_end_at_white_space_and_every_mark_is_a_token"
 CASE = "test_capitals_and_accents_go_if_lowercase_says_so"
+SCRIPTS = "test_every_character_of_many_scripts_is_taken_for_what_it_is"
 GREEDY = "test_a_word_is_cut_greedily_into_the_longest_known_pieces"
 UNKNOWN = "test_a_word_with_a_place_where_nothing_fits_is_unknown_whole"
 LONG = "test_a_word_that_is_too_long_is_unknown"
@@ -10,7 +11,8 @@ TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
     # the page
-    "With `lowercase`, accents are removed and every letter becomes lower case": (CASE,),
+    "With `lowercase`, accents are removed and every letter becomes lower case": (
+        CASE, SCRIPTS),
     "These accents are dropped; nothing else is.": (CASE,),
     "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
     "Words end at white space of any kind.": (WORDS,),
@@ -18,7 +20,7 @@ PROMISES = {
     "Every punctuation mark is a token of its own.": (WORDS,),
     "A punctuation mark is a character whose Unicode category begins with P, or one of ASCII's 32 "
     "punctuation marks and symbols": (WORDS,),
-    "Any other character, such as `€`, belongs to its word.": (WORDS,),
+    "Any other character, such as `€`, belongs to its word.": (WORDS, SCRIPTS),
     "The first piece is the longest prefix of the word that is in `vocabulary` (a dict from piece "
     "to id, the ids from 0); then the same for the rest of the word.": (GREEDY,),
     "Pieces that continue a word have `##` before them, in the vocabulary and in the result.": (

@@ -159,7 +159,7 @@ WRONG = {
              "eepdims=True))\n"
              "    return np.exp(wide - log_sum).astype(x.dtype)\n"),
         ],
-        None,
+        "the logarithm of the sum is lost",
     ),
     "dx is centred once more, so that it sums to 0": (
         [
@@ -167,30 +167,6 @@ WRONG = {
              "    dx = probs * (dout - average)\n"
              "    return dx - dx.mean(axis=axis, keepdims=True)\n"),
         ],
-        None,
-    ),
-    "blocks of rows, put together with concatenate": (
-        [
-            ("    shifted = x - x.max(axis=axis, keepdims=True)  # a new array: `x -"
-             "= ...` would change the input\n"
-             "    exponentials = np.exp(shifted)\n"
-             "    # keepdims leaves an axis of length 1 for the sum, so that every r"
-             "ow is divided by its own sum.\n"
-             "    # The sum is at least exp(0) = 1: there is no division by zero to "
-             "prevent.\n"
-             "    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
-             "    moved = np.moveaxis(x, axis, -1)\n"
-             "    rows = moved.reshape(-1, moved.shape[-1])\n"
-             "    blocks = []\n"
-             "    for begin in range(0, len(rows), 4096):\n"
-             "        block = rows[begin : begin + 4096]\n"
-             "        exponentials = np.exp(block - block.max(axis=-1, keepdims=True"
-             "))\n"
-             "        blocks.append(exponentials / exponentials.sum(axis=-1, keepdim"
-             "s=True))\n"
-             "    return np.moveaxis(np.concatenate(blocks).reshape(moved.shape), -1"
-             ", axis)\n"),
-        ],
-        None,
+        "something is added after the product",
     ),
 }  # fmt: skip

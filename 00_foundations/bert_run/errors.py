@@ -12,7 +12,6 @@
   swapped for others: `read_record` checks one before it is used.
 """
 
-import contextlib
 import errno
 import functools
 import io
@@ -30,7 +29,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 from tyro.constructors import PrimitiveConstructorSpec
 
@@ -96,14 +95,10 @@ class Stopped(KeyboardInterrupt):
         self.number = number  # of the signal
 
 
-@contextlib.contextmanager
-def stopping_with_the_reader() -> Iterator[None]:
-    """Who reads, `head` say, may have seen enough: exit with 141, as shells expect, and no word."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+def exit_with_the_reader() -> NoReturn:
+    """Who reads, `head` say, has seen enough: exit with 141, as shells expect, and no word."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)
 
 
 def command(main: Callable[..., None]) -> Callable[..., None]:
@@ -127,13 +122,14 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             sys.stdout.flush()
         except SystemExit as done:
             if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
-                with stopping_with_the_reader():
+                try:
                     print("--version prints the versions of this command and its libraries.",
                           flush=True)  # fmt: skip
+                except BrokenPipeError:
+                    exit_with_the_reader()
             raise
         except BrokenPipeError:
-            with stopping_with_the_reader():
-                raise
+            exit_with_the_reader()
         except UserError as error:
             if os.environ.get("RANK", "0") == "0":  # of many processes one says it
                 print(f"error: {error}", file=sys.stderr, flush=True)

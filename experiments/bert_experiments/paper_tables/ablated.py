@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_experiments.ablations.measure import figures_of
+from bert_experiments.ablations.pages import POINTS as ONE_POINT_A_SEED
 from bert_experiments.ablations.paper import PAPER
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
 from bert_experiments.paper_tables.claims import (
@@ -42,7 +43,6 @@ FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
 POINTS = (10, 20, 40, 50, 60, 80, 100)  # of the steps, in per cent
 FIRST_FIFTH = 20
 CURVES = "each task's score after fine-tuning, against the steps of pretraining"
-TABLE = "the figures of the table: one panel a column, one point a seed"
 
 
 def variants(settings: TableSettings) -> dict[str, PretrainSettings]:
@@ -164,7 +164,7 @@ def ablated_page(settings: TableSettings) -> Page:
         results=rows,
         columns=columns,
         headings=headings,
-        picture=CURVES if settings.figure else TABLE,
+        picture=CURVES if settings.figure else ONE_POINT_A_SEED,
         notes=notes(settings, results),
         verdicts=verdicts_of(table, results),
         theirs={row: paper.row(row) for row in rows} if paper.columns else None,

@@ -800,7 +800,7 @@ def check_that_shares_vary(student, calls=200):
         found = [int(count()) for _ in range(calls)]
         checks.share(max(map(found.count, found)), calls, math.comb(36, 18) / 2**36,
                      of=f"how often the most frequent number of 36 {what} is left, at a dropout of "
-                        "0.5", mistakes={"an exact share is struck out, not each number by "
+                        "0.5", mistakes={"an exact share is set to 0, not each number by "
                                          "itself": 1.0})  # fmt: skip
 
 

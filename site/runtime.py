@@ -24,7 +24,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from autograder.points import CATALOGUE, Exercise, checks_of, hundredths
+from autograder.points import CATALOGUE, Exercise, checks_of, worth
 from bert_run.errors import UserError, command
 
 SITE = Path(__file__).parent
@@ -254,17 +254,17 @@ def entry(exercise: Exercise) -> dict:
 
 def offered(exercise: Exercise) -> dict:
     """What the page of an exercise needs: the starter, and what each check is worth."""
-    worth = hundredths()[exercise.name]
+    hundredths = worth(exercise)
     return {
         **entry(exercise), "file": exercise.file, "seconds": OFFERED[exercise.name],
         "starter": exercise.starter.read_text("utf-8"),
-        "checks": [{"id": check.id, "hint": check.hint, "worth": worth[check.id]}
+        "checks": [{"id": check.id, "hint": check.hint, "worth": hundredths[check.id]}
                    for check in checks_of(exercise)],
     }  # fmt: skip
 
 
 def points(exercise: Exercise) -> float:
-    return sum(hundredths()[exercise.name].values()) / 100
+    return sum(worth(exercise).values()) / 100
 
 
 def title(exercise: Exercise) -> str:

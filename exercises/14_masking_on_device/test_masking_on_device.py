@@ -92,20 +92,25 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
             for slots in (MaskingRecipe(rate).max_predictions(seq) + 2, 3, 1, seq):
                 weights = mask(student, ids, attention_mask, rate=given, slots=slots)[3]
                 expected, sure = wanted_counts(ids, attention_mask, slots, rate)
-                named = count_mistakes(ids, attention_mask, slots, rate)
-                if given is None:
-                    of_page = wanted_counts(ids, attention_mask, slots, rate=0.15)[0]
-                    named = {course.OF_PAGE: of_page} | named
-                by_chance = "rows of the same length have different counts: chance decides them"
-                lengths = attention_mask.sum(1)[sure]
                 checks.same(
                     weights.sum(1)[sure],
                     expected[sure],
                     of=f"the masks of each row ({slots} slots, rate {given or 'left out'})",
-                    mistakes=lambda: {name: wrong.float()[sure] for name, wrong in named.items()}
-                    | {by_chance: lambda out, lengths=lengths: any(
-                        out[lengths == n].unique().numel() > 1 for n in lengths.unique())},
-                )  # fmt: skip
+                    mistakes=lambda: named_counts(ids, attention_mask, slots, rate, given, sure),
+                )
+
+
+def named_counts(ids, attention_mask, slots, rate, given, sure):
+    """What wrong counts of `count_mistakes` would be in the rows that are compared."""
+    lengths = attention_mask.sum(1)[sure]
+    wrong = count_mistakes(ids, attention_mask, slots, rate)
+    if given is None:
+        wrong = {course.OF_PAGE: wanted_counts(ids, attention_mask, slots, rate=0.15)[0]} | wrong
+    return {name: counts.float()[sure] for name, counts in wrong.items()} | {
+        "rows of the same length have different counts: chance decides them": lambda out: any(
+            out[lengths == n].unique().numel() > 1 for n in lengths.unique()
+        )
+    }
 
 
 def count_mistakes(ids, attention_mask, slots, rate):

@@ -266,7 +266,7 @@ def test_gradient_reaches_query_key_and_value(student):
                      for x in right_attention(q, k, v, visible))  # fmt: skip
     wanted = {"query": q, "key": k, "value": v}
     leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-    found = torch.autograd.grad(right_attention(*leaves, visible), leaves, upstream)
+    found = checks.gradients_of(right_attention(*leaves, visible), leaves, upstream)
     out, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
     context, probs = right_attention(q, k, v, visible)
     checks.same(out, (context, probs), of="context and weights")
@@ -437,7 +437,7 @@ def test_tables_and_states_of_any_size(student):
         q, k, v, visible = case(*shape, seed=40)
         upstream = tuple(1e9 * torch.randn_like(x) for x in right(q, k, v, visible))
         leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-        found = torch.autograd.grad(right(*leaves, visible), leaves, upstream)
+        found = checks.gradients_of(right(*leaves, visible), leaves, upstream)
         _, gradients = student.attention.grad(
             q, k, v, visible, wrt=("query", "key", "value"), upstream=upstream
         )

@@ -234,14 +234,14 @@ def gradients(function, x, positions, weights, *, upstream):
         x = x.detach().clone().requires_grad_()
     logits = function(x, positions, leaves)
     wanted = {**({"states": x} if x.requires_grad else {}), **leaves}
-    return dict(zip(wanted, torch.autograd.grad(logits, list(wanted.values()), upstream),
+    return dict(zip(wanted, checks.gradients_of(logits, list(wanted.values()), upstream),
                     strict=True))  # fmt: skip
 
 
 def both_uses(ids, positions, weights, upstream):
     read, named = (weights[WORDS].clone().requires_grad_() for _ in range(2))
     logits = right_logits(F.embedding(ids, read), positions, {**weights, WORDS: named})
-    return torch.autograd.grad(logits, (read, named), upstream)
+    return tuple(checks.gradients_of(logits, [read, named], upstream))
 
 
 def without_row_0(gradient):
@@ -283,7 +283,7 @@ def test_the_word_embeddings_learn_from_reading_and_from_naming(student):
 def read_once(ids, positions, weights, upstream):
     """What reading teaches if each word keeps only what arrives last."""
     states = F.embedding(ids, weights[WORDS]).requires_grad_()
-    arrives = torch.autograd.grad(right_logits(states, positions, weights), states, upstream)[0]
+    arrives = checks.gradients_of(right_logits(states, positions, weights), [states], upstream)[0]
     reading = torch.zeros_like(weights[WORDS])
     for word, gradient in zip(ids.flatten().tolist(), arrives.flatten(0, 1), strict=True):
         reading[word] = gradient

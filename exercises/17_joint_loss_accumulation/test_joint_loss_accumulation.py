@@ -240,7 +240,7 @@ def test_gradient_flows_through_both_losses(student):
         words, pairs = small_bert(weights, batch)
         upstream = (torch.tensor(0.7, dtype=torch.float64), torch.tensor(-1.3, dtype=torch.float64))
         leaves = [x.clone().requires_grad_() for x in (words, pairs)]
-        right = torch.autograd.grad(right_losses(*leaves, batch), leaves, upstream)
+        right = checks.gradients_of(right_losses(*leaves, batch), leaves, upstream)
         out, found = student.joint_loss.grad(
             words, pairs, batch, wrt=("mlm_logits", "nsp_logits"), upstream=upstream
         )

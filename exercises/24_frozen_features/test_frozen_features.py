@@ -331,7 +331,7 @@ def test_the_mix_learns_and_the_encoder_stands_still(student):
         checks.that(not reached, f"{name}: a gradient arrives at hidden states {reached}",
                     likely="the encoder is not frozen: detach what is read from it")  # fmt: skip
         if mix:
-            right = torch.autograd.grad(out, list(leaves.values()), upstream)
+            right = checks.gradients_of(out, list(leaves.values()), upstream)
             checks.same(
                 gradients["mix"], dict(zip(leaves, right, strict=True)),
                 of=f"the gradient of the mix, its weights near {far}",
@@ -398,7 +398,7 @@ def test_models_and_batches_of_any_size(student):
                 right = dict(
                     zip(
                         leaves,
-                        torch.autograd.grad(out, list(leaves.values()), upstream),
+                        checks.gradients_of(out, list(leaves.values()), upstream),
                         strict=True,
                     )
                 )

@@ -18,7 +18,7 @@ from autograder.calls import describe_value, holds_arrays
 from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded, type_name
 from autograder.student import Function
 from autograder.transports import StudentError
-from autograder.worker import EARLIER, altered
+from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
 Mistakes = dict[str, Any | Callable[[Any], bool]]

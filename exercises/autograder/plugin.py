@@ -5,6 +5,7 @@ Each test gets `student`, whose functions are those of the student's file. At th
 table; the exit status is 0 only if every exercise that was run has full marks.
 """
 
+import gc
 import re
 from pathlib import Path
 
@@ -78,6 +79,11 @@ class Grading:
         self.outcomes: dict[str, list[Outcome]] = {}
         self.is_ready_left_out = False
 
+    @property
+    def shown(self) -> list[str]:
+        """The exercises that must have full marks: those that were asked for, or all that ran."""
+        return self.chosen or list(self.outcomes)
+
     def file_of(self, exercise: Exercise) -> Path:
         """The file to grade: in its folder, or where `--submission` has it."""
         if self.config.getoption("--solutions"):
@@ -118,11 +124,26 @@ class Grading:
         is_left_out = self.chosen is not None and find(collection_path.name)
         return True if is_left_out and collection_path.name not in self.chosen else None
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection(self):
+        """What is loaded with the tests, above all torch, stays to the end: to look there for
+        garbage, here and in each fork, would only take time."""
+        gc.disable()
+        try:
+            return (yield)
+        finally:
+            gc.freeze()
+            gc.enable()
+
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """A failed check is shown once, as a message: no list of their names at the end, unless
-        other tests run too."""
+        """Unless other tests run too, a failed check is shown once, as a message, with no list of
+        their names at the end; and the plugin of hypothesis, which takes a second to load its
+        package when all is done, has nothing to say."""
         if session.items and all(map(exercise_of, session.items)):
-            self.config.pluginmanager.get_plugin("terminalreporter").reportchars = ""
+            plugins = self.config.pluginmanager
+            plugins.get_plugin("terminalreporter").reportchars = ""
+            if plugins.has_plugin("hypothesispytest"):
+                plugins.unregister(name="hypothesispytest")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -171,21 +192,19 @@ class Grading:
             student._transport.close()
         if self.config.getoption("--collect-only"):
             return
-        report = make_report(self.outcomes, self.chosen)
         if path := self.config.getoption("--report"):
-            write_report(path, report)
+            write_report(path, make_report(self.outcomes, self.chosen))
         if path := self.config.getoption("--gradescope"):
-            write_report(path, gradescope(report))
+            write_report(path, gradescope(make_report(self.outcomes, self.chosen)))
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            full = is_full(report, self.chosen or list(self.outcomes))
+            full = is_full(make_report(self.outcomes, self.shown))
             session.exitstatus = int(not full or exitstatus != pytest.ExitCode.OK)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if not self.outcomes:
             return
-        report = make_report(self.outcomes)
         terminalreporter.section("exercises")
-        for line in table(report, self.chosen or list(self.outcomes)):
+        for line in table(make_report(self.outcomes, self.shown)):
             terminalreporter.write_line(line)
         if self.is_ready_left_out and not self.chosen:
             terminalreporter.write_line(f"{READY.name} is what you should know before, without "

@@ -8,7 +8,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,19 +148,38 @@ def find(name: str) -> Exercise | None:
 def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     """The tests that must be run, whatever a run reports."""
     tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
-    helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    return tuple(
-        Check(
-            node.name,
-            _number_of_mark(node, "weight", 1),
-            tuple(dict.fromkeys(_functions(node))),
-            _number_of_mark(node, "hint", 0),
-            _of_manners(node),
-            bool({ast.unparse(found) for found in reached(node, helpers)} & DRAWS),
-            frozenset(found.attr for found in reached(node, helpers) if is_of_student(found)),
-        )
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    used = {node.name: Used.by(node) for node in functions}
+    return tuple(check_of(node, used) for node in functions if node.name.startswith("test_"))
+
+
+@dataclass(frozen=True)
+class Used:
+    """What the body of a function speaks of, in its order."""
+
+    names: tuple[str, ...]
+    attributes: tuple[str, ...]  # "student.softmax"; ".shape" of what has no name
+
+    @classmethod
+    def by(cls, function: ast.FunctionDef) -> "Used":
+        nodes = [n for n in ast.walk(function) if isinstance(n, (ast.Name, ast.Attribute))]
+        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+        names = [node.id for node in nodes if isinstance(node, ast.Name)]
+        attributes = [f"{getattr(node.value, 'id', '')}.{node.attr}"
+                      for node in nodes if isinstance(node, ast.Attribute)]  # fmt: skip
+        return cls(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(attributes)))
+
+
+def check_of(test: ast.FunctionDef, used: dict[str, Used]) -> Check:
+    own, reached = used[test.name].attributes, reached_from(test.name, used)
+    return Check(
+        test.name,
+        _number_of_mark(test, "weight", 1),
+        tuple(of_student(own)),
+        _number_of_mark(test, "hint", 0),
+        _of_manners(own),
+        not DRAWS.isdisjoint(reached),
+        frozenset(of_student(reached)),
     )
 
 
@@ -172,32 +191,24 @@ def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
     return default
 
 
-def _functions(test: ast.FunctionDef) -> list[str]:
-    found = [node for node in ast.walk(test) if is_of_student(node)]
-    return [node.attr for node in sorted(found, key=lambda n: (n.lineno, n.col_offset))]
+def of_student(attributes: Iterable[str]) -> list[str]:
+    """The functions that are asked for as `student.f`."""
+    return [name.removeprefix("student.") for name in attributes if name.startswith("student.")]
 
 
-def is_of_student(node: ast.AST) -> bool:
-    """Whether this is `student.f`."""
-    return (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-            and node.value.id == "student")  # fmt: skip
+def _of_manners(attributes: Iterable[str]) -> bool:
+    found = {name.split(".")[1] for name in attributes}
+    return bool(found & MANNERS) and not found & {"same", "share"}
 
 
-def _of_manners(test: ast.FunctionDef) -> bool:
-    used = {node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)}
-    return bool(used & MANNERS) and not used & {"same", "share"}
-
-
-def reached(test: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> Iterator[ast.Attribute]:
-    """What has the form `a.b` in a test, and in all functions of its file that it calls."""
-    left, seen = [test], {test.name}
+def reached_from(test: str, used: dict[str, Used]) -> list[str]:
+    """The attributes of a test, and of all functions of its file that it calls."""
+    seen, left = [test], [test]
     while left:
-        for node in ast.walk(left.pop()):
-            if isinstance(node, ast.Attribute):
-                yield node
-            elif isinstance(node, ast.Name) and node.id in helpers.keys() - seen:
-                seen.add(node.id)
-                left.append(helpers[node.id])
+        called = [name for name in used[left.pop()].names if name in used and name not in seen]
+        seen += called
+        left += called
+    return [attribute for name in seen for attribute in used[name].attributes]
 
 
 def shares(total: int, weights: list[int]) -> list[int]:
@@ -215,16 +226,14 @@ def shares(total: int, weights: list[int]) -> list[int]:
     return parts
 
 
-def hundredths() -> dict[str, dict[str, int]]:
-    """Exercise, test, and what it is worth in hundredths of a point: 100 points in all for those of
-    the course and none for READY; those of a class's own come on top."""
-    return {
-        exercise.name: dict(
-            zip(
-                [check.id for check in checks_of(exercise)],
-                shares(100 * exercise.points, [check.weight for check in checks_of(exercise)]),
-                strict=True,
-            )
-        )
-        for exercise in [READY] * READY.test.is_file() + present()
-    }
+def worth(exercise: Exercise) -> dict[str, int]:
+    """What each test of an exercise is worth, in hundredths of a point."""
+    checks = checks_of(exercise)
+    parts = shares(100 * exercise.points, [check.weight for check in checks])
+    return {check.id: part for check, part in zip(checks, parts, strict=True)}
+
+
+def all_present() -> list[Exercise]:
+    """READY too, which is worth nothing; those of the course are worth 100 points together, those
+    of a class's own come on top."""
+    return [READY] * READY.test.is_file() + present()

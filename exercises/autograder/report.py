@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.points import READY, find, hundredths
+from autograder.points import READY, all_present, worth
 from autograder.runner import BLOCKED, FAILED, NOT_RUN, PASSED, TO_DO, Outcome, settled
 from bert_run.files import write_atomically
 
@@ -15,18 +15,25 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
     """The report of a run, from the outcomes of each exercise that was run. Every exercise that
     is `counted` stands in it, or every one that there is: one that was not run scores nothing."""
     exercises = []
-    for name, worth in hundredths().items():
-        is_asked = name != READY.name or name in outcomes
+    for exercise in all_present():
+        name = exercise.name
+        is_asked = exercise != READY or name in outcomes
         if not (is_asked if counted is None else name in counted):
             continue
+        hundredths = worth(exercise)
         tests = [
-            {"id": o.id, "points": worth[o.id] / 100, "outcome": o.outcome, "message": o.message}
-            for o in settled(find(name), outcomes.get(name, []))
+            {
+                "id": o.id,
+                "points": hundredths[o.id] / 100,
+                "outcome": o.outcome,
+                "message": o.message,
+            }
+            for o in settled(exercise, outcomes.get(name, []))
         ]
         exercises.append({
             "name": name,
-            "score": sum(worth[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
-            "max_score": sum(worth.values()) / 100,
+            "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
+            "max_score": sum(hundredths.values()) / 100,
             "status": status([t["outcome"] for t in tests]),
             "tests": tests,
         })  # fmt: skip
@@ -50,10 +57,9 @@ def status(outcomes: list[str]) -> str:
     return FAILED
 
 
-def table(report: Report, names: list[str]) -> list[str]:
-    """The lines to print after a run, for the exercises that were run."""
-    lines = []
-    shown = [e for e in report["exercises"] if e["name"] in names]
+def table(report: Report) -> list[str]:
+    """The lines to print after a run."""
+    lines, shown = [], report["exercises"]
     width = max((len(e["name"]) for e in shown), default=10)
     for exercise in shown:
         points = f"{exercise['score']:6.2f} of {exercise['max_score']:6.2f}"
@@ -87,10 +93,10 @@ def remark(exercise: Report) -> str:
     return "; ".join(words)
 
 
-def is_full(report: Report, names: list[str]) -> bool:
-    """Whether every exercise that was run passed whole; nothing run is not full."""
-    shown = [e for e in report["exercises"] if e["name"] in names]
-    return bool(shown) and all(e["status"] == PASSED for e in shown)
+def is_full(report: Report) -> bool:
+    """Whether every exercise passed whole; nothing run is not full."""
+    found = [exercise["status"] for exercise in report["exercises"]]
+    return bool(found) and set(found) == {PASSED}
 
 
 def gradescope(report: Report) -> Report:

@@ -471,8 +471,6 @@ def _is_to_do(error: BaseException, where: dict[str, Any] | None) -> bool:
 
 def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:
     """Run forward, then autograd backward from `upstream` to the arguments named in `wrt`."""
-    import torch
-
     names = inspect.signature(function).bind_partial(*request["args"], **request["kwargs"])
     wanted = [names.arguments[name] for name in request["wrt"]]
     leaves = [leaf for tree in wanted for leaf in _float_tensors(tree)]
@@ -480,14 +478,29 @@ def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:
         leaf.requires_grad_()
     value = function(*request["args"], **request["kwargs"])
     outs, upstream = _float_tensors(value), _float_tensors(request["upstream"])
-    pairs = [(o, u) for o, u in zip(outs, upstream, strict=False) if o.requires_grad]
-    gradients: list = [None] * len(leaves)
-    if pairs:
-        gradients = list(torch.autograd.grad([o for o, _ in pairs], leaves,
-                                             [u for _, u in pairs], allow_unused=True))  # fmt: skip
-    rest = iter(gradients)
+    rest = iter(gradients_of(outs, leaves, upstream))
     trees = {name: _refill(names.arguments[name], rest) for name in request["wrt"]}
     return {"value": value, "seconds": 0.0, "gradients": trees}
+
+
+def gradients_of(outs: Any, leaves: list, upstream: Any) -> list:
+    """What arrives at each leaf when `upstream` goes back from `outs`; None where nothing does.
+
+    Through a sum, whose own gradient is 1: to send back a tensor autograd loads sympy first, which
+    takes a second.
+    """
+    import torch
+
+    total = 0.0
+    for out, arrives in zip(_float_tensors(outs), _float_tensors(upstream), strict=False):
+        if out.shape != arrives.shape:
+            raise ValueError(f"a tensor of shape {tuple(out.shape)} is to have a gradient of shape "
+                             f"{tuple(arrives.shape)}")  # fmt: skip
+        if out.requires_grad:
+            total = total + (out * arrives).sum()
+    if not is_tensor(total):
+        return [None] * len(leaves)
+    return list(torch.autograd.grad(total, leaves, allow_unused=True))
 
 
 def _float_tensors(tree: Any) -> list:

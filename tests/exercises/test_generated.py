@@ -12,10 +12,11 @@ from autograder.points import (
     EXERCISES,
     READY,
     SOLUTIONS,
+    all_present,
     checks_of,
-    hundredths,
     present,
     shares,
+    worth,
 )
 from autograder.runner import PASSED, TO_DO, grade, starter_of
 from bert_experiments.grader.bank import BANK
@@ -92,7 +93,7 @@ def test_every_folder_is_in_the_catalogue():
 
 def test_the_points_are_100_in_all():
     assert sum(exercise.points for exercise in CATALOGUE) == 100
-    assert sum(sum(tests.values()) for tests in hundredths().values()) == 10_000
+    assert sum(sum(worth(exercise).values()) for exercise in all_present()) == 10_000
 
 
 @pytest.mark.parametrize("weights", [[1], [1, 1, 1], [3, 2, 2], [1] * 7, [5, 0, 1]])

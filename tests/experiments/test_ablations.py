@@ -31,7 +31,7 @@ from bert_experiments.ablations.variants import (
 from bert_experiments.report.figures import UNTRAINED, title_of
 from bert_experiments.report.models import open_either
 from bert_experiments.report.page import aligned
-from bert_experiments.report.verdicts import Claim, Side, judge
+from bert_experiments.report.verdicts import Claim, Side, judge, versus
 from bert_paper.model import load_arrays
 from bert_paper.probes import first_guess
 from bert_run.config import initial_weights
@@ -293,6 +293,20 @@ def test_every_step_of_an_order_must_hold():
     assert judge(Claim("more is better", pairs), results).answer == "reproduced"
     results["c"] = seeds_of(0.35, 0.6)
     assert judge(Claim("more is better", pairs), results).answer == "not reproduced"
+
+
+def test_a_measure_that_first_weights_reach_is_left_aside_where_another_tells():
+    claim = Claim("a is better", (*versus("a", "b", "easy"), *versus("a", "b", "hard")))
+    results = {"a": seeds_of(0.7, 0.8, measure="easy"), "b": seeds_of(0.5, 0.6, measure="easy"),
+               UNTRAINED: seeds_of(0.9, measure="easy")}  # fmt: skip
+    assert judge(claim, results).answer == "not testable at this scale"
+    for row, values in (("a", (0.5, 0.6)), ("b", (0.3, 0.4)), (UNTRAINED, (0.1,))):
+        for run, value in zip(results[row], values, strict=True):
+            run["hard"] = value
+    found = judge(claim, results)
+    assert found.answer == "reproduced"
+    assert found.reason.endswith("easy left aside: a model before training does as well: 90.0%, "
+                                 "after it 75.0% at best")  # fmt: skip
 
 
 def test_what_first_weights_can_do_as_well_tests_nothing():

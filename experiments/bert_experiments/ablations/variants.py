@@ -23,6 +23,8 @@ from bert_run.training_loop import read_metrics
 STEPS = 3000  # the same for all, so that they share runs
 RATE = 6e-3
 LENGTH = 64
+WORDS = 3775  # of StoryWorld
+MICROSECONDS_A_TOKEN = 20  # with two layers of 128, on two cores of a Xeon with AMX
 POINTS = 10  # checkpoints of a run that is followed along its way, as in Figure 5
 READ = ("objective", "sentence_task", "random_next", "num_hidden_layers", "hidden_size",
         "num_attention_heads", "mask_share", "random_share")  # fmt: skip
@@ -149,7 +151,22 @@ def runs_of(variants: dict[str, PretrainSettings], *, seeds: int, out: Path) -> 
 
 def trained(runs: list[Run]) -> Iterator[Run]:
     """Each run once it is trained; those that are done are not done again."""
-    return one_by_one(runs, lambda run: run.is_trained, lambda run: pretrain(run.settings))
+    return one_by_one(runs, lambda run: run.is_trained, lambda run: pretrain(run.settings),
+                      seconds=lambda run: expected_seconds(run.settings))  # fmt: skip
+
+
+def expected_seconds(settings: PretrainSettings) -> float:
+    """How long a run takes, measured of two layers of 128; of other sizes reckoned from what the
+    products of a token cost."""
+    tokens = sum(tokens_of(settings, step) for step in range(settings.steps))
+    relative = weights_of_a_token(settings) / weights_of_a_token(DEMO)
+    return MICROSECONDS_A_TOKEN * 1e-6 * tokens * relative
+
+
+def weights_of_a_token(settings: PretrainSettings) -> float:
+    """By how many weights a token is multiplied: the encoder's, and for one in seven the words'."""
+    config = settings.bert_config(WORDS)
+    return 12 * config.num_hidden_layers * config.hidden_size**2 + WORDS * config.hidden_size / 7
 
 
 def training_seconds(settings: PretrainSettings) -> float:

@@ -23,6 +23,7 @@ from bert_experiments.paper_tables.claims import (
 from bert_experiments.paper_tables.columns import (
     ABLATED,
     COLUMNS,
+    FEW_KINDS,
     KINDS,
     MORE_PAIRS,
     PERPLEXITY,
@@ -75,7 +76,11 @@ def trials_of(run: Run, settings: TableSettings) -> list[Trial]:
     else:
         found = [trial(run, column, settings, start=folder) for column in columns]
     if run.variant == LEFT_TO_RIGHT and settings.table == "5":
-        found += [bilstm_trial(run, column, settings) for column in columns if column != KINDS]
+        found += [
+            bilstm_trial(run, column, settings)
+            for column in columns
+            if column not in (KINDS, FEW_KINDS)
+        ]
     if run.variant == next(iter(variants(settings))):
         found += [untrained_trial(run, column, settings) for column in columns]
     return found
@@ -183,25 +188,22 @@ def add_gain(results: Results) -> None:
 def notes(settings: TableSettings, results: Results) -> str:
     """What the columns are."""
     variant = next(iter(variants_of(settings.name, steps=settings.steps).values()))
-    asked = [COLUMNS[column] for column in ABLATED[settings.name]]
-    tuned = next(column for column in asked if column.how == "fine-tuned")
     parts = [
         f"Each model was pretrained for {variant.steps:,} steps on {variant.corpus} "
         "(`python -m bert_experiments.ablations`), then fine-tuned on StoryWorld's tasks, which "
-        f"stand for the paper's in brackets: {settings.examples or tuned.examples:,} examples, "
-        f"passed over {times(settings.epochs or tuned.epochs)}, batches of {tuned.batch_size}, "
-        "measured on 500 others. A seed is a run of pretraining, fine-tuned once. The median of "
-        "the seeds, lowest and highest in brackets. The best of the measurements after each epoch "
-        "counts, on these same examples, so every figure is a little "
-        f"too good. *{UNTRAINED}*: the same sizes with first weights, learning all from the "
-        f"examples; *{MAJORITY}*: said of all without reading. The paper's figures stand beside as "
-        "it has them, of other tasks, on another scale."
+        f"stand for the paper's in brackets: {how_learnt(settings)}; measured on 500 others. A "
+        "seed is a run of pretraining, fine-tuned once. The median of the seeds, lowest and "
+        "highest in brackets. The best of the measurements after each epoch counts, on these same "
+        f"examples, so every figure is a little too good. *{UNTRAINED}*: the same sizes with first "
+        f"weights, learning all from the examples; *{MAJORITY}*: said of all without reading. The "
+        "paper's figures stand beside as it has them, of other tasks, on another scale."
     ]
     if settings.table == "5":
         parts.append(
-            f"*{MORE_PAIRS}* and the claims that begin with *Further* were added after the first "
-            "measurement, in which neither the first three variants nor a model before training "
-            "had learned the reports from 500 labels."
+            f"*{MORE_PAIRS}* and *{FEW_KINDS}* were added after the first measurement: with 500 "
+            "labels neither the first three variants nor a model before training had learned the "
+            "reports, and all that read both sides had learned the kinds, the model before "
+            "training too. So was the claim on running text."
         )
         parts.append(
             "The left-to-right model reads from the left while it is fine-tuned too. Its [CLS] "
@@ -217,8 +219,8 @@ def notes(settings: TableSettings, results: Results) -> str:
         )
     if settings.figure:
         parts.append(
-            "The questions, and the claims that begin with *Further*, were added after the first "
-            "measurement, in which the reports told no model from another."
+            "The questions were added after the first measurement, in which the reports told no "
+            "model from another; so was the claim that is not the paper's."
         )
         parts.append(
             "Each seed is one run of pretraining, fine-tuned from its checkpoints. Its learning "
@@ -228,6 +230,20 @@ def notes(settings: TableSettings, results: Results) -> str:
             "steps on, seed by seed."
         )
     return "\n\n".join(parts)
+
+
+def how_learnt(settings: TableSettings) -> str:
+    """How many examples each task learns from, and how often; tasks that do alike together."""
+    alike: dict[str, list[str]] = {}
+    for name in ABLATED[settings.name]:
+        column = COLUMNS[name]
+        if column.how == "features":
+            continue
+        examples = settings.examples or column.examples
+        passes = times(settings.epochs or column.epochs)
+        said = f"{examples:,} examples, passed over {passes}, batches of {column.batch_size}"
+        alike.setdefault(said, []).append(name.partition(" (")[0])
+    return "; ".join(f"{', '.join(names)} from {said}" for said, names in alike.items())
 
 
 def crossings(results: Results) -> list[int]:

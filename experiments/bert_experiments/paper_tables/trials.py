@@ -50,6 +50,7 @@ from bert_run.weights import locate, weight_files
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]
 
+SECONDS_AN_EXAMPLE, SECONDS_OF_FEATURES = 0.003, 20  # on two cores of a Xeon with AMX
 ROUNDS = 15  # of a tagger on StoryWorld's few sentences; on real data those of `feature_based`
 MAJORITY = "the most common answer"  # a row of its own
 FIGURES_FILE = "figures.json"
@@ -247,11 +248,22 @@ def silence() -> Iterator[None]:
                 say(f"  {line.partition(';')[0]}")
 
 
+def expected_seconds(trial: Trial) -> float:
+    """How long a run on StoryWorld takes with a model of two layers of 128."""
+    settings = trial.settings
+    if trial.how in ("features", "all-features"):
+        return SECONDS_OF_FEATURES
+    examples = settings.few_shot or STORYWORLD[settings.task].train
+    return SECONDS_AN_EXAMPLE * examples * (settings.epochs or 3)
+
+
 def collected(trials: Sequence[Trial]) -> Results:
     """Do what is not done yet, and put all figures into their rows, one entry a seed."""
     rows: dict[str, dict[int, dict[str, float]]] = {}
     majority: dict[str, float] = {}
-    for trial in one_by_one(trials, lambda trial: trial.is_done, lambda trial: trial.run()):
+    on_storyworld = all(trial.on_storyworld for trial in trials)
+    for trial in one_by_one(trials, lambda trial: trial.is_done, lambda trial: trial.run(),
+                            seconds=expected_seconds if on_storyworld else None):  # fmt: skip
         found = trial.read()
         figures = rows.setdefault(trial.row, {}).setdefault(trial.settings.seed, {})
         for column, metric in trial.columns.items():

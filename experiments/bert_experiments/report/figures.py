@@ -5,6 +5,7 @@ Every study collects `Results`: for each variant one `Figures` a seed. `verdicts
 """
 
 import json
+import math
 import statistics
 import sys
 import time
@@ -98,14 +99,21 @@ def say(line: str) -> None:
 
 
 def one_by_one(
-    runs: Sequence[Item], is_done: Callable[[Item], bool], do: Callable[[Item], object]
-) -> Iterator[Item]:
+    runs: Sequence[Item], is_done: Callable[[Item], bool], do: Callable[[Item], object],
+    seconds: Callable[[Item], float] | None = None,
+) -> Iterator[Item]:  # fmt: skip
     """Each run once it is done; those that are done already are not done again.
 
-    Says which run of how many it is, and how long the rest takes if each takes as long as those
-    before.
+    Says before the first how long all will take, where `seconds` knows it of a run on two cores of
+    a Xeon; then which run of how many it is, and how long the rest takes if each takes as long as
+    those before; and after the last how long it was.
     """
-    missing = sum(not is_done(run) for run in runs)
+    to_come = [run for run in runs if not is_done(run)]
+    missing = len(to_come)
+    if missing and seconds:
+        minutes = math.ceil(sum(map(seconds, to_come)) / 60)
+        say(f"{missing} of {len(runs)} runs are to be done: about {minutes} minutes on two cores "
+            "of a Xeon with AMX")  # fmt: skip
     begin, done = time.perf_counter(), 0
     for number, run in enumerate(runs, start=1):
         if not is_done(run):
@@ -116,6 +124,8 @@ def one_by_one(
             say(f"run {number} of {len(runs)}: {run}{left}")
             do(run)
             done += 1
+            if done == missing:
+                say(f"{missing} runs took {(time.perf_counter() - begin) / 60:.1f} minutes")
         yield run
 
 

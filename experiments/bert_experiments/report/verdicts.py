@@ -16,8 +16,9 @@ Answer = Literal["reproduced", "not reproduced", "not testable at this scale"]
 RULE = (
     "The rule: a claim is *reproduced* when every seed of the variant that should be better lies "
     "beyond every seed of the other; *not reproduced* when seeds overlap, or stand the other way "
-    "round; *not testable at this scale* when fewer than two seeds were run, when there is no "
-    "measure, or when neither variant lies beyond every seed of a model before training."
+    "round. A measure is left aside when neither variant lies beyond every seed of a model before "
+    "training; a claim is *not testable at this scale* when no measure is left, or when fewer than "
+    "two seeds were run."
 )
 
 
@@ -60,15 +61,16 @@ class Verdict:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Apply the rule; of several pairs the first that fails decides."""
+    """Apply the rule. Pairs that cannot be compared are left aside; of the others the first that
+    fails decides."""
     if claim.why_not:
         return Verdict(claim, "not testable at this scale", claim.why_not)
-    reasons = []
+    reasons, aside = [], []
     for better, worse in claim.pairs:
         ours = [values_of(results, side.variant, side.measure) for side in (better, worse)]
-        untrained = values_of(results, UNTRAINED, better.measure)
-        if hindrance := find_hindrance(ours, untrained):
-            return Verdict(claim, "not testable at this scale", hindrance)
+        if hindrance := find_hindrance(ours, values_of(results, UNTRAINED, better.measure)):
+            aside.append((title_of(better.measure), hindrance))
+            continue
         reason = comparison(better, worse, ours)
         sign = -1 if claim.lower_is_better else 1
         first, second = ([sign * value for value in values] for values in ours)
@@ -76,8 +78,16 @@ def judge(claim: Claim, results: Results) -> Verdict:
             reasons.append(reason)
             continue
         how = "the other way round" if max(first) < min(second) else "within the spread of seeds"
-        return Verdict(claim, "not reproduced", f"{reason}: {how}")
-    return Verdict(claim, "reproduced", "; ".join(reasons))
+        return Verdict(claim, "not reproduced", in_one([f"{reason}: {how}"], aside))
+    if not reasons:
+        return Verdict(claim, "not testable at this scale", aside[0][1] if aside else "no measure")
+    return Verdict(claim, "reproduced", in_one(reasons, aside))
+
+
+def in_one(reasons: list[str], aside: list[tuple[str, str]]) -> str:
+    """All reasons, and why a measure was left aside."""
+    left = [f"{measure} left aside: {hindrance}" for measure, hindrance in dict(aside).items()]
+    return "; ".join([*reasons, *left])
 
 
 def find_hindrance(ours: list[list[float]], untrained: list[float]) -> str | None:

@@ -66,6 +66,7 @@ COMPARISONS = (
     Comparison("stars", "stars", seconds=15),
     Comparison("SST-2", "sst-2", "sst2", train=3_000, settings={"epochs": 2.0}, seconds=12),
     Comparison("CoLA", "cola", "cola", train=4_000, settings={"epochs": 2.0}, seconds=15),
+    Comparison("RTE", "rte", "rte", seconds=20),
     Comparison("questions, 500 texts", "questions", train=500, settings={"epochs": 4.0}),
     Comparison("WNUT-17", "wnut17", "wnut17", settings={"learning_rate": 1e-3}, seconds=50),
     Comparison("SQuAD", "squad", "squad", train=2_000, dev=400,
@@ -349,10 +350,9 @@ def page_of(
         columns=(),
         verdicts=[],
         made=f"{described(machine())}. From `{checkpoint}`: {config.num_hidden_layers} layers, "
-        f"{config.hidden_size} wide, {size:,} parameters, which has read StoryWorld alone, so the "
-        "scores on real English are low; what counts here is whether both sides reach the same. "
-        f"{SETTINGS['epochs']:g} epochs, batches of {SETTINGS['batch_size']}, peak rate "
-        f"{SETTINGS['learning_rate']:g}, {SETTINGS['max_length']} tokens"
+        f"{config.hidden_size} wide, {size:,} parameters; what counts here is whether both sides "
+        f"reach the same. {SETTINGS['epochs']:g} epochs, batches of {SETTINGS['batch_size']}, "
+        f"peak rate {SETTINGS['learning_rate']:g}, {SETTINGS['max_length']} tokens"
         + (f"; other settings of single tasks: {used}." if used else ".")
         + (f" Not measured yet, by the same command: {'; '.join(missing)}." if missing else ""),
         notes=NOTES,
@@ -406,7 +406,7 @@ def scores_in(runs: Sequence[Run], *, seeds: int) -> dict[Comparison, dict[str, 
 @command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="a folder with sst2, cola, wnut17 and squad")
+    parser.add_argument("--data", type=Path, help="a folder with sst2, cola, rte, wnut17 and squad")
     parser.add_argument("--checkpoint", default="runs/demo", help="where both sides start")
     parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
     parser.add_argument("--seeds", type=int, default=SEEDS)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bert_run.errors import UserError
 
@@ -153,21 +154,19 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     return tuple(check_of(node, used) for node in functions if node.name.startswith("test_"))
 
 
-@dataclass(frozen=True)
-class Used:
-    """What the body of a function speaks of, in its order."""
+class Used(NamedTuple):
+    """What a function speaks of, in its order."""
 
-    names: tuple[str, ...]
-    attributes: tuple[str, ...]  # "student.softmax"; ".shape" of what has no name
+    names: list[str]
+    attributes: list[str]  # "student.softmax"; ".shape" of what has no name
 
     @classmethod
     def by(cls, function: ast.FunctionDef) -> "Used":
         nodes = [n for n in ast.walk(function) if isinstance(n, (ast.Name, ast.Attribute))]
         nodes.sort(key=lambda node: (node.lineno, node.col_offset))
-        names = [node.id for node in nodes if isinstance(node, ast.Name)]
-        attributes = [f"{getattr(node.value, 'id', '')}.{node.attr}"
-                      for node in nodes if isinstance(node, ast.Attribute)]  # fmt: skip
-        return cls(tuple(dict.fromkeys(names)), tuple(dict.fromkeys(attributes)))
+        found = [node for node in nodes if isinstance(node, ast.Attribute)]
+        attributes = [f"{getattr(node.value, 'id', '')}.{node.attr}" for node in found]
+        return cls([node.id for node in nodes if isinstance(node, ast.Name)], attributes)
 
 
 def check_of(test: ast.FunctionDef, used: dict[str, Used]) -> Check:
@@ -175,7 +174,7 @@ def check_of(test: ast.FunctionDef, used: dict[str, Used]) -> Check:
     return Check(
         test.name,
         _number_of_mark(test, "weight", 1),
-        tuple(of_student(own)),
+        tuple(dict.fromkeys(of_student(own))),
         _number_of_mark(test, "hint", 0),
         _of_manners(own),
         not DRAWS.isdisjoint(reached),
@@ -205,7 +204,7 @@ def reached_from(test: str, used: dict[str, Used]) -> list[str]:
     """The attributes of a test, and of all functions of its file that it calls."""
     seen, left = [test], [test]
     while left:
-        called = [name for name in used[left.pop()].names if name in used and name not in seen]
+        called = (used.keys() & used[left.pop()].names) - set(seen)
         seen += called
         left += called
     return [attribute for name in seen for attribute in used[name].attributes]

@@ -21,15 +21,9 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
         if not (is_asked if counted is None else name in counted):
             continue
         hundredths = worth(exercise)
-        tests = [
-            {
-                "id": o.id,
-                "points": hundredths[o.id] / 100,
-                "outcome": o.outcome,
-                "message": o.message,
-            }
-            for o in settled(exercise, outcomes.get(name, []))
-        ]
+        tests = [{"id": o.id, "points": hundredths[o.id] / 100, "outcome": o.outcome,
+                  "message": o.message}
+                 for o in settled(exercise, outcomes.get(name, []))]  # fmt: skip
         exercises.append({
             "name": name,
             "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,

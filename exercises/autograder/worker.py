@@ -84,12 +84,8 @@ class Worker:
         answer = _run(function, request, str(self.path))
         if any(not bool((array == spoilt).all()) for array, _, spoilt in spoiled):
             answer["changed"].append(EARLIER)
-        else:
-            for (
-                array,
-                numbers,
-                _,
-            ) in spoiled:  # it may return them once more, from where it keeps them
+        else:  # it may return them once more, from where it keeps them
+            for array, numbers, _ in spoiled:
                 array[...] = numbers
         self.returned[request["function"]] = answer["value"]
         return answer

@@ -33,8 +33,8 @@ def draw_rows(
     """
     rows = [row for row, runs in results.items() if any(runs)]
     count = len(titles) + bool(extra)
-    across = min(count, PANELS_IN_A_ROW)
-    down = math.ceil(count / across)
+    down = math.ceil(count / PANELS_IN_A_ROW)
+    across = math.ceil(count / down)  # rows of panels that are alike
     picture = Picture(down * (1.0 + 0.38 * len(rows)), 2.6 + 2.0 * across)
     panels = picture.subplots(down, across, sharey=True, squeeze=False).flatten()
     for axes, (measure, title) in zip(panels, titles.items(), strict=False):

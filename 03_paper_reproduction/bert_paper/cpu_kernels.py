@@ -129,12 +129,11 @@ def use_cpu_kernels(model: nn.Module) -> None:
 # The loss of the masked words, without their logits where these are large.
 #
 # The logits of a step are its largest array: 5,120 masks × 20,256 words in float32 are 415 MB. The
-# logarithms of their softmax are as large, their gradient is, and each is written to memory once
-# and read once. But no row needs another one. So some rows' logits are computed, their loss and
-# their gradient taken, and their memory serves the next rows; what is left for the backward pass is
-# to multiply by what comes from above. What that brings: results/word_loss.md. The idea is that of
-# Liger Kernel's fused linear cross-entropy (Hsu et al. 2024, arXiv 2410.10989), here in torch's own
-# operations.
+# probabilities are as large, their gradient is, and each is written to memory once and read once.
+# But no row needs another one. So some rows' logits are computed, their loss and their gradient
+# taken, and their memory serves the next rows; what is left for the backward pass is to multiply by
+# what comes from above. What that brings: results/word_loss.md. The idea is that of Liger Kernel's
+# fused linear cross-entropy (Hsu et al. 2024, arXiv 2410.10989), here in torch's own operations.
 
 
 BLOCK_ROWS = 512
@@ -179,20 +178,21 @@ class WordLossInBlocks(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, word_embeddings, bias, words, weights, precision):
         """`precision` is that of the products; sums are taken in that of the weights."""
-        x, matrix = x.to(precision), word_embeddings.to(precision)
-        loss, weights = torch.zeros_like(bias[0]), weights.to(bias.dtype)
+        x_, matrix, bias_ = x.to(precision), word_embeddings.to(precision), bias.to(precision)
+        weights = weights.to(bias.dtype)[:, None]  # (masks, 1)
+        scales, scaled = weights.to(precision), (weights * x).to(precision)
         d_x, d_matrix, d_bias = map(torch.zeros_like, (x, word_embeddings, bias))
+        loss = torch.zeros_like(bias[0])
         for first in range(0, len(x), BLOCK_ROWS):
             rows = slice(first, first + BLOCK_ROWS)
-            word, weight = words[rows, None], weights[rows, None]  # (rows, 1)
-            logits = F.linear(x[rows], matrix, bias.to(precision))
-            log_probs = logits.log_softmax(-1, dtype=bias.dtype)
-            loss -= (weight * log_probs.gather(-1, word)).sum()
-            error = log_probs.exp_().scatter_add_(-1, word, -torch.ones_like(weight))
-            d_bias.addmv_(error.T, weight[:, 0])
-            error = error.to(precision)
+            word, weight = words[rows, None], weights[rows]
+            logits = F.linear(x_[rows], matrix, bias_)
+            probs = logits.softmax(-1, dtype=bias.dtype)
+            loss += (weight * surprise(probs, logits, word)).sum()
+            error = probs.scatter_add_(-1, word, -torch.ones_like(weight)).to(precision)
             d_x[rows] = weight * (error @ matrix)
-            add_product(d_matrix, error.T, (weight * x[rows]).to(precision))
+            d_bias += (scales[rows].T @ error)[0]
+            add_product(d_matrix, error.T, scaled[rows])
         ctx.save_for_backward(d_x, d_matrix, d_bias)
         return loss
 
@@ -200,6 +200,15 @@ class WordLossInBlocks(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, upstream):
         return *(upstream * gradient for gradient in ctx.saved_tensors), None, None, None
+
+
+def surprise(probs: Tensor, logits: Tensor, word: Tensor) -> Float[Tensor, "rows 1"]:
+    """-log of each row's probability of its word; from the logits where that is too small for its
+    type."""
+    found = -probs.gather(-1, word).log()
+    if found.isinf().any():
+        found = -logits.log_softmax(-1, dtype=probs.dtype).gather(-1, word)
+    return found
 
 
 def add_product(total: Tensor, a: Tensor, b: Tensor) -> None:

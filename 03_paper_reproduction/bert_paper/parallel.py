@@ -7,24 +7,21 @@
 Both average gradients over the ranks. A rank's loss is its share of the whole batch's, so it is
 taken times the number of ranks first: then the average is the sum.
 
+What FSDP needs is loaded where it is used: half a second that no other command should wait.
+
 A checkpoint is the same two files however many ranks wrote it. With FSDP each rank writes the parts
 it holds, and the files are joined on the disk, never in the memory of one machine; when a run goes
 on, each rank reads its parts from them, on as many ranks as there are now.
 """
 
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Literal
 
-import torch.distributed.checkpoint as dcp
 from torch import Tensor, nn
-from torch.distributed.checkpoint.hf_storage import (
-    HuggingFaceStorageReader,
-    HuggingFaceStorageWriter,
-)
-from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 from torch.nn.parallel import DistributedDataParallel
 
 from bert_run.device import Ranks
@@ -41,6 +38,8 @@ def spread(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
         return model
     if parallel == "ddp":
         return DistributedDataParallel(model, gradient_as_bucket_view=True)  # no second copy
+    from torch.distributed.fsdp import fully_shard
+
     for layer in model.bert.encoder.layer:
         fully_shard(layer)
     return fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
@@ -52,6 +51,8 @@ def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module
         return Replicas(model)
     model = spread(model, parallel, ranks)
     if is_sharded(model):
+        from torch.distributed.fsdp import register_fsdp_forward_method
+
         register_fsdp_forward_method(model, "loss")
     return model
 
@@ -92,25 +93,30 @@ def without_exchange(model: nn.Module) -> AbstractContextManager:
         model = model.ddp
     if isinstance(model, DistributedDataParallel):
         return model.no_sync()
-    if isinstance(model, FSDPModule):
+    if is_sharded(model):
         return without_reduction(model)
     return nullcontext()
 
 
 @contextmanager
-def without_reduction(model: FSDPModule):
+def without_reduction(model: nn.Module):
     model.set_requires_gradient_sync(False)
     yield
     model.set_requires_gradient_sync(True)
 
 
 def is_sharded(model: nn.Module) -> bool:
-    return isinstance(model, FSDPModule)
+    """Whether FSDP shares the model out."""
+    fsdp = sys.modules.get("torch.distributed.fsdp")
+    return fsdp is not None and isinstance(model, fsdp.FSDPModule)
 
 
 def read_parts(tensors: dict[str, Tensor], folder: Path) -> None:
     """Fill the parts that this rank holds from the safetensors files of a checkpoint."""
-    dcp.load(tensors, storage_reader=HuggingFaceStorageReader(str(folder)))
+    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+
+    checkpoint.load(tensors, storage_reader=HuggingFaceStorageReader(str(folder)))
 
 
 def write_parts(tensors: dict[str, Tensor], folder: Path, name: str, ranks: Ranks) -> Callable:
@@ -118,11 +124,14 @@ def write_parts(tensors: dict[str, Tensor], folder: Path, name: str, ranks: Rank
 
     Every rank must call it; `folder` is scratch space that all of them see.
     """
+    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
+
     if ranks.leads:
         shutil.rmtree(folder, ignore_errors=True)
     ranks.wait()
     writer = HuggingFaceStorageWriter(str(folder), save_distributed=True, enable_consolidation=True)
-    dcp.save(tensors, storage_writer=writer)
+    checkpoint.save(tensors, storage_writer=writer)
 
     def move(target: Path) -> None:
         (joined,) = folder.glob("*.safetensors")

@@ -1,6 +1,8 @@
 """The paper's Adam and schedule, against formulas and against torch."""
 
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -260,3 +262,9 @@ def test_clipping_to_0_leaves_every_gradient_as_it_is_and_tells_the_norm():
     parameter.grad = torch.tensor([300.0, 400.0])
     assert clip_gradients([parameter], 0.0) == 500.0
     assert parameter.grad.tolist() == [300.0, 400.0]
+
+
+def test_no_command_loads_the_tensors_of_fsdp_unless_ranks_share_a_model():
+    code = ("import sys, bert_paper.training, bert_finetuning.train; "
+            "sys.exit('torch.distributed.tensor' in sys.modules)")  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

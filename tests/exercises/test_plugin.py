@@ -25,6 +25,28 @@ def run(*arguments: str | Path, cwd: Path = ROOT) -> subprocess.CompletedProcess
                           env={**os.environ, **settings})  # fmt: skip
 
 
+PEEK = """
+import sys
+
+def pytest_unconfigure():
+    print("loaded:", *({"hypothesis", "sympy", "torch._dynamo"} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize("name", [SOFTMAX.name, "15_causal_or_bidirectional"])
+def test_a_run_loads_no_large_library_that_the_exercise_does_not_use(tmp_path, name):
+    """Each of these takes a second or two, and with plugins of other packages they are at hand."""
+    (tmp_path / "peek.py").write_text(PEEK, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "peek", "--solutions",
+         find(name).folder],
+        cwd=ROOT, capture_output=True, text=True, timeout=200,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == "loaded:"
+
+
 def hand_in(folder: Path, text: str) -> Path:
     """A submission that holds one file."""
     (folder / SOFTMAX.name).mkdir()

@@ -1,5 +1,7 @@
 """A test's view of the student's code is the same in this process and in another."""
 
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -11,6 +13,7 @@ from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng, TorchRng, drawing_from
 from autograder.student import Student, StudentError, likely_mistake
 from autograder.transports import ChildTransport, LocalTransport, child_command
+from autograder.worker import gradients_of
 
 FILE = """
 import os, random, sys, time
@@ -286,6 +289,19 @@ def test_gradients_come_back_in_the_form_of_the_arguments(student):
     out, grads = student.linear.grad(x, {"w": w, "b": b}, wrt=("x", "weights"), upstream=u)
     checks.same(out, (x @ w + b, 3))
     checks.same(grads, {"x": u @ w.T, "weights": {"w": x.T @ u, "b": u.sum(0)}})
+
+
+def test_gradients_go_back_without_the_library_that_autograd_would_load(student):
+    w = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    outs, upstream = (w.exp(), w.sum()), (torch.randn_like(w), torch.tensor(2.0).double())
+    expected = torch.autograd.grad(outs, [w], upstream, retain_graph=True)[0]
+    assert torch.equal(gradients_of(outs, [w], upstream)[0], expected)
+    with pytest.raises(ValueError, match=r"shape \(3, 2\) is to have a gradient of shape \(2,\)"):
+        gradients_of(w.exp(), [w], torch.ones(2))
+    code = ("import sys, torch; from autograder.worker import gradients_of; "
+            "x = torch.ones(2, requires_grad=True); gradients_of(2 * x, [x], torch.ones(2)); "
+            "sys.exit('sympy' in sys.modules)")  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_a_gradient_that_does_not_arrive_is_none(student):

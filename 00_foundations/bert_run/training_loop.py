@@ -211,8 +211,8 @@ def progress_bar(
     if sys.stderr.isatty():
         options = {"dynamic_ncols": True, **options}
     else:
-        options = {"file": LinesInsteadOfBar(), "mininterval": 30, "ncols": 110, "ascii": True,
-                   **options}  # fmt: skip
+        # Without a width of the line: whole numbers, however many there are.
+        options = {"file": LinesInsteadOfBar(), "mininterval": 30, "ascii": True, **options}
     return tqdm(total=total, desc=description, unit=unit, initial=initial, **options)
 
 

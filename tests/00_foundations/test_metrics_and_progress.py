@@ -113,7 +113,14 @@ def test_a_log_gets_lines_and_no_carriage_returns(capsys):
     assert "counting" in last
     assert "3/3" in last
     assert "loss=0.5" in last
-    assert all(len(line) <= 110 for line in said.splitlines())
+
+
+def test_a_line_of_a_log_ends_with_a_whole_number_however_many_there_are(capsys):
+    bar = progress_bar(3000, "pretraining", unit="step")
+    measured = {"mlm": "0.540", "nsp": "0.064", "tok/s": "118,094", "held-out mlm": "0.569"}
+    bar.set_postfix({**measured, "right": "85.4%", "held-out nsp": "0.066"})
+    bar.close()
+    assert capsys.readouterr().err.splitlines()[-1].endswith("held-out nsp=0.066]")
 
 
 def test_a_log_gets_a_line_every_half_minute_not_every_step(capsys):

@@ -42,7 +42,8 @@ class BenchSettings:
 
     only: Annotated[tuple[str, ...], arg(metavar="SECTION…")] = ()
     """of training, encoding, data, cost, grading, demo, gpu (default: all of these); or one of
-    every_token, numpy, without_each; several one after another or with commas between them"""
+    every_token, numpy, own_products, without_each; several one after another or with commas
+    between them"""
     quick: bool = False
     """sizes so small that the whole takes a minute or two: to try the code, not to measure"""
     full: bool = False

@@ -34,6 +34,7 @@ from bench_sections import (  # noqa: E402
 )
 from bench_sections.saved import Saved  # noqa: E402
 
+from bert_experiments.cost import floating_point_operations  # noqa: E402
 from bert_run.config import BertConfig  # noqa: E402
 from bert_run.errors import UserError  # noqa: E402
 
@@ -257,6 +258,20 @@ def test_every_token_through_the_head_has_the_loss_of_the_masked_ones(kind, tmp_
     asked = models.every_token_asked(models.read_batch(tmp_path))
     assert asked["masked_lm_ids"].shape == (4, 32)
     assert make(tmp_path, precision="fp32", every_token=True)() == pytest.approx(masked, rel=1e-6)
+
+
+def test_the_products_of_a_step_are_those_that_the_cost_model_counts():
+    config = models.sized("mini", 1_000)
+    tokens, masks, seq = 4 * 32, 4 * 5, 32
+    linear = sum(3 * 2 * rows * a * b for rows, a, b in limits.linear_shapes(config, tokens, masks))
+    counted = floating_point_operations(config, seq_length=seq, asked=masks / tokens)
+    assert linear == tokens * (sum(counted.values()) - counted["attention"])
+
+
+def test_a_step_of_nothing_but_products_computes(tmp_path):
+    models.write_work(tmp_path, models.Work(models.sized("tiny", 500), 2, 16))
+    for precision in ("fp32", "bf16"):
+        assert limits.products_of_a_step(tmp_path, precision=precision)() is None
 
 
 @pytest.mark.parametrize("section", questions.QUESTIONS)

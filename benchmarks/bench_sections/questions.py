@@ -59,6 +59,20 @@ QUESTIONS = {
          for prob in (0.0, 0.1)},
         ("level 2", "level 1"),
     ),
+    "own_products": Question(
+        "A training step by its own matrix products",
+        "*Products of a step*: the matrix products of this very step at their own shapes, forward "
+        "and backward, and nothing else, taking turns with those who compute the step. Below their "
+        "time no step can get; how far above it one is does not hang on how fast the machine "
+        "multiplies that day.",
+        {f"{name}, {precision}": (size, words, rows, length, precision, changes)
+         for name, size, words, rows, length, changes in (
+             ("`tiny`, 30,522 words", "tiny", 30_522, 64, 128, {}),
+             ("the demo's size", "tiny", 3_775, 64, 64, {"num_attention_heads": 4}),
+             ("`base`, 30,522 words", "base", 30_522, 8, 128, {}))
+         for precision in ("fp32", "bf16")},
+        ("products of a step", "level 3", "level 2", "level 1"),
+    ),
     "without_each": Question(
         "A step without each of the ways in which level 3 is fast",
         "A training step of level 3 with one thing left out at a time. Without the word loss in "
@@ -88,8 +102,10 @@ def contestant(name: str, precision: str) -> Contestant:
 def cases_of(section: str, *, quick: bool, rounds: int) -> list[Case]:
     question, found = QUESTIONS[section], []
     for name, (size, *batch, precision, changes) in question.cases.items():
-        # With all of d2l's 32,768 positions the logits alone would take gigabytes.
-        who = [one for one in question.who if (size, one) != ("d2l", HEAD)]
+        # With all of d2l's 32,768 positions the logits alone would take gigabytes; level 1 has
+        # float32 alone.
+        left_out = {"d2l": HEAD}.get(size), {"bf16": "level 1"}.get(precision)
+        who = [one for one in question.who if one not in left_out]
         work = work_of(size, *((1_000, 2, 32) if quick else batch), **changes)
         contestants = tuple(contestant(one, precision) for one in who)
         found.append(Case(name, size, work, precision, contestants, rounds))

@@ -24,6 +24,7 @@ Step = Callable[[], float | None]
 
 MODULES = {
     "products": "limits",
+    "products of a step": "limits",
     "fresh memory": "limits",
     "level 1": "level_1",
     "level 2": "levels",

@@ -81,6 +81,7 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 EPSILON = 1e-6  # of Adam; the Trainer's own is 1e-8
 SEEDS = 5
+START = "runs/demo"
 
 OURS, TRAINER, SHUFFLED = "bert-finetune", "Trainer", "bert-finetune --no-by-length"
 
@@ -407,7 +408,7 @@ def scores_in(runs: Sequence[Run], *, seeds: int) -> dict[Comparison, dict[str, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with sst2, cola, rte, wnut17 and squad")
-    parser.add_argument("--checkpoint", default="runs/demo", help="where both sides start")
+    parser.add_argument("--checkpoint", default=START, help="where both sides start")
     parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--shuffled", action="store_true",
@@ -439,6 +440,7 @@ def main() -> None:
         print(f"\n{seconds_table(seconds)[1]}")
     if arguments.out is not None:
         given = " --data DATA" if arguments.data else ""
+        given += f" --checkpoint {arguments.checkpoint}" if arguments.checkpoint != START else ""
         given += f" --only {' '.join(arguments.only)}" if arguments.only else ""
         given += f" --seeds {arguments.seeds}" if arguments.seeds != SEEDS else ""
         missing = [each.name for each in data if each not in scores]

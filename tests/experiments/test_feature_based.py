@@ -13,7 +13,7 @@ import transformers
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_experiments.feature_based import taggers
-from bert_experiments.feature_based.__main__ import FeatureSettings, page_of
+from bert_experiments.feature_based.__main__ import FeatureSettings, drawn_by, page_of
 from bert_experiments.feature_based.bilstm import (
     BiLstm,
     BiLstmTagger,
@@ -27,7 +27,7 @@ from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_
 from bert_experiments.feature_based.taggers import Bench
 from bert_finetuning import frozen_features as features_module
 from bert_finetuning.checkpoint import init_from
-from bert_finetuning.data.load import TaskData
+from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.frozen_features import (
     Feature,
     LayerMix,
@@ -315,6 +315,15 @@ def test_the_command_measures_every_feature_beside_the_papers(folder, tmp_path):
     assert {*features_of(5), "before training", "fine-tuned"} <= set(rows)
     assert "96.1" in rows["concat-last-4"] and "96.4" in rows["fine-tuned"]
     assert "87.5% (87.5–87.5)" in rows["fine-tuned"]
+
+
+def test_few_sentences_are_those_that_bert_finetune_would_draw():
+    sentences = [TaggedSentence((f"word-{place}",), ("O",)) for place in range(30)]
+    data = TaskData("tags", Tagging(HeadConfig(("O",)), ("accuracy",)), sentences, sentences)
+    drawn = drawn_by(data, FeatureSettings(checkpoint="x", few_shot=7, seeds=3))
+    assert {seed: [sentences[place] for place in places] for seed, places in drawn.items()} == {
+        seed: few_of(sentences, 7, seed=seed) for seed in range(3)
+    }
 
 
 def test_a_fine_tuned_run_on_other_sentences_is_no_row(folder, tmp_path):

@@ -397,14 +397,18 @@ def few_of(examples: Sequence[AnyExample], count: int, *, seed: int) -> list[Any
 
     Examples without a label of their own, tagged sentences say, are drawn evenly.
     """
+    return [examples[place] for place in places_of_few(examples, count, seed=seed)]
+
+
+def places_of_few(examples: Sequence[Example], count: int, *, seed: int) -> list[int]:
+    """Where the examples of `few_of` stand among all."""
     if count > len(examples):
         raise UserError(f"--few-shot {count:,}: there are {len(examples):,} examples to draw from")
     groups = defaultdict(list)
     for place in np.random.default_rng([seed, count]).permutation(len(examples)).tolist():
         groups[examples[place].stratum].append(place)
     turns = chain.from_iterable(zip_longest(*(groups[label] for label in sorted(groups))))
-    drawn = [place for place in turns if place is not None][:count]
-    return [examples[place] for place in sorted(drawn)]
+    return sorted([place for place in turns if place is not None][:count])
 
 
 # --- In words ------------------------------------------------------------------------------------

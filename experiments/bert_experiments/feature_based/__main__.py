@@ -23,7 +23,7 @@ from bert_experiments.feature_based.table_7 import (
 from bert_experiments.feature_based.taggers import Bench, measure
 from bert_experiments.report.figures import UNTRAINED, Figures
 from bert_experiments.report.page import Page, check_report, command_of
-from bert_finetuning.data.load import TaskData, few_of, load_files, load_named
+from bert_finetuning.data.load import TaskData, load_files, load_named, places_of_few
 from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_finetuning.frozen_features import Feature, chosen_features
 from bert_paper.pretrained import open_pretrained
@@ -108,10 +108,9 @@ def open_tags(settings: FeatureSettings) -> TaskData:
 
 def drawn_by(data: TaskData, settings: FeatureSettings) -> dict[int, list[int]]:
     """For each seed the sentences it learns from: the same as `bert-finetune` takes."""
-    every = range(len(data.train))
+    every, few = range(len(data.train)), settings.few_shot
     return {
-        seed: list(every if settings.few_shot is None
-                   else few_of(every, settings.few_shot, seed=seed))
+        seed: list(every) if few is None else places_of_few(data.train, few, seed=seed)
         for seed in range(settings.seed, settings.seed + settings.seeds)
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 A seed is a run of pretraining, fine-tuned once on each task with the same seed.
 """
 
+import re
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -242,7 +243,7 @@ def how_learnt(settings: TableSettings) -> str:
         examples = settings.examples or column.examples
         passes = times(settings.epochs or column.epochs)
         said = f"{examples:,} examples, passed over {passes}, batches of {column.batch_size}"
-        alike.setdefault(said, []).append(name.partition(" (")[0])
+        alike.setdefault(said, []).append(re.sub(r" \([^)]*\)", "", name))
     return "; ".join(f"{', '.join(names)} from {said}" for said, names in alike.items())
 
 

@@ -285,16 +285,20 @@ def permutation_p(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def table_of(scores: dict[Comparison, dict[str, list[float]]], metrics: dict[str, str]):
-    """A line for each task, its head first; scores in per cent."""
+    """A line for each task, its head first; scores in per cent. A second one where batches were
+    drawn in random order too."""
     head = ["task", "metric", "bert-finetune", "Trainer", "difference of the medians",
             "standard error", "within one", "p of equal means"]  # fmt: skip
     rows = [head]
-    for comparison, sides in scores.items():
-        ours, theirs = ([100 * score for score in sides[side]] for side in (OURS, TRAINER))
+    lines = [(each, sides, side) for each, sides in scores.items() for side in (OURS, SHUFFLED)
+             if len(sides.get(side, [])) == len(sides[TRAINER])]  # fmt: skip
+    for comparison, sides, own in lines:
+        ours, theirs = ([100 * score for score in sides[side]] for side in (own, TRAINER))
         difference = statistics.median(ours) - statistics.median(theirs)
         error = standard_error(ours, theirs)
         rows.append([
-            comparison.name, metrics[comparison.name], spread(ours, ".1f"), spread(theirs, ".1f"),
+            comparison.name + (", random batches" if own == SHUFFLED else ""),
+            metrics[comparison.name], spread(ours, ".1f"), spread(theirs, ".1f"),
             f"{difference:+.2f}", f"{error:.2f}", "yes" if abs(difference) <= error else "no",
             f"{permutation_p(ours, theirs):.2f}",
         ])  # fmt: skip
@@ -443,6 +447,7 @@ def main() -> None:
         given += f" --checkpoint {arguments.checkpoint}" if arguments.checkpoint != START else ""
         given += f" --only {' '.join(arguments.only)}" if arguments.only else ""
         given += f" --seeds {arguments.seeds}" if arguments.seeds != SEEDS else ""
+        given += " --shuffled" if arguments.shuffled else ""
         missing = [each.name for each in data if each not in scores]
         page_of(scores, metrics, seconds, checkpoint=arguments.checkpoint, missing=missing).write(
             arguments.out,

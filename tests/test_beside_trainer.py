@@ -183,6 +183,16 @@ def test_logits__of_the_trainer_have_the_shape_of_ours(checkpoint):
         assert shape == model.logits_shape(features[0])
 
 
+def test_batches_in_random_order_have_a_line_of_their_own_where_all_seeds_are_there():
+    comparison, sides = beside_trainer.COMPARISONS[0], {"bert-finetune": [0.5, 0.6]}
+    scores = {comparison: {**sides, beside_trainer.TRAINER: [0.5, 0.7],
+                           beside_trainer.SHUFFLED: [0.4, 0.8]}}  # fmt: skip
+    rows = beside_trainer.table_of(scores, {comparison.name: "f1"})
+    assert [row[0] for row in rows[1:]] == [comparison.name, f"{comparison.name}, random batches"]
+    scores[comparison][beside_trainer.SHUFFLED].pop()
+    assert len(beside_trainer.table_of(scores, {comparison.name: "f1"})) == 2
+
+
 def test_page__has_both_tables_as_they_are_and_names_what_is_missing(checkpoint):
     comparison = beside_trainer.COMPARISONS[0]
     scores = {comparison: {beside_trainer.OURS: [0.5, 0.6], beside_trainer.TRAINER: [0.5, 0.7]}}

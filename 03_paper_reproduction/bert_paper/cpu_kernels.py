@@ -178,7 +178,7 @@ class WordLossInBlocks(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, word_embeddings, bias, words, weights, precision):
         """`precision` is that of the products; sums are taken in that of the weights."""
-        x_, matrix, bias_ = x.to(precision), word_embeddings.to(precision), bias.to(precision)
+        states, matrix, offsets = (each.to(precision) for each in (x, word_embeddings, bias))
         weights = weights.to(bias.dtype)[:, None]  # (masks, 1)
         scales, scaled = weights.to(precision), (weights * x).to(precision)
         d_x, d_matrix, d_bias = map(torch.zeros_like, (x, word_embeddings, bias))
@@ -186,9 +186,9 @@ class WordLossInBlocks(torch.autograd.Function):
         for first in range(0, len(x), BLOCK_ROWS):
             rows = slice(first, first + BLOCK_ROWS)
             word, weight = words[rows, None], weights[rows]
-            logits = F.linear(x_[rows], matrix, bias_)
+            logits = F.linear(states[rows], matrix, offsets)
             probs = logits.softmax(-1, dtype=bias.dtype)
-            loss += (weight * surprise(probs, logits, word)).sum()
+            loss += (weight * negative_log_likelihood(probs, logits, word)).sum()
             error = probs.scatter_add_(-1, word, -torch.ones_like(weight)).to(precision)
             d_x[rows] = weight * (error @ matrix)
             d_bias += (scales[rows].T @ error)[0]
@@ -202,7 +202,7 @@ class WordLossInBlocks(torch.autograd.Function):
         return *(upstream * gradient for gradient in ctx.saved_tensors), None, None, None
 
 
-def surprise(probs: Tensor, logits: Tensor, word: Tensor) -> Float[Tensor, "rows 1"]:
+def negative_log_likelihood(probs: Tensor, logits: Tensor, word: Tensor) -> Float[Tensor, "rows 1"]:
     """-log of each row's probability of its word; from the logits where that is too small for its
     type."""
     found = -probs.gather(-1, word).log()

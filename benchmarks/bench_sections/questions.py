@@ -62,9 +62,9 @@ QUESTIONS = {
     "own_products": Question(
         "A training step by its own matrix products",
         "*Products of a step*: the matrix products of this very step at their own shapes, forward "
-        "and backward, and nothing else, taking turns with those who compute the step. Below their "
-        "time no step can get; how far above it one is does not hang on how fast the machine "
-        "multiplies that day.",
+        "and backward, and nothing else, taking turns with those who compute the step. A step that "
+        "did nothing else would take their time; how far above it one is hardly depends on how "
+        "fast the machine multiplies that day.",
         {f"{name}, {precision}": (size, words, rows, length, precision, changes)
          for name, size, words, rows, length, changes in (
              ("`tiny`, 30,522 words", "tiny", 30_522, 64, 128, {}),

@@ -249,7 +249,7 @@ def test_progress_tells_which_run_of_how_many_and_the_time_left(
     collected(made)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
-        "2 of 3 runs are to be done: about 1 minutes on two cores of a Xeon with AMX",
+        "2 of 3 runs are to be done: about 1 minutes on two cores",
         f"run 1 of 3: a row, {PAIRS}, seed 0",
         f"run 3 of 3: a row, {PAIRS}, seed 2; about 0 minutes left for 1 runs",
         "2 runs took 0.0 minutes",

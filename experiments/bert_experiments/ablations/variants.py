@@ -24,7 +24,7 @@ STEPS = 3000  # the same for all, so that they share runs
 RATE = 6e-3
 LENGTH = 64
 WORDS = 3775  # of StoryWorld
-MICROSECONDS_A_TOKEN = 20  # with two layers of 128, on two cores of a Xeon with AMX
+MICROSECONDS_A_TOKEN = 29  # of two layers of 128: results/own_products.md, the demo's size, bf16
 POINTS = 10  # checkpoints of a run that is followed along its way, as in Figure 5
 READ = ("objective", "sentence_task", "random_next", "num_hidden_layers", "hidden_size",
         "num_attention_heads", "mask_share", "random_share")  # fmt: skip
@@ -156,8 +156,8 @@ def trained(runs: list[Run]) -> Iterator[Run]:
 
 
 def expected_seconds(settings: PretrainSettings) -> float:
-    """How long a run takes, measured of two layers of 128; of other sizes reckoned from what the
-    products of a token cost."""
+    """How long a run takes on two cores, estimated from the step of two layers of 128 and from what
+    the products of a token cost."""
     tokens = sum(tokens_of(settings, step) for step in range(settings.steps))
     relative = weights_of_a_token(settings) / weights_of_a_token(DEMO)
     return MICROSECONDS_A_TOKEN * 1e-6 * tokens * relative

@@ -50,7 +50,7 @@ from bert_run.weights import locate, weight_files
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]
 
-SECONDS_AN_EXAMPLE, SECONDS_OF_FEATURES = 0.003, 20  # on two cores of a Xeon with AMX
+SECONDS_AN_EXAMPLE, SECONDS_OF_FEATURES = 0.003, 10  # as the runs of Tables 5 and 8 took a core
 ROUNDS = 15  # of a tagger on StoryWorld's few sentences; on real data those of `feature_based`
 MAJORITY = "the most common answer"  # a row of its own
 FIGURES_FILE = "figures.json"

@@ -104,16 +104,15 @@ def one_by_one(
 ) -> Iterator[Item]:  # fmt: skip
     """Each run once it is done; those that are done already are not done again.
 
-    Says before the first how long all will take, where `seconds` knows it of a run on two cores of
-    a Xeon; then which run of how many it is, and how long the rest takes if each takes as long as
-    those before; and after the last how long it was.
+    Says before the first how long all will take, where `seconds` estimates a run; then which run
+    of how many it is, and how long the rest takes if each takes as long as those before; and after
+    the last how long it was.
     """
     to_come = [run for run in runs if not is_done(run)]
     missing = len(to_come)
     if missing and seconds:
         minutes = math.ceil(sum(map(seconds, to_come)) / 60)
-        say(f"{missing} of {len(runs)} runs are to be done: about {minutes} minutes on two cores "
-            "of a Xeon with AMX")  # fmt: skip
+        say(f"{missing} of {len(runs)} runs are to be done: about {minutes} minutes on two cores")
     begin, done = time.perf_counter(), 0
     for number, run in enumerate(runs, start=1):
         if not is_done(run):

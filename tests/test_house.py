@@ -416,7 +416,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (4_400, 9), "bert_run": (3_250, 12), "bert_numpy": (1_700, 12),
     "bert_lowlevel": (1_000, 7), "bert_paper": (2_800, 13), "bert_finetuning": (9_340, 14),
-    "autograder": (7_225, 16), "bert_experiments": (16_480, 16),
+    "autograder": (7_225, 16), "bert_experiments": (16_850, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 28}

@@ -1,0 +1,373 @@
+"""`python -m bert_experiments.ablations.scaling --corpus stores`: a long run, predicted.
+
+Short runs of several sizes and lengths, each with its own learning rate down to zero, give the
+held-out loss as a function of the tokens read. A curve through them says which size learns most in
+a night, and how low its loss will be, before the night is spent (Hoffmann et al. 2022,
+arXiv 2203.15556, section 3). The run itself is one more call of `bert-pretrain`; once it is
+there (`--night FOLDER`), its loss stands beside the prediction.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import tyro
+
+from bert_corpus.documents import corpus_path
+from bert_corpus.store import TokenStore, holds_stores
+from bert_experiments.ablations.variants import expected_seconds, training_seconds
+from bert_experiments.report.figures import one_by_one
+from bert_experiments.report.page import Page, aligned, check_report, command_of
+from bert_experiments.report.plots import COLOURS, unboxed
+from bert_paper.pretrain import PretrainSettings, pretrain
+from bert_run.config import Size
+from bert_run.errors import Real, UserError, check_numbers, command
+from bert_run.pictures import GREY, Picture, picture_with_axes
+from bert_run.run_folder import RunFolder, step_of
+from bert_run.training_loop import read_metrics
+
+PROGRAM = "python -m bert_experiments.ablations.scaling"
+MILLION = 1_000_000
+TOKENS_A_STEP = 4096
+SHORT, LONG = 32, 128  # lengths of the examples, the short ones first
+SHORT_SHARE = 0.7
+CORES = 2  # of the night; the short runs take one each
+DECAY_OF_REPEATS = 15.4  # passes after which a repeated text teaches little (arXiv 2305.16264, 3.1)
+EXPONENTS = np.linspace(0.1, 1.2, 111)
+
+
+@dataclass(frozen=True)
+class ShortRun:
+    """One run: a size, the tokens it reads, in millions, and its highest learning rate."""
+
+    size: Size
+    millions: int
+    rate: float
+
+    @property
+    def steps(self) -> int:
+        return self.millions * MILLION // TOKENS_A_STEP
+
+    def __str__(self) -> str:
+        return f"{self.size}, {self.millions} M tokens, rate {self.rate:g}"
+
+
+RUNS = (
+    ShortRun("mini", 4, 2e-3),
+    ShortRun("mini", 4, 4e-3),
+    ShortRun("tiny", 4, 4e-3),
+    ShortRun("tiny", 8, 4e-3),
+    ShortRun("tiny", 16, 4e-3),
+    ShortRun("mini", 8, 2e-3),
+    ShortRun("mini", 16, 2e-3),
+    ShortRun("small", 4, 1e-3),
+)
+
+
+@dataclass(frozen=True)
+class ScalingSettings:
+    """Train several sizes for a short time, and predict what a long time comes to.
+
+    python -m bert_experiments.ablations.scaling --corpus stores/wikipedia
+
+    A second call goes on where the first one stopped.
+    """
+
+    corpus: str
+    """a folder of finished stores, as python -m bert_corpus.build_stores makes them"""
+    hours: Annotated[float, Real(above=0, at_most=1000)] = 7.0
+    """of two cores: how long the run to predict may take"""
+    night: Path | None = None
+    """the folder of that run, once it is done"""
+    out: Path = Path("runs/scaling")
+    """the folder of all short runs"""
+    report: Path | None = None
+    """write the table here too, FILE.md; its picture and all figures, as JSON, beside it"""
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if not holds_stores(corpus_path(self.corpus)):
+            raise UserError(
+                f"--corpus {self.corpus} is no folder of finished stores: make one with "
+                "python -m bert_corpus.build_stores"
+            )
+        check_report(self.report, PROGRAM, with_picture=True)
+
+
+def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
+    """The run as settings of `bert-pretrain`; the same recipe for all."""
+    return PretrainSettings(
+        corpus=settings.corpus,
+        model=run.size,
+        seq_length=LONG,
+        batch_size=TOKENS_A_STEP // LONG,
+        short_seq_length=SHORT,
+        short_share=SHORT_SHARE,
+        short_batch_size=TOKENS_A_STEP // SHORT,
+        optimizer="muon",
+        adam_beta2=0.98,
+        learning_rate=run.rate,
+        warmup_steps=min(200, run.steps // 10),
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        steps=run.steps,
+        eval_every=max(1, run.steps // 10),
+        save_every=max(1, run.steps // 10),
+        out=settings.out / f"{run.size}_tokens-{run.millions}M_rate-{run.rate:g}",
+    )
+
+
+def is_trained(settings: PretrainSettings) -> bool:
+    folders = RunFolder(settings.out).checkpoint_folders()
+    return bool(folders) and step_of(folders[-1]) == settings.steps
+
+
+# --- What came of the short runs, and the curve through it
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a run came to: held-out loss of masked words, in nats, and the seconds of training."""
+
+    run: ShortRun
+    loss: float
+    seconds: float
+
+    @property
+    def tokens_a_second(self) -> float:
+        return self.run.steps * TOKENS_A_STEP / self.seconds
+
+
+def point_of(run: ShortRun, settings: PretrainSettings) -> Point:
+    return Point(run, heldout_loss(settings.out), training_seconds(settings))
+
+
+def heldout_loss(folder: Path) -> float:
+    """The last that was measured."""
+    losses = [each["heldout_mlm_loss"] for each in read_metrics(folder / "metrics.jsonl")
+              if "heldout_mlm_loss" in each]  # fmt: skip
+    return losses[-1]
+
+
+def best_rates(points: Sequence[Point]) -> list[Point]:
+    """Of the runs that differ in their rate alone, the one with the lowest loss."""
+    best: dict[tuple[str, int], Point] = {}
+    for point in points:
+        key = point.run.size, point.run.millions
+        if key not in best or point.loss < best[key].loss:
+            best[key] = point
+    return list(best.values())
+
+
+@dataclass(frozen=True)
+class Curve:
+    """loss(size, D) = floor of the size + slope · D^(-exponent), D the tokens in millions.
+
+    All sizes share slope and exponent: what a size cannot learn, however much it reads, is its
+    floor.
+    """
+
+    floors: dict[str, float]
+    slope: float
+    exponent: float
+
+    def loss(self, size: str, millions: float) -> float:
+        return self.floors[size] + self.slope * millions**-self.exponent
+
+
+def fit(points: Sequence[Point]) -> Curve:
+    """The curve with the least squared error: for each exponent a linear problem.
+
+    Needs a size with three lengths or more; a size with one length gives its floor alone.
+    """
+    sizes = list(dict.fromkeys(point.run.size for point in points))
+    losses = np.array([point.loss for point in points])
+    millions = np.array([float(point.run.millions) for point in points])
+    is_of_size = np.array([[point.run.size == size for size in sizes] for point in points])
+    curves = []
+    for exponent in EXPONENTS:
+        design = np.column_stack([is_of_size, millions**-exponent])
+        solution = np.linalg.lstsq(design, losses, rcond=None)[0]
+        error = float(((design @ solution - losses) ** 2).sum())
+        floors = dict(zip(sizes, map(float, solution), strict=False))
+        curves.append((error, Curve(floors, float(solution[-1]), float(exponent))))
+    return min(curves, key=lambda each: each[0])[1]
+
+
+def worth_of(millions: float, unique: float) -> float:
+    """How many millions of new tokens so many are worth when the corpus has only `unique`."""
+    if millions <= unique:
+        return millions
+    repeats = millions / unique - 1
+    return unique * (1 + DECAY_OF_REPEATS * (1 - math.exp(-repeats / DECAY_OF_REPEATS)))
+
+
+# --- The prediction
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a size comes to in the hours of the night: the loss, and its lowest and highest when
+    any one of the short runs is left out of the fit."""
+
+    size: str
+    millions: float
+    passes: float
+    loss: float
+    lowest: float
+    highest: float
+
+
+def predict(points: Sequence[Point], size: str, *, hours: float, unique: float) -> Prediction:
+    speed = np.median([each.tokens_a_second for each in points if each.run.size == size])
+    millions = float(speed) * CORES * hours * 3600 / MILLION
+    worth = worth_of(millions, unique)
+    curves = [fit(points)]
+    curves += [fit([each for each in points if each is not left_out]) for left_out in points]
+    losses = [curve.loss(size, worth) for curve in curves if size in curve.floors]
+    return Prediction(size, millions, millions / unique, losses[0], min(losses), max(losses))
+
+
+def sizes_in_order(points: Sequence[Point]) -> list[str]:
+    return list(dict.fromkeys(point.run.size for point in points))
+
+
+# --- The page
+
+
+def page_of(
+    settings: ScalingSettings, points: Sequence[Point], predictions: Sequence[Prediction],
+    unique: float,
+) -> Page:  # fmt: skip
+    chosen = min(predictions, key=lambda each: each.loss)
+    rate = next(p.run.rate for p in best_rates(points) if p.run.size == chosen.size)
+    return Page(
+        title="What a night of training comes to, predicted from short runs",
+        results=results_of(settings, points, predictions),
+        columns=(),
+        verdicts=[],
+        rows=rows_of(points),
+        made=f"{settings.corpus}: {unique:.1f} M tokens. Every run computes on one core, some "
+        "beside other programs; the seconds are those of training.",
+        notes=NOTES,
+        picture="held-out loss against tokens: short runs as points, curves through them, and the "
+        "prediction for the night",
+        below=prediction_text(settings, predictions, chosen, rate),
+    )
+
+
+def results_of(
+    settings: ScalingSettings, points: Sequence[Point], predictions: Sequence[Prediction]
+) -> dict[str, list[dict[str, float]]]:
+    found = {
+        str(point.run): [{"tokens": float(point.run.millions), "seconds": point.seconds,
+                          "loss": point.loss}]
+        for point in points
+    }  # fmt: skip
+    for each in predictions:
+        found[f"{each.size}, the night predicted"] = [
+            {"tokens": each.millions, "passes": each.passes, "loss": each.loss,
+             "lowest": each.lowest, "highest": each.highest}
+        ]  # fmt: skip
+    if settings.night:
+        found["the night"] = [{"loss": heldout_loss(settings.night)}]
+    return found
+
+
+def rows_of(points: Sequence[Point]) -> list[list[str]]:
+    head = ["size", "rate", "tokens, M", "held-out loss", "minutes", "tokens a second, one core"]
+    return [head] + [
+        [point.run.size, f"{point.run.rate:g}", f"{point.run.millions}", f"{point.loss:.3f}",
+         f"{point.seconds / 60:.0f}", f"{point.tokens_a_second:,.0f}"]
+        for point in points
+    ]  # fmt: skip
+
+
+NOTES = (
+    "Each run has its own learning rate, from a warm-up to zero, so that its last loss is what so "
+    "many tokens come to. The curve is a floor for each size plus a power of the tokens that all "
+    "sizes share; of runs that differ in the rate alone the better one counts. Text that is read "
+    "again is worth less than new text (Muennighoff et al. 2023, equation 5)."
+)
+
+
+def prediction_text(
+    settings: ScalingSettings, predictions: Sequence[Prediction], chosen: Prediction, rate: float
+) -> str:
+    """What each size comes to, the call of the best, and what that came to if it is there."""
+    rows = [["size", "tokens, M", "passes over the corpus", "predicted loss",
+             "lowest and highest, a run left out"]]  # fmt: skip
+    rows += [[each.size, f"{each.millions:,.0f}", f"{each.passes:.1f}", f"{each.loss:.2f}",
+              f"{each.lowest:.2f} to {each.highest:.2f}"] for each in predictions]  # fmt: skip
+    night = recipe(ShortRun(chosen.size, round(chosen.millions), rate), settings)
+    parts = [
+        f"## The prediction: {settings.hours:g} hours of {CORES} cores",
+        aligned(rows),
+        f"So the night trains `{chosen.size}`:",
+        f"```\n{command_of('bert-pretrain', replace(night, out=Path('runs/night')))}\n```",
+    ]
+    if settings.night:
+        loss = heldout_loss(settings.night)
+        side = "above" if loss > chosen.loss else "below"
+        parts.append(
+            f"It came to **{loss:.3f}**, {abs(loss - chosen.loss):.2f} {side} the prediction."
+        )
+    return "\n\n".join(parts)
+
+
+def picture_of(
+    settings: ScalingSettings, points: Sequence[Point], predictions: Sequence[Prediction],
+    unique: float,
+) -> Picture:  # fmt: skip
+    """Loss against tokens, both on a logarithmic scale."""
+    picture, axes = picture_with_axes(
+        height=4, width=7, xlabel="tokens read (millions)", ylabel="held-out loss (nats)"
+    )
+    curve, kept = fit(best_rates(points)), best_rates(points)
+    for colour, each in zip(COLOURS, predictions, strict=False):
+        of_size = [point for point in kept if point.run.size == each.size]
+        first = min(point.run.millions for point in of_size)
+        reach = np.geomspace(first, each.millions, 100)
+        worth = [curve.loss(each.size, worth_of(float(m), unique)) for m in reach]
+        axes.plot(reach, worth, "--", color=colour, linewidth=1)
+        axes.plot([point.run.millions for point in of_size], [point.loss for point in of_size],
+                  "o", color=colour, label=each.size)  # fmt: skip
+        axes.errorbar([each.millions], [each.loss], color=colour, marker="D", capsize=4,
+                      yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
+    if settings.night:
+        chosen = min(predictions, key=lambda each: each.loss)
+        axes.plot(chosen.millions, heldout_loss(settings.night), "*", color=GREY, markersize=14,
+                  label="the night")  # fmt: skip
+    axes.set_xscale("log")
+    axes.legend(frameon=False)
+    return unboxed(picture)
+
+
+@command
+def main() -> None:
+    settings = tyro.cli(ScalingSettings, prog=PROGRAM)
+    store = TokenStore.open(corpus_path(settings.corpus) / "train")
+    unique = len(store.tokens) / MILLION
+    recipes = {run: recipe(run, settings) for run in RUNS}
+    points = [
+        point_of(run, recipes[run])
+        for run in one_by_one(
+            RUNS, lambda run: is_trained(recipes[run]), lambda run: pretrain(recipes[run]),
+            seconds=lambda run: expected_seconds(recipes[run]),
+        )
+    ]  # fmt: skip
+    kept = best_rates(points)
+    predictions = [
+        predict(kept, size, hours=settings.hours, unique=unique) for size in sizes_in_order(kept)
+    ]
+    page_of(settings, points, predictions, unique).publish(
+        settings.report, command_of(PROGRAM, settings),
+        draw=lambda: picture_of(settings, points, predictions, unique),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

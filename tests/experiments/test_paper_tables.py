@@ -29,10 +29,14 @@ from bert_experiments.paper_tables.columns import (
     BASE,
     COLUMNS,
     FEW_KINDS,
+    FEW_NAMES,
+    FEW_NAMES_HIGHER,
     GLUE_COLUMNS,
     KINDS,
     LARGE,
     MORE_PAIRS,
+    NAMES,
+    NAMES_HIGHER,
     PAIRS,
     PAPER,
     PERPLEXITY,
@@ -152,6 +156,16 @@ def test_every_variant_is_fine_tuned_on_every_task_of_its_table(tmp_path):
         assert [trial.settings.task for trial in found] == [
             COLUMNS[name].task for name in ABLATED[table]
         ]
+
+
+def test_names_are_learned_once_more_at_four_times_the_rate_of_bert_finetune(tmp_path):
+    settings = settings_of(tmp_path, table="8")
+    run = Run("0/20/80", 1, run_of(ablated.variants(settings)["0/20/80"], seed=1, out=tmp_path))
+    rates = {column: trial.settings.learning_rate
+             for trial in trials_of(run, settings) for column in trial.columns}  # fmt: skip
+    usual = FinetuneSettings(task="names", checkpoint="none").rate(128)
+    assert rates[NAMES] is None and rates[FEW_NAMES] is None
+    assert rates[NAMES_HIGHER] == rates[FEW_NAMES_HIGHER] == pytest.approx(4 * usual)
 
 
 def test_the_left_to_right_model_reads_texts_by_their_mean_and_has_a_row_with_a_bilstm(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 from bert_experiments.ablations.measure import figures_of
 from bert_experiments.ablations.pages import POINTS as ONE_POINT_A_SEED
 from bert_experiments.ablations.paper import PAPER
-from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
+from bert_experiments.ablations.variants import WORDS, Run, runs_of, trained, variants_of
 from bert_experiments.paper_tables.claims import (
     BERT,
     GAINED,
@@ -25,9 +25,11 @@ from bert_experiments.paper_tables.columns import (
     ABLATED,
     COLUMNS,
     FEW_KINDS,
+    FEW_NAMES,
     KINDS,
     MORE_PAIRS,
     NAMES,
+    NAMES_BY_FEATURES,
     PERPLEXITY,
     WHO,
     check_examples,
@@ -37,7 +39,7 @@ from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results
 from bert_experiments.report.page import Page
 from bert_experiments.report.plots import COLOURS, draw_curve, unboxed
-from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.settings import FinetuneSettings, wider
 from bert_paper.pretrain import PretrainSettings
 from bert_run.pictures import GREY, Picture
 from bert_run.run_folder import RunFolder, step_of
@@ -102,6 +104,7 @@ def trial(run: Run, column: str, settings: TableSettings, *, start: Path) -> Tri
     asked = COLUMNS[column.partition("@")[0]]
     few = None if asked.how == "features" else settings.examples
     reads_from_the_left = run.settings.objective == "next-words"
+    hidden_size = run.settings.bert_config(WORDS).hidden_size
     name = run.settings.out.name
     if start != run.settings.out:
         name += f"_after-{step_of(start)}"
@@ -111,6 +114,7 @@ def trial(run: Run, column: str, settings: TableSettings, *, start: Path) -> Tri
         few_shot=few or asked.examples,
         epochs=settings.epochs or asked.epochs,
         batch_size=asked.batch_size,
+        learning_rate=asked.rate and asked.rate * wider(hidden_size),
         pooling="mean" if reads_from_the_left and asked.is_text else "cls",
         seed=run.seed,
         device=settings.device,
@@ -215,12 +219,18 @@ def notes(settings: TableSettings, results: Results) -> str:
             "together; a text is what that has read from both ends."
         )
     if settings.table == "8":
-        few = COLUMNS[ABLATED["8"][-1]].examples
+        few = COLUMNS[NAMES_BY_FEATURES].examples
         parts.append(
             "The tasks were chosen before a mix other than 80/10/10 was fine-tuned, but for "
-            f"*{NAMES}*, which was taken in after three figures of the last two columns had been "
-            "seen. *Features*: a BiLSTM on the frozen layers side by side, which learns from "
-            f"{few} sentences."
+            f"*{NAMES}*, which was taken in after three figures of *{FEW_NAMES}* and of *features* "
+            "had been seen. *Features*: a BiLSTM on the frozen layers side by side, which learns "
+            f"from {few} sentences."
+        )
+        parts.append(
+            "The last two columns are a further experiment: why do the mixes differ on names? At "
+            "bert-finetune's rate a model before training does as well, so these few steps may "
+            "be too short to bring out what pretraining left. Four times that rate was the first "
+            "that was tried."
         )
     if settings.figure:
         parts.append(

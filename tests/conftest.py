@@ -10,6 +10,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import jaxtyping
@@ -58,19 +59,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whoever names a file wants it whole."""
     if config.getoption("--all") or names_a_file(config):
         return
-    slow = [item for item in items if is_slow(item)]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in set(slow)]
+    slow = {item for item in items if is_slow(item.path, getattr(item, "originalname", item.name))}
+    config.hook.pytest_deselected(items=[item for item in items if item in slow])
+    items[:] = [item for item in items if item not in slow]
 
 
 def names_a_file(config: pytest.Config) -> bool:
     return any(argument.split("::")[0].endswith(".py") for argument in config.args)
 
 
-def is_slow(item: pytest.Item) -> bool:
-    name = getattr(item, "originalname", item.name)
-    conftests = [folder / "conftest.py" for folder in item.path.parents]
-    return bool(mechanisms_of(name, item.path, *(path for path in conftests if path.is_file())))
+@cache
+def is_slow(path: Path, test: str) -> bool:
+    """Whether a test function, found once for all of its parameters, has a slow mechanism."""
+    return bool(mechanisms_of(test, path, *conftests_of(path.parent)))
+
+
+@cache
+def conftests_of(folder: Path) -> list[Path]:
+    """In the folder and above it."""
+    found = [each / "conftest.py" for each in (folder, *folder.parents)]
+    return [path for path in found if path.is_file()]
 
 
 @pytest.fixture

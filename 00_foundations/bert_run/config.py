@@ -231,14 +231,14 @@ def truncated_normal(
     return values * np.float32(std)
 
 
-def initial_weights(config: BertConfig, seed: int) -> Weights:
+def initial_weights(config: BertConfig, seed: int, shapes: Shapes | None = None) -> Weights:
     """BERT before training, float32: truncated normal matrices, zero biases, layer norms of one.
 
     Each parameter draws from a generator of its own, keyed by its name, so a matrix keeps its
-    values when layers are added.
+    values when layers are added. `shapes`: of other parameters, those of a new head.
     """
     weights: Weights = {}
-    for name, shape in parameter_shapes(config).items():
+    for name, shape in (parameter_shapes(config) if shapes is None else shapes).items():
         if name.endswith("bias"):
             weights[name] = np.zeros(shape, np.float32)
         elif "LayerNorm" in name:

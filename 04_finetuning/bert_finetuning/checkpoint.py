@@ -17,7 +17,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
-from bert_finetuning.heads import HEADS, BertWithHead, HeadConfig, values_before_learning
+from bert_finetuning.heads import HEADS, BertWithHead, HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
@@ -90,7 +90,7 @@ def fill(model: BertWithHead, learnt: Weights, seed: int) -> str:
     """Give each parameter its learned values, or new ones; returns the parts that are new."""
     shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     new = {name: shape for name, shape in shapes.items() if name not in learnt}
-    load_arrays(model, learnt | values_before_learning(new, model.config, seed))
+    load_arrays(model, learnt | initial_weights(model.config, seed, new))
     return ", ".join(dict.fromkeys(name.removeprefix("bert.").split(".")[0] for name in new))
 
 

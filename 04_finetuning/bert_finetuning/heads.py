@@ -23,9 +23,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from bert_finetuning.data.rows import quoted
 from bert_finetuning.features import Features
 from bert_paper.model import BertModel
-from bert_run.config import BertConfig, Dropout, Shapes, Weights, truncated_normal
+from bert_run.config import BertConfig, Dropout
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError, check_fields
 from bert_run.training_loop import progress_bar
@@ -122,26 +123,17 @@ class HeadConfig:
 def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
     """The names in `id2label`. Without it there are two nameless ones, as in `transformers`."""
     named = content.get("id2label")
-    if named is None:
-        if num_labels != content.get("num_labels", 2):
-            raise UserError(
-                f"config.json names no labels, and the classifier has {num_labels}: add id2label, "
-                "or copy the checkpoint again"
-            )
+    if named is None and num_labels == content.get("num_labels", 2):
         return tuple(f"LABEL_{number}" for number in range(num_labels))
     try:
         names = {int(number): name for number, name in named.items()}
     except (AttributeError, ValueError):
-        raise UserError("config.json is damaged: id2label gives no number for each label") from None
-    in_order = sorted(names) == list(range(len(names)))
-    if not in_order or not all(isinstance(name, str) for name in names.values()):
+        names = {}
+    are_texts = all(isinstance(name, str) for name in names.values())
+    if sorted(names) != list(range(num_labels)) or not are_texts:
         raise UserError(
-            f"config.json is damaged: id2label must name the labels 0 to {len(names) - 1}"
-        )
-    if len(names) != num_labels:
-        raise UserError(
-            f"config.json names {len(names)} labels, and the classifier has {num_labels}: they "
-            "belong to different checkpoints"
+            f"config.json: id2label is {quoted(named)}, and the classifier has labels 0 to "
+            f"{num_labels - 1}: name each of them, or copy both files of the checkpoint again"
         )
     return tuple(names[number] for number in range(num_labels))
 
@@ -316,7 +308,7 @@ HEADS: dict[str, type[BertWithHead]] = {
 }  # fmt: skip
 
 
-# --- Their losses, and their first values --------------------------------------------------------
+# --- Their losses --------------------------------------------------------------------------------
 
 
 def mean_of_tokens(
@@ -365,21 +357,6 @@ def span_loss(
     start = cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
     end = cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)
     return (start + end) / 2
-
-
-def values_before_learning(shapes: Shapes, config: BertConfig, seed: int) -> Weights:
-    """First values of parameters that no checkpoint has: truncated normal matrices and zero biases.
-
-    As in `bert_run.config.initial_weights`, each draws from a generator keyed by its name.
-    """
-    return {
-        name: np.zeros(shape, np.float32)
-        if name.endswith("bias")
-        else truncated_normal(
-            shape, config.initializer_range, np.random.default_rng([seed, *name.encode()])
-        )
-        for name, shape in shapes.items()
-    }
 
 
 # --- From features to logits ---------------------------------------------------------------------

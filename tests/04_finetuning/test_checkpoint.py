@@ -305,18 +305,18 @@ def wider(folder: Path) -> None:
 BAD = {
     "more labels than rows": (
         lambda f: edit_config(f, id2label={str(i): str(i) for i in range(4)}),
-        "config.json names 4 labels, and the classifier has 3"),
+        "the classifier has labels 0 to 2: name each of them"),
     "labels without names": (
         lambda f: edit_config(f, id2label=None),
-        "config.json names no labels, and the classifier has 3"),
+        "id2label is null, and the classifier has labels 0 to 2"),
     "labels with a gap": (
         lambda f: edit_config(f, id2label={"0": "a", "1": "b", "5": "c"}),
-        "id2label must name the labels 0 to 2"),
+        "the classifier has labels 0 to 2"),
     "labels that are no words": (
         lambda f: edit_config(f, id2label={"0": "a", "1": "b", "2": None}),
-        "id2label must name the labels 0 to 2"),
+        "the classifier has labels 0 to 2"),
     "labels in a list": (
-        lambda f: edit_config(f, id2label=["a", "b", "c"]), "id2label gives no number"),
+        lambda f: edit_config(f, id2label=["a", "b", "c"]), 'id2label is ["a", "b", "c"]'),
     "a label twice": (
         lambda f: edit_config(f, id2label={"0": "a", "1": "b", "2": "a"}), "'a' occurs twice"),
     "an unknown problem": (

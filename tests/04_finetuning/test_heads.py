@@ -18,7 +18,6 @@ from bert_finetuning.heads import (
     cross_entropy,
     mean_of_tokens,
     span_loss,
-    values_before_learning,
 )
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
@@ -199,21 +198,20 @@ def test_models_that_do_not_read_the_pooler_have_none():
 def test_a_new_head_is_truncated_normal_with_zero_bias_and_the_same_for_a_seed():
     config = CONFIG.with_changes(initializer_range=0.05)
     shapes = {"classifier.weight": (40, 500), "classifier.bias": (40,)}
-    weight, bias = values_before_learning(shapes, config, seed=1).values()
+    weight, bias = initial_weights(config, 1, shapes).values()
     assert weight.dtype == bias.dtype == np.float32
     assert np.abs(weight).max() <= 2 * 0.05  # cut at two deviations
     # The cut leaves 0.88 of the deviation; the error of a deviation from 20,000 draws is 0.5%.
     assert abs(weight.std() / 0.05 - 0.88) < 0.03 and abs(weight.mean()) < 0.002
     assert not bias.any()
-    again, other = (values_before_learning(shapes, config, seed)["classifier.weight"]
-                    for seed in (1, 2))  # fmt: skip
+    again, other = (initial_weights(config, n, shapes)["classifier.weight"] for n in (1, 2))
     assert np.array_equal(weight, again) and not np.array_equal(weight, other)
 
 
 def test_a_new_pooler_is_the_one_that_pretraining_would_begin_with():
     whole = initial_weights(CONFIG, seed=4)
     shapes = {name: array.shape for name, array in whole.items() if "pooler" in name}
-    new = values_before_learning(shapes, CONFIG, seed=4)
+    new = initial_weights(CONFIG, 4, shapes)
     assert all(np.array_equal(new[name], whole[name]) for name in shapes) and len(new) == 2
 
 

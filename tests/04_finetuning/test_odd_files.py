@@ -106,7 +106,7 @@ def test_one_column_cannot_be_both_text_and_label():
 def test_an_empty_answer_to_a_question_is_refused(tmp_path):
     row = {"question": "Who?", "context": "Anna", "answers": {"text": [""], "answer_start": [0]}}
     path = write(tmp_path / "a.jsonl", json.dumps(row))
-    assert "an answer is empty" in error_of(QuestionAnswering.read, path)
+    assert "an answer is '' at" in error_of(QuestionAnswering.read, path)
 
 
 def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):

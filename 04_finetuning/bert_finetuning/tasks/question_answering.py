@@ -70,7 +70,6 @@ SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
 MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
-NO_ANSWERS: dict[str, list] = {"text": [], "answer_start": []}
 Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
 WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
 
@@ -331,29 +330,20 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     ) -> Iterator[Question]:
         path = Path(source).expanduser()
         if is_file(source) and not holds_rows(path):
-            questions = squad_questions(path)
+            questions = cls.parse(squad_rows(path), expected)
         else:
             questions = super().parse_source(source, expected, stream=stream)
         return each_id_once(questions, source)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
-        """Rows as on the Hub: `id`, `question`, `context` and `answers`, which holds the lists
-        `text` and `answer_start`; or one `answer` as text, with its `answer_start` or without.
-        Without an answer nothing is known of them."""
+        """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
         for row in rows:
             context, question = row.text("context"), row.text("question")
-            answers = (answers_in(row, context) if expected.labelled else None) or NO_ANSWERS
-            try:
-                spans = list(zip(answers["text"], answers["answer_start"], strict=True))
-            except (KeyError, TypeError, ValueError):
-                raise UserError(
-                    f"{row.place}: 'answers' must hold two lists of one length, text and "
-                    "answer_start"
-                ) from None
+            answers = answers_in(row, context) if expected.labelled else []
             name = row.fields.get("id")
             name = row.place if name is None else str(name)
-            yield Question(name, question, context, in_context(row.place, spans, context))
+            yield Question(name, question, context, in_context(row.place, answers, context))
 
     def adapted(self, train: Questions, options: Mapping[str, Any]) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given, unless it is said whether."""
@@ -496,7 +486,7 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     def file_queries(cls, path: Path) -> Iterator[Query] | None:
         if not cls.matches_file(path):
             return None
-        return map(Query, squad_questions(path, labelled=False))
+        return map(Query, cls.parse(squad_rows(path), Expected(labelled=False)))
 
     @classmethod
     def prediction_arguments(cls, example: Question) -> list[str]:
@@ -573,17 +563,12 @@ def positions(span: TokenSpan | None, shift: int) -> dict[str, int]:
 
 
 def report_lost(questions: int, cut: int, lost: int, *, longest: int, max_length: int) -> None:
-    """One line on standard error, if a question was cut, or an answer is in no window."""
-    parts = []
+    """A line each on standard error, if a question was cut, and if an answer is in no window."""
     if cut:
-        parts.append(f"{cut:,} of {questions:,} questions are longer than {longest} tokens and cut")
+        say(f"note: {cut:,} of {questions:,} questions are longer than {longest} tokens and cut")
     if lost:
-        parts.append(
-            f"{lost:,} of {questions:,} answers lie whole in no window of {max_length} tokens, and "
-            "count as not there"
-        )
-    if parts:
-        say(f"note: {'; '.join(parts)}")
+        say(f"note: {lost:,} of {questions:,} answers lie whole in no window of {max_length} "
+            "tokens, and count as not there")  # fmt: skip
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:
@@ -630,16 +615,42 @@ def choose_null_threshold(
 # --- Files as SQuAD has them ---------------------------------------------------------------------
 
 
-def answers_in(row: Row, context: str) -> Any:
-    """What the row says of its answers, in the form of the Hub; None if it has none."""
-    if (name := row.find(("answers",))) is not None:
-        return row.fields[name]
+def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
+    """Text and first character of each answer in a row; none if nothing is known of any.
+
+    They are lists `text` and `answer_start`, as on the Hub, or objects with both, as in SQuAD,
+    whose version 2.0 marks questions without an answer as `is_impossible`; or one `answer` as
+    text, with its `answer_start` or without.
+    """
+    is_impossible = row.fields.get("is_impossible")
+    if is_impossible is True:
+        return []
+    if (name := row.find(("answers",))) is None:
+        answers = one_answer(row, context)
+    else:
+        answers = row.fields[name] or []
+    try:
+        if isinstance(answers, dict):
+            spans = list(zip(answers["text"], answers["answer_start"], strict=True))
+        else:
+            spans = [(answer["text"], answer["answer_start"]) for answer in answers]
+    except (KeyError, TypeError, ValueError):
+        raise UserError(
+            f"{row.place}: 'answers' must hold two lists of one length, text and answer_start"
+        ) from None
+    if is_impossible is False and not spans:
+        raise UserError(f"{row.place} is said to be possible, and has no answer")
+    return spans
+
+
+def one_answer(row: Row, context: str) -> list[dict[str, Any]]:
+    """The answer of a row that has a column for it; where it tells no place, the first."""
     name, start = row.find(("answer", "answer_text")), row.find(("answer_start",))
     if name is None or not str(row.fields[name] or "").strip():
-        return None
+        return []
     text = row.text(name)
     place = str(context.find(text) if start is None else row.fields[start]).strip()
-    return {"text": [text], "answer_start": [int(place) if place.isdecimal() else 0]}
+    return [{"text": text, "answer_start": int(place) if place.isdecimal() else 0}]
 
 
 def holds_rows(path: Path) -> bool:
@@ -650,46 +661,28 @@ def holds_rows(path: Path) -> bool:
     return '"question"' in start and '"paragraphs"' not in start
 
 
-def squad_questions(path: Path, *, labelled: bool = True) -> Iterator[Question]:
-    """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`)."""
+def squad_rows(path: Path) -> Table:
+    """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`): each of
+    these as a row."""
     content = parsed_json(f"{path}: line 1", whole_text(path))
     try:
         for article in content["data"]:
             for paragraph in article["paragraphs"]:
-                context = Row(f"{path}: a paragraph", paragraph).text("context")
                 for asked in paragraph["qas"]:
-                    yield squad_question(asked, context, path, labelled=labelled)
-    except (KeyError, TypeError, AttributeError) as error:
+                    place = f"{path}: question {quoted(asked['id'])}"
+                    yield Row(place, {**asked, "context": paragraph["context"]})
+    except (KeyError, TypeError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else "see data, paragraphs, qas"
         raise UserError(f"{path} is not in the form of SQuAD: {what}") from None
-
-
-def squad_question(
-    asked: dict[str, Any], context: str, path: Path, *, labelled: bool = True
-) -> Question:
-    """One of `qas`. Version 2.0 marks those without an answer as `is_impossible`."""
-    place = f"{path}: question {quoted(asked['id'])}"
-    question = Row(place, asked).text("question")
-    if not labelled:
-        return Question(str(asked["id"]), question, context)
-    answers = asked.get("answers", [])
-    if asked.get("is_impossible"):
-        answers = []
-    elif asked.get("is_impossible") is False and not answers:
-        raise UserError(f"{place} is said to be possible, and has no answer")
-    spans = [(answer["text"], answer["answer_start"]) for answer in answers]
-    return Question(str(asked["id"]), question, context, in_context(place, spans, context))
 
 
 def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:
     """The answers, if they are all where they are said to be."""
     for text, start in spans:
-        if not isinstance(text, str) or type(start) is not int:
-            raise UserError(f"{place}: an answer needs a text and a whole number answer_start")
-        if not text.strip():
+        if not isinstance(text, str) or not text.strip() or type(start) is not int:
             raise UserError(
-                f"{place}: an answer is empty: write the words of the context that answer, or no "
-                "answer at all"
+                f"{place}: an answer is {quoted(text)} at {quoted(start)}: write words of the "
+                "context and a whole number answer_start, or no answer at all"
             )
         if start < 0 or not context.startswith(text, start):
             where = context.find(text)

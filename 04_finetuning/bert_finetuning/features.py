@@ -114,11 +114,13 @@ def check_max_length(max_length: int) -> None:
         )
 
 
-def report_cut(cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str) -> None:
+def report_cut(
+    cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str, how: str = "cut"
+) -> None:
     """One line on standard error, if anything was cut: how many, and which was the first."""
     if cut:
         say(f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
-            f"are cut; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
+            f"are {how}; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
 
 
 # --- From features to a batch --------------------------------------------------------------------

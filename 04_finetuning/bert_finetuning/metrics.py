@@ -34,9 +34,12 @@ def accuracy(right: Labels, predicted: Labels) -> float:
 
 
 def confusion_matrix(
-    right: Labels, predicted: Labels, *, num_labels: int
+    right: Labels, predicted: Labels, *, num_labels: int | None = None
 ) -> Int[ndarray, "labels labels"]:
-    """How often label `row` was taken for label `column`; what was found is on the diagonal."""
+    """How often label `row` was taken for label `column`; what was found is on the diagonal.
+
+    Without `num_labels` the last label is the last one that occurs."""
+    num_labels = num_labels or 1 + int(max(right.max(), predicted.max()))
     cells = np.bincount(num_labels * right + predicted, minlength=num_labels**2)
     return cells.reshape(num_labels, num_labels)
 
@@ -83,8 +86,7 @@ def macro_f1(right: Labels, predicted: Labels) -> float:
 
     Labels that are neither there nor predicted do not count.
     """
-    size = 1 + int(max(right.max(), predicted.max()))
-    table = confusion_matrix(right, predicted, num_labels=size)
+    table = confusion_matrix(right, predicted)
     both = table.sum(axis=0) + table.sum(axis=1)  # (labels,)
     return float(np.mean(2 * table.diagonal()[both > 0] / both[both > 0]))
 
@@ -95,9 +97,7 @@ def matthews(right: Labels, predicted: Labels) -> float:
     The measure of CoLA, where most sentences are acceptable: always saying so scores 0, however
     common it is. 0 too where only one label is right, and nothing can be told apart.
     """
-    table = confusion_matrix(
-        right, predicted, num_labels=1 + int(max(right.max(), predicted.max()))
-    ).astype(float)
+    table = confusion_matrix(right, predicted).astype(float)
     total, found = table.sum(), table.trace()
     of_right, of_predicted = table.sum(axis=1), table.sum(axis=0)  # (labels,)
     together = found * total - of_right @ of_predicted

@@ -88,9 +88,8 @@ def test_no_word_is_lost_by_length_and_what_is_cut_is_counted(capsys):
     long = TaggedSentence(("ab", "cd", "e" * 20, "fg", "h"), ("O", "B-PER", "O", "B-LOC", "O"))
     features = NAMES.encode([ADA, long], TOKENIZER, max_length=20)
     assert capsys.readouterr().err == (
-        "note: 1 of 2 sentences are longer than 20 tokens and are read in 3 parts, cut between "
-        "words; no word is lost, of 1 words only the beginning is read; the first is number 2: "
-        "'ab cd eeeeeeeeeeeeeeeeeeee fg h'\n"
+        "note: 1 of 2 sentences are longer than 20 tokens and are read in parts, cut between "
+        "words; the first is number 2: 'ab cd eeeeeeeeeeeeeeeeeeee fg h'\n"
     )
     assert [len(reading.input_ids) for reading in features if reading.example == 1] == [6, 20, 5]
     said = NAMES.predict([ADA, long], features, gold_logits(features, len(NAME_TAGS)))

@@ -11,7 +11,7 @@ method below has a body, that is what most types do.
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -33,7 +33,7 @@ from bert_finetuning.data.rows import (
 from bert_finetuning.data.sources import at_least_one, bare_suffix, beginning, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
-from bert_finetuning.metrics import METRICS, Scorer, label_scores
+from bert_finetuning.metrics import METRICS, EntityScore, Scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
 
@@ -143,6 +143,11 @@ class ErrorCounts(NamedTuple):
 
     names: tuple[str, ...]
     rows: list[tuple]
+
+    @classmethod
+    def of(cls, kind: str, scores: Iterable[tuple[str, EntityScore]]) -> "ErrorCounts":
+        rows = [(name, e.support, e.precision, e.recall, e.f1) for name, e in scores]
+        return cls((kind, "right", "precision", "recall", "F1"), rows)
 
 
 @dataclass(frozen=True)

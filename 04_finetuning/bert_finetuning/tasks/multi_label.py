@@ -10,6 +10,7 @@ import ast
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar
@@ -30,7 +31,7 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.data.sources import SEPARATORS
 from bert_finetuning.heads import MULTI_LABEL
-from bert_finetuning.metrics import EntityScore, f1
+from bert_finetuning.metrics import EntityScore
 from bert_finetuning.tasks.base import (
     AllLogits,
     Encoded,
@@ -172,14 +173,12 @@ class MultiLabel(TextTask[LabelsPrediction]):
         labels are all right (exact); and precision and recall over all decisions."""
         right = self.decisions([example.label for example in examples])
         given = self.decisions([prediction.labels for prediction in predictions])
-        each = [f1(*columns) for columns in zip(right.T, given.T, strict=True)]
-        scores = {"micro_f1": f1(right.ravel(), given.ravel()), "macro_f1": float(np.mean(each)),
+        total = score_of(right, given)
+        each = [score_of(*columns).f1 for columns in zip(right.T, given.T, strict=True)]
+        scores = {"micro_f1": total.f1, "macro_f1": float(np.mean(each)),
                   "exact": float((right == given).all(axis=1).mean())}  # fmt: skip
-        total = EntityScore.count(set(zip(*right.nonzero(), strict=True)),
-                                  set(zip(*given.nonzero(), strict=True)))  # fmt: skip
-        return {name: scores[name] for name in self.metrics} | {
-            "precision": total.precision, "recall": total.recall
-        }  # fmt: skip
+        chosen = {name: scores[name] for name in self.metrics}
+        return chosen | {"precision": total.precision, "recall": total.recall}
 
     def answer(self, prediction: LabelsPrediction) -> list[str]:
         return list(prediction.labels)
@@ -217,13 +216,15 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     def error_counts(self, examples: TextExamples, predictions: LabelsPredictions) -> ErrorCounts:
         """Precision, recall and F1 of each label."""
-        rows = []
-        for label in self.head.labels:
-            right = {place for place, example in enumerate(examples) if label in example.label}
-            given = {place for place, each in enumerate(predictions) if label in each.labels}
-            score = EntityScore.count(right, given)
-            rows.append((label, score.support, score.precision, score.recall, score.f1))
-        return ErrorCounts(("label", "right", "precision", "recall", "F1"), rows)
+        right = self.decisions([example.label for example in examples])
+        given = self.decisions([prediction.labels for prediction in predictions])
+        scores = map(score_of, right.T, given.T)
+        return ErrorCounts.of("label", zip(self.head.labels, scores, strict=True))
+
+
+def score_of(right: Bool[np.ndarray, "..."], given: Bool[np.ndarray, "..."]) -> EntityScore:
+    """Precision, recall and F1 of some decisions."""
+    return EntityScore.of(*(int(each.sum()) for each in (right & given, given, right)))
 
 
 def best_threshold(right: Decisions, probabilities: Float[np.ndarray, "examples labels"]) -> float:
@@ -302,10 +303,8 @@ def as_list(value: Any, mark: str | None, known: Sequence[str] = ()) -> list[Any
         return [value]
     if value.strip().startswith("["):
         for read in (json.loads, ast.literal_eval):  # pandas writes a list to a CSV as Python does
-            try:
+            with suppress(ValueError, SyntaxError, TypeError):
                 return list(read(value))
-            except (ValueError, SyntaxError, TypeError):
-                continue
     parts = value.split(mark) if mark else [value]
     return [part for part in parts if part.strip()]
 

@@ -30,7 +30,6 @@ from bert_finetuning.data.rows import (
     label_set,
     one_of,
     quoted,
-    say,
     shortened,
     silent,
     usual_name,
@@ -52,6 +51,7 @@ from bert_finetuning.features import (
     collate_inputs,
     framed,
     padded,
+    report_cut,
     token_ids,
 )
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
@@ -153,8 +153,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         path = Path(source).expanduser()
         if not is_file(source) or holds_rows_of_words(path):
             return super().parse_source(source, expected, stream=stream)
-        read = conllu_sentences if bare_suffix(path) == ".conllu" else conll_sentences
-        return checked(list(read(path, expected.tally.note)), expected)
+        return checked(list(column_sentences(path, expected.tally.note)), expected)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
@@ -201,9 +200,19 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         features = []
         for number, example in enumerate(examples):
             tags = self._numbers(example, number)
-            for stretch in stretches(words[number], room=max_length - 2):
-                features.append(stretch_features(number, stretch, tags, tokenizer))
-        report_long(examples, words, max_length=max_length, count=len(features))
+            for first, pieces, starts in stretches(words[number], room=max_length - 2):
+                tokens = np.array(starts) + 1  # after [CLS]
+                targets = {}
+                if tags:
+                    labels = np.full(len(pieces) + 2, IGNORED)
+                    labels[tokens] = tags[first : first + len(tokens)]
+                    targets = {"labels": labels.tolist()}
+                place = WordPlaces(first, tokens)
+                features.append(Features(number, *framed(tokenizer, pieces), targets, place))
+        long = [place for place, each in enumerate(words) if sum(map(len, each)) > max_length - 2]
+        texts = [example.texts[0] for example in examples]
+        how = "read in parts, cut between words"
+        report_cut(long, texts, max_length=max_length, what="sentences", how=how)
         return features
 
     def _numbers(self, example: TaggedSentence, place: int) -> list[int]:
@@ -394,9 +403,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         if not self.has_entities:
             return super().error_counts(examples, predictions)
         total, types = self.by_type(examples, predictions)
-        rows = [(name, each.support, each.precision, each.recall, each.f1)
-                for name, each in [*types.items(), ("all", total)]]  # fmt: skip
-        return ErrorCounts(("type", "right", "precision", "recall", "F1"), rows)
+        return ErrorCounts.of("type", [*types.items(), ("all", total)])
 
     def right_and_predicted(
         self, examples: TaggedSentences, predictions: TagsPredictions
@@ -472,36 +479,6 @@ def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]
     """
     found = list(A_WORD.finditer(text))
     return tuple(match.group() for match in found), tuple(match.span() for match in found)
-
-
-def stretch_features(
-    number: int, stretch: Stretch, tags: Sequence[int], tokenizer: Tokenizer
-) -> Features:
-    """One stretch of a sentence, the number of each word's tag at its first piece."""
-    tokens = np.array(stretch.starts) + 1  # after [CLS]
-    targets = {}
-    if tags:
-        labels = np.full(len(stretch.pieces) + 2, IGNORED)
-        labels[tokens] = tags[stretch.first : stretch.first + len(tokens)]
-        targets = {"labels": labels.tolist()}
-    row = framed(tokenizer, stretch.pieces)
-    return Features(number, *row, targets, WordPlaces(stretch.first, tokens))
-
-
-def report_long(
-    examples: TaggedSentences, words: Sequence[Sequence[list[int]]], *, max_length: int, count: int
-) -> None:
-    """One line on standard error, if a sentence or a word was longer than the model reads."""
-    room = max_length - 2
-    long = [number for number, each in enumerate(words) if sum(map(len, each)) > room]
-    if not long:
-        return
-    pieces = count - sum(bool(each) for each in words) + len(long)
-    cut = sum(len(word) > room for number in long for word in words[number])
-    lost = f", of {cut:,} words only the beginning is read" if cut else ""
-    say(f"note: {len(long):,} of {len(examples):,} sentences are longer than {max_length} tokens "
-        f"and are read in {pieces:,} parts, cut between words; no word is lost{lost}; the first is "
-        f"number {long[0] + 1:,}: {quoted(examples[long[0]].texts[0])}")  # fmt: skip
 
 
 # --- Rows of words -------------------------------------------------------------------------------
@@ -588,14 +565,9 @@ def words_query(text: str) -> Query:
 
 def words_in_columns(path: Path) -> Iterator[Query]:
     """The words of a file in columns, whether it has tags or not, each with its first line."""
-    if bare_suffix(path) == ".conllu":
-        sentences = ([(word.place, word.word) for word in s] for s in conllu_sentences(path))
-    else:
-        sentences = ([(place, cells[min(layout.word, len(cells) - 1)]) for place, cells in rows]
-                     for layout, rows in word_rows(path))  # fmt: skip
-    for sentence in filter(None, sentences):
-        first = Row(sentence[0][0], {})
-        yield Query(TaggedSentence(tuple(word for _, word in sentence)), line=first.line)
+    for layout, rows in word_rows(path):
+        words = tuple(cells[min(layout.word, len(cells) - 1)] for _, cells in rows)
+        yield Query(TaggedSentence(words), line=Row(rows[0][0], {}).line)
 
 
 def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
@@ -607,7 +579,7 @@ def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-# --- CoNLL ---------------------------------------------------------------------------------------
+# --- CoNLL and CoNLL-U ---------------------------------------------------------------------------
 
 
 def blocks(path: Path, note: Note = silent) -> Iterator[list[tuple[str, str]]]:
@@ -625,6 +597,11 @@ class Layout(NamedTuple):
     word: int = 0
     tag: int = -1
     has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
+
+
+# A word and its universal part of speech: https://universaldependencies.org/format.html
+CONLLU = Layout(10, 1, 3)
+NO_WORD = re.compile(r"\d+[-.]\d+")  # its numbers of what is no single word of the sentence
 
 
 def cells_of(line: str) -> list[str]:
@@ -664,65 +641,45 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[CellRow]]]:
     """The sentences of a file: the cells of every word, and where its word and its tag stand.
 
-    Lines with -DOCSTART- part documents; they and comments are passed over.
+    Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
+    were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
     """
-    layout = layout_of([line for _, line in islice(lines_of(path, note), SAMPLED_LINES)])
+    sample = [line for _, line in islice(lines_of(path, note), SAMPLED_LINES)]
+    is_conllu = bare_suffix(path) == ".conllu"
+    layout = CONLLU if is_conllu else layout_of(sample)
     if layout.width > 2 or layout.word:
         note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
     for block in blocks(path):
         rows: list[CellRow] = []
         for place, line in block:
             cells = cells_of(line)
-            begins_comment = line.startswith("#") and not rows
-            if begins_comment and (
-                len(cells) != layout.width
-                or (layout.has_names and not NAME_TAG.fullmatch(cells[layout.tag]))
-            ):
-                continue
-            if cells[0] != "-DOCSTART-":
+            is_word = cells[0] != "-DOCSTART-"
+            if line.startswith("#") and is_conllu:
+                is_word = False
+            elif line.startswith("#") and not rows:
+                is_tag = NAME_TAG.fullmatch if layout.has_names else bool
+                is_word = len(cells) == layout.width and is_tag(cells[layout.tag])
+            if is_word and not (is_conllu and NO_WORD.fullmatch(cells[0])):
                 rows.append((place, cells))
         if rows:
             yield layout, rows
 
 
-def conll_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
-    """Words and tags in columns between tabs or spaces (CoNLL-2003, WNUT-17, GermEval)."""
+def column_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
+    """Words and tags in columns between tabs or spaces (CoNLL-2003, WNUT-17, GermEval, CoNLL-U)."""
     for layout, rows in word_rows(path, note):
         sentence = []
         for place, cells in rows:
             if len(cells) != layout.width or layout.width < 2:
                 raise UserError(
                     f"{place} has {len(cells)} columns, not {max(layout.width, 2)}: write the word "
-                    "first and its tag last, with a tab or a space between"
+                    "first and its tag last (in CoNLL-U as its columns 2 and 4), with a tab or a "
+                    "space between"
                 )
-            sentence.append(TaggedWord(place, cells[layout.word], cells[layout.tag]))
+            tag = cells[layout.tag]
+            unknown = layout is CONLLU and tag == "_"
+            sentence.append(TaggedWord(place, cells[layout.word], "" if unknown else tag))
         yield sentence
-
-
-# --- CoNLL-U -------------------------------------------------------------------------------------
-
-
-def conllu_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
-    """Words with their universal part of speech, as https://universaldependencies.org/format.html.
-
-    Passed over: comments, words that were fused (`1-2  don't` before `1  do`, `2  n't`), and words
-    that were left out of the sentence (`1.1`).
-    """
-    for block in blocks(path, note):
-        sentence = []
-        for place, line in block:
-            if line.startswith("#"):
-                continue
-            cells = line.split("\t")
-            if len(cells) != 10:
-                raise UserError(f"{place} has {len(cells)} columns between tabs: CoNLL-U has 10")
-            if re.fullmatch(r"\d+[-.]\d+", cells[0]):
-                continue
-            if cells[3] == "_":
-                raise UserError(f"{place}: {quoted(cells[1])} has no part of speech (column 4)")
-            sentence.append(TaggedWord(place, cells[1], cells[3]))
-        if sentence:
-            yield sentence
 
 
 # --- Schemes of tags -----------------------------------------------------------------------------

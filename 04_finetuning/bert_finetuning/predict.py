@@ -438,7 +438,7 @@ def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterato
             yield Query(task_type.empty, line=number)
             continue
         place = f"{source}: line {number}"
-        yield from_row(Row(place, task_type.parse_line(line, place)), task_type, USUAL)
+        yield from_row(Row(place, task_type.parse_parts(line.split("\t"), place)), task_type, USUAL)
 
 
 def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:

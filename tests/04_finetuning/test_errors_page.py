@@ -2,9 +2,10 @@
 
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.report import errors_page
-from bert_finetuning.tasks.classification import Classification, LabelPrediction, TextExample
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS, Extract, Extraction, ExtractPrediction
-from bert_finetuning.tasks.multiple_choice import Choice, ChoicePrediction, MultipleChoice
+from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.extraction import EXTRACT_LABELS, Extract, Extraction
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Answer,
     Candidate,
@@ -13,14 +14,14 @@ from bert_finetuning.tasks.question_answering import (
     SpanPrediction,
 )
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 
 
 def test_labels_that_are_wrong_are_listed_the_surest_first():
     task = Classification(HeadConfig(("no", "yes")), ("accuracy",))
     examples = [TextExample(f"text {n}", "a | b", "no") for n in range(3)]
     chances = [(0.9, 0.1), (0.4, 0.6), (0.2, 0.8)]
-    said = [LabelPrediction("no" if no > yes else "yes", (no, yes)) for no, yes in chances]
+    said = [Prediction("no" if no > yes else "yes", (no, yes)) for no, yes in chances]
     page = errors_page(task, examples, said, title="t")
     assert "2 of 3 examples are answered wrongly." in page
     assert "| no | 3 | 1 | 100.0 | 33.3 | 50.0 |" in page
@@ -42,7 +43,7 @@ def test_numbers_are_listed_the_furthest_off_first():
 def test_wrong_tags_are_marked_in_their_sentence_and_types_are_counted():
     task = Tagging(HeadConfig(("O", "B-PER", "B-LOC")), ("entity_f1",))
     examples = [TaggedSentence(("Ann", "saw", "Rome"), ("B-PER", "O", "B-LOC"))]
-    said = [TagsPrediction(("B-PER", "O", "O"), (0.9, 0.9, 0.7))]
+    said = [Prediction(("B-PER", "O", "O"), (0.9, 0.9, 0.7))]
     page = errors_page(task, examples, said, title="t")
     assert "| Ann saw **Rome** | Rome: O for B-LOC | 0.700 |" in page
     assert "| LOC | 1 | 0.0 | 0.0 | 0.0 |" in page and "| PER | 1 | 100.0 | 100.0 | 100.0 |" in page
@@ -61,11 +62,11 @@ def test_wrong_answers_are_listed_with_their_f1_by_the_length_of_the_right_one()
 def test_choices_and_extracts_have_their_tables():
     choices = MultipleChoice(HeadConfig(), ("accuracy",))
     page = errors_page(
-        choices, [Choice("it is", ("red", "blue"), 0)], [ChoicePrediction(1, (0.3, 0.7))], title="t"
+        choices, [Choice("it is", ("red", "blue"), 0)], [Prediction(1, (0.3, 0.7))], title="t"
     )
     assert "| 1 | it is | blue | 0.700 | red |" in page
     extracts = Extraction(HeadConfig(EXTRACT_LABELS), ("f1",))
     page = errors_page(
-        extracts, [Extract(("one", "two"), (0,))], [ExtractPrediction((1,), (0.2, 0.9))], title="t"
+        extracts, [Extract(("one", "two"), (0,))], [Prediction((1,), (0.2, 0.9))], title="t"
     )
     assert "| 1 | two | 0.900 | one |" in page and "in some part" in page

@@ -21,9 +21,9 @@ from bert_finetuning.data.load import describe, infer_task, load_files, load_sto
 from bert_finetuning.heads import HeadConfig, logits_of
 from bert_finetuning.predict import Predictor
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Query, Style
+from bert_finetuning.tasks.base import Prediction, Query, Style
 from bert_finetuning.tasks.classification import TextExample
-from bert_finetuning.tasks.multi_label import LabelsPrediction, MultiLabel, best_threshold
+from bert_finetuning.tasks.multi_label import MultiLabel, best_threshold
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -124,14 +124,14 @@ def test_no_threshold_is_better_on_dev_than_the_chosen_one(seed):
     best = max(f1_score(right, probabilities >= cut / 200, average="micro", zero_division=0)
                for cut in range(201))  # fmt: skip
     assert tuned.score(dev, decided)["micro_f1"] == pytest.approx(best)
-    constant = TASK.majority(dev, dev)[0].labels
-    assert all(each.labels == constant for each in TASK.majority(dev, dev))
+    constant = TASK.majority(dev, dev)[0].answer
+    assert all(each.answer == constant for each in TASK.majority(dev, dev))
     assert best_threshold(np.zeros((2, 3), bool), np.full((2, 3), 0.2)) == 0.5
 
 
 def test_answers_are_shown_with_their_probabilities():
     prediction = TASK.prediction((0.7, 0.2, 0.5))
-    assert prediction == LabelsPrediction(("bed", "music"), (0.7, 0.2, 0.5))
+    assert prediction == Prediction(("bed", "music"), (0.7, 0.2, 0.5))
     example = TextExample("a", label=("bed", "food"))
     assert TASK.to_json(example, prediction) == {
         "text": "a", "labels": ["bed", "music"], "right": ["bed", "food"],

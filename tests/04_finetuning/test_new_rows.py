@@ -16,14 +16,14 @@ from bert_finetuning import predict
 from bert_finetuning.checkpoint import FineTuned, SavedTask
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor
-from bert_finetuning.tasks.classification import Classification, LabelPrediction, TextExample
+from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import (
     EXTRACT_LABELS,
     EXTRACT_METRICS,
     Extraction,
-    ExtractPrediction,
 )
-from bert_finetuning.tasks.multiple_choice import ChoicePrediction, MultipleChoice
+from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Candidate,
     Question,
@@ -31,7 +31,7 @@ from bert_finetuning.tasks.question_answering import (
     SpanPrediction,
 )
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.tagging import Tagging, TagsPrediction
+from bert_finetuning.tasks.tagging import Tagging
 
 KINDS = {
     "texts": Classification(HeadConfig(("short", "long")), ("accuracy",)),
@@ -53,7 +53,7 @@ class Pretended(Predictor):
         return [getattr(self, self.saved.format)(example) for example in examples]
 
     def texts(self, example):
-        return LabelPrediction(*(("long", (0.2, 0.8)) if len(example.text) > 8
+        return Prediction(*(("long", (0.2, 0.8)) if len(example.text) > 8
                                  else ("short", (0.9, 0.1))))  # fmt: skip
 
     def numbers(self, example):
@@ -61,7 +61,7 @@ class Pretended(Predictor):
 
     def tags(self, example):
         tags = tuple("B-PER" if word.istitle() else "O" for word in example.words)
-        return TagsPrediction(tags, (0.9,) * len(tags))
+        return Prediction(tags, (0.9,) * len(tags))
 
     def questions(self, example):
         first = example.context.split()[0]
@@ -70,10 +70,10 @@ class Pretended(Predictor):
     def choices(self, example):
         best = max(range(len(example.endings)), key=lambda n: len(example.endings[n]))
         chances = tuple(0.6 if n == best else 0.1 for n in range(len(example.endings)))
-        return ChoicePrediction(best, chances)
+        return Prediction(best, chances)
 
     def extracts(self, example):
-        return ExtractPrediction((0,), (0.5,) * len(example.sentences))
+        return Prediction((0,), (0.5,) * len(example.sentences))
 
 
 @pytest.fixture
@@ -335,6 +335,6 @@ def test_an_empty_argument_is_told_in_one_line(format, arguments, told, call):
 def test_from_python_every_example_has_its_prediction_and_an_empty_one_none():
     model = Pretended(NO_MODEL, KINDS["texts"], SavedTask("texts"), 32)
     said = model.predict([TextExample("a"), TextExample(" "), TextExample("a long text")])
-    assert [each and each.label for each in said] == ["short", None, "long"]
+    assert [each and each.answer for each in said] == ["short", None, "long"]
     model = Pretended(NO_MODEL, KINDS["questions"], SavedTask("questions"), 32)
     assert model.predict([Question("1", "Who?", "")]) == [None]

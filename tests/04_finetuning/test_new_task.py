@@ -19,7 +19,7 @@ from bert_finetuning.finetune import finetune
 from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Arguments, Example, Mistake, Query, Style, Task
+from bert_finetuning.tasks.base import Example, Mistake, Query, Style, Task
 from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import save_weights
 
@@ -39,7 +39,7 @@ class Line(Example):
 
 
 @dataclass(frozen=True)
-class Counting(Task[Line, int]):
+class Counting(Task[Line]):
     """How often does "a" stand in a line? The labels are the numbers."""
 
     format: ClassVar = "counts"
@@ -83,10 +83,6 @@ class Counting(Task[Line, int]):
 
     def answer(self, prediction: int) -> int:
         return prediction
-
-    @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        return [Query(Line(text)) for text in arguments.texts]
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:

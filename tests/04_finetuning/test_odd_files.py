@@ -16,10 +16,10 @@ from bert_finetuning.report import draw_confusion, draw_numbers
 from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Query
+from bert_finetuning.tasks.base import Prediction, Query
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 from bert_run.training_loop import draw_curve
 
@@ -218,7 +218,7 @@ def test_an_unanswered_question_without_a_line_keeps_its_id():
 def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
     asked = Query(TaggedSentence(("New York", "is")), line=3)
     task = Tagging(HeadConfig(("O", "B-LOC")), ("entity_f1",))
-    answered = [(asked, TagsPrediction(("B-LOC", "O"), (0.9, 0.9)))]
+    answered = [(asked, Prediction(("B-LOC", "O"), (0.9, 0.9)))]
     assert "line 3: the word 'New York'" in error_of(csv_lines, task, answered)
 
 

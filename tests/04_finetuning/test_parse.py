@@ -480,7 +480,10 @@ def test_ten_endings_stay_in_their_order(file):
     ("row", "words"),
     [
         ({"text": "a"}, "line 1 has no 'sent1' or"),
-        ({"context": "a", "endings": ["b"], "label": 0}, "1 endings: a choice needs two"),
+        (
+            {"context": "a", "endings": ["b"], "label": 0},
+            "1 endings: a choice needs a beginning and two",
+        ),
         ({"context": "a", "endings": ["b", "c"], "label": 2}, "the label is 2: it must be"),
         ({"context": "a", "endings": ["b", "c"]}, "the label is None"),
         ({"context": "a", "endings": ["b", "c"], "label": True}, "the label is True"),

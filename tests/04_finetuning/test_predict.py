@@ -18,7 +18,7 @@ from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetu
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Arguments, Query, Style, has_colours
+from bert_finetuning.tasks.base import Arguments, Prediction, Query, Style, has_colours
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
@@ -27,7 +27,6 @@ from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import (
     TaggedSentence,
     Tagging,
-    TagsPrediction,
     split_words,
     words_query,
 )
@@ -221,7 +220,7 @@ def test_columns_of_a_table_can_be_named_and_numbered(call, tmp_path):
         ("texts", ["--question", "Who?"], "this model does texts"),
         ("questions", ["--question", "Who?"], "give --question QUESTION --context TEXT"),
         ("questions", ["Who?", "Anna", "sat"], "a question needs one text"),
-        ("choices", ["anna", "sat"], "two endings or more: 2 texts are given"),
+        ("choices", ["anna", "sat"], "1 endings: a choice needs a beginning and two"),
         ("texts", ["anna", "--input", "a.txt"], "exclude each other"),
         ("texts", ["anna", "--top", "0"], "--top is 0"),
         ("texts", ["anna", "--max-length", "99"], "reads 40 tokens at most"),
@@ -237,8 +236,8 @@ def test_lines_with_too_many_or_too_few_parts_are_told_with_their_place(tmp_path
     path = tmp_path / "a.txt"
     for format, line, expected in (
         ("texts", "a\tb\tc", "has 2 tabs"),
-        ("questions", "a", "write a question and its text"),
-        ("choices", "a\tb", "write a beginning and its endings"),
+        ("questions", "a", "a question needs one text"),
+        ("choices", "a\tb", "a choice needs a beginning and two"),
     ):
         path.write_text(f"\n{line}\n")
         message = error_of(from_source, str(path), TASKS[format])
@@ -364,7 +363,7 @@ def test_a_text_is_split_into_words_and_punctuation_each_with_its_place(text, wo
     assert [text[start:end] for start, end in places] == list(found)
 
 
-TAGGED = TagsPrediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 1.0))
+TAGGED = Prediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 1.0))
 
 
 def test_entities_are_marked_in_the_sentence_as_it_was_given():

@@ -8,9 +8,10 @@ from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.checkpoint import init_from_nothing
 from bert_finetuning.features import truncated
 from bert_finetuning.heads import HeadConfig, logits_of
-from bert_finetuning.tasks.classification import Classification, LabelPrediction, TextExample
+from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
-from bert_finetuning.tasks.multiple_choice import Choice, ChoicePrediction, MultipleChoice
+from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.regression import Regression
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
@@ -155,14 +156,14 @@ def test_what_is_shown_is_json_with_the_right_answer_beside(task, examples):
 
 def test_a_label_comes_with_the_probability_of_each():
     (prediction,) = TEXTS.predict(LABELLED[:1], [], [np.log(np.array([0.2, 0.7, 0.1]))])
-    assert prediction.label == "maybe"
+    assert prediction.answer == "maybe"
     assert prediction.probabilities == pytest.approx((0.2, 0.7, 0.1))
     shown = TEXTS.to_json(LABELLED[0], prediction)
     assert list(shown["probabilities"]) == ["maybe", "no", "yes"] and shown["right"] == "yes"
 
 
 def test_scores_are_those_of_the_metrics_on_the_numbers_of_labels():
-    said = [LabelPrediction(label, (0.0,) * 3) for label in ("yes", "no", "maybe", "yes")]
+    said = [Prediction(label, (0.0,) * 3) for label in ("yes", "no", "maybe", "yes")]
     right = [TextExample("", None, label) for label in ("yes", "no", "no", "no")]
     scores = TEXTS.score(right, said)
     assert scores["accuracy"] == 0.5
@@ -172,10 +173,10 @@ def test_scores_are_those_of_the_metrics_on_the_numbers_of_labels():
 def test_the_majority_of_train_is_said_of_all_and_is_called_collapsed():
     train = [TextExample("", None, label) for label in ("no", "yes", "yes")]
     guesses = TEXTS.majority(train, LABELLED)
-    assert [guess.label for guess in guesses] == ["yes", "yes"]
+    assert [guess.answer for guess in guesses] == ["yes", "yes"]
     assert guesses[0].probabilities == pytest.approx((1 / 3, 0, 2 / 3))
     assert TEXTS.is_collapsed(guesses)
-    assert not TEXTS.is_collapsed([guesses[0], LabelPrediction("no", (1.0, 0.0, 0.0))])
+    assert not TEXTS.is_collapsed([guesses[0], Prediction("no", (1.0, 0.0, 0.0))])
 
 
 def test_the_mean_of_train_is_the_guess_of_a_number_and_near_copies_are_a_collapse():
@@ -219,8 +220,8 @@ def test_choices_of_different_numbers_of_endings_are_refused_in_one_line():
 
 def test_the_softmax_is_over_the_endings():
     (prediction,) = CHOICES.predict(CHOSEN[:1], [], [np.log(np.array([1.0, 3.0]))])
-    assert prediction.place == 1 and prediction.probabilities == pytest.approx((0.25, 0.75))
-    assert CHOICES.score(CHOSEN, [prediction, ChoicePrediction(1, (0, 1))]) == {"accuracy": 0.5}
+    assert prediction.answer == 1 and prediction.probabilities == pytest.approx((0.25, 0.75))
+    assert CHOICES.score(CHOSEN, [prediction, Prediction(1, (0, 1))]) == {"accuracy": 0.5}
 
 
 # Extraction.
@@ -250,7 +251,7 @@ def test_the_usual_number_of_sentences_is_chosen_in_their_order():
     high = {0: [0.0, 1.0], 1: [0.0, 3.0], 2: [0.0, 2.0], 3: [1.0, 0.0], 4: [0.0, 1.0]}
     features = read(EXTRACTS, EXTRACTED)
     first, second = EXTRACTS.predict(EXTRACTED, features, [np.array(high[n]) for n in range(5)])
-    assert first.chosen == (1, 2) and second.chosen == (0, 1)
+    assert first.answer == (1, 2) and second.answer == (0, 1)
     scores = EXTRACTS.score(EXTRACTED, [first, second])
     # Said: 1, 2 and 0, 1. Right: 0, 2 and 1. Found: two of four said, two of three right.
     assert scores == pytest.approx(
@@ -260,6 +261,6 @@ def test_the_usual_number_of_sentences_is_chosen_in_their_order():
 
 def test_the_first_sentences_are_what_an_extract_must_beat():
     lead = EXTRACTS.majority([], EXTRACTED)
-    assert [each.chosen for each in lead] == [(0, 1), (0, 1)]
+    assert [each.answer for each in lead] == [(0, 1), (0, 1)]
     assert EXTRACTS.score(EXTRACTED, lead)["first_is_right"] == 0.5
     assert EXTRACTS.adapted([*EXTRACTED, Extract(("a", "b"), (0, 1))], {}).usual == 2

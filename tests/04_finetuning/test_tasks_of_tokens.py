@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import NAME_TAGS, storyworld
 from bert_finetuning.heads import IGNORED, HeadConfig
+from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, TagsPrediction
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -68,8 +69,8 @@ def test_every_word_gets_its_own_tag_back(sentences, max_length):
     features = NAMES.encode(examples, TOKENIZER, max_length=max_length)
     assert all(len(reading.input_ids) <= max_length for reading in features)
     predictions = NAMES.predict(examples, features, gold_logits(features, len(NAME_TAGS)))
-    assert [each.tags for each in predictions] == [example.tags for example in examples]
-    assert all(each.probabilities == pytest.approx([0.961145] * len(each.tags), abs=1e-4)
+    assert [each.answer for each in predictions] == [example.tags for example in examples]
+    assert all(each.probabilities == pytest.approx([0.961145] * len(each.answer), abs=1e-4)
                for each in predictions)  # e⁵ / (e⁵ + 6)  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def test_no_word_is_lost_by_length_and_what_is_cut_is_counted(capsys):
     )
     assert [len(reading.input_ids) for reading in features if reading.example == 1] == [6, 20, 5]
     said = NAMES.predict([ADA, long], features, gold_logits(features, len(NAME_TAGS)))
-    assert said[1].tags == long.tags
+    assert said[1].answer == long.tags
     NAMES.encode([ADA], TOKENIZER, max_length=40)
     assert capsys.readouterr().err == ""
 
@@ -103,7 +104,7 @@ def test_a_sentence_without_words_has_no_tags():
     features = NAMES.encode([nothing, ADA], TOKENIZER, max_length=40)
     assert [reading.example for reading in features] == [1]
     said = NAMES.predict([nothing, ADA], features, gold_logits(features, len(NAME_TAGS)))
-    assert said[0] == TagsPrediction((), ())
+    assert said[0] == Prediction((), ())
 
 
 def test_wrong_tags_are_told_in_one_line():
@@ -121,7 +122,7 @@ def test_wrong_tags_are_told_in_one_line():
 
 
 def test_names_are_scored_by_entity_all_together_and_by_type():
-    half = TagsPrediction(("B-PER", "O", "B-PER", "O", "O", "B-LOC"), (0.9,) * 6)
+    half = Prediction(("B-PER", "O", "B-PER", "O", "O", "B-LOC"), (0.9,) * 6)
     scores = NAMES.score([ADA], [half])
     assert next(iter(scores)) == "entity_f1"
     assert scores["entity_f1"] == pytest.approx(2 * 1 / (3 + 2))  # Ada found; José, and a place
@@ -129,26 +130,26 @@ def test_names_are_scored_by_entity_all_together_and_by_type():
     assert scores["PER_f1"] == 0.5 and scores["PER_support"] == 2 and scores["LOC_f1"] == 0
     assert scores["accuracy"] == 0.5
     verbs = TaggedSentence(("a", "b"), ("NOUN", "VERB"))
-    assert SPEECH.score([verbs], [TagsPrediction(("NOUN", "NOUN"), (1, 1))]) == {"accuracy": 0.5}
+    assert SPEECH.score([verbs], [Prediction(("NOUN", "NOUN"), (1, 1))]) == {"accuracy": 0.5}
 
 
 def test_the_commonest_tag_finds_no_name():
     train = storyworld("names", "train", 50)
     said = NAMES.majority(train, [ADA])
-    assert said[0].tags == ("O",) * 6 and 0.5 < said[0].probabilities[0] < 1
+    assert said[0].answer == ("O",) * 6 and 0.5 < said[0].probabilities[0] < 1
     scores = NAMES.score([ADA], said)
     assert (scores["entity_f1"], scores["accuracy"]) == (0, pytest.approx(2 / 6))
 
 
 def test_a_run_that_tags_all_alike_is_collapsed():
     """Whatever the lengths of the sentences."""
-    alike = [TagsPrediction(("O",) * size, (0.9,) * size) for size in (2, 3)]
+    alike = [Prediction(("O",) * size, (0.9,) * size) for size in (2, 3)]
     assert NAMES.is_collapsed(alike)
-    assert not NAMES.is_collapsed([*alike, TagsPrediction(("O", "B-PER"), (0.9, 0.9))])
+    assert not NAMES.is_collapsed([*alike, Prediction(("O", "B-PER"), (0.9, 0.9))])
 
 
 def test_a_sentence_is_shown_with_its_names():
-    said = TagsPrediction(ADA.tags, (0.9, 0.8, 0.7, 0.6, 0.5, 0.4))
+    said = Prediction(ADA.tags, (0.9, 0.8, 0.7, 0.6, 0.5, 0.4))
     shown = json.loads(json.dumps(NAMES.to_json(ADA, said)))
     assert shown["words"] == list(ADA.words) and shown["right"] == list(ADA.tags)
     assert shown["entities"] == [

@@ -30,12 +30,14 @@ from bert_finetuning.data.rows import (
     one_of,
     quoted,
 )
-from bert_finetuning.data.sources import at_least_one, bare_suffix, beginning, open_rows
+from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
 from bert_finetuning.metrics import METRICS, EntityScore, Scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
+
+GIVEN = "the text given"  # the place of what comes from a command line
 
 
 class Example:
@@ -80,12 +82,28 @@ class Example:
 
 
 ExampleType = TypeVar("ExampleType", bound=Example)
-Prediction = TypeVar("Prediction")
 Examples = Sequence[ExampleType]
-Predictions = Sequence[Prediction]
 Encoded = Sequence[Features]
 AllLogits = Sequence[Logits]  # one of each row of features
 Place = tuple[int, int]  # in a text: the first character, and one past the last
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """An answer, and how probable each possible one is; of tags and sentences each its own.
+
+    Numbers are predicted bare, and spans of a text as `SpanPrediction`.
+    """
+
+    answer: Any
+    probabilities: tuple[float, ...]
+
+    @property
+    def sureness(self) -> float:
+        return max(self.probabilities)
+
+
+Predictions = Sequence[Prediction]
 
 
 @dataclass(frozen=True)
@@ -119,14 +137,19 @@ class Arguments:
     context: str | None = None
     pairs: bool | None = None
 
+    @property
+    def options(self) -> dict[str, str]:
+        """What is given beside the texts, by name."""
+        named = {"pair": self.pair, "question": self.question, "context": self.context}
+        return {name: value for name, value in named.items() if value is not None}
+
     def checked(self) -> "Arguments":
         """The same in characters that can be encoded. Raises `UserError` for an empty text."""
-        named = {"--pair": self.pair, "--question": self.question, "--context": self.context}
-        given = {name: value for name, value in named.items() if value is not None}
-        for name, value in (*(("a text", text) for text in self.texts), *given.items()):
+        options = ((f"--{name}", value) for name, value in self.options.items())
+        for name, value in (*(("a text", text) for text in self.texts), *options):
             if not value.strip():
                 raise UserError(f"{name} is empty: write what is to be answered")
-        whole = {name.strip("-"): whole_characters(value) for name, value in given.items()}
+        whole = {name: whole_characters(value) for name, value in self.options.items()}
         return replace(self, texts=tuple(map(whole_characters, self.texts)), **whole)
 
 
@@ -151,7 +174,7 @@ class ErrorCounts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Task(ABC, Generic[ExampleType, Prediction]):
+class Task(ABC, Generic[ExampleType]):
     """One task, with its labels and the metrics it is judged by, the deciding one first."""
 
     format: ClassVar[str]  # its name in a saved folder and for --format
@@ -175,8 +198,6 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     # --- From rows to examples -------------------------------------------------------------------
 
-    suffixes: ClassVar[tuple[str, ...]] = ()  # endings of files that hold such examples,
-    suffix_mark: ClassVar[str] = ""  # if they begin with this somewhere
     row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
     takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
@@ -184,8 +205,8 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     @classmethod
     def matches_file(cls, path: Path) -> bool:
-        """Whether the name of a file tells that it holds such examples."""
-        return bare_suffix(path) in cls.suffixes and cls.suffix_mark in beginning(path)
+        """Whether the name of a file tells that it holds such examples, and no rows."""
+        return False
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -368,9 +389,9 @@ class Task(ABC, Generic[ExampleType, Prediction]):
         rest = (name for name in self.metrics if name != metric)
         return replace(self, metrics=(metric, *rest))
 
-    @abstractmethod
     def answer(self, prediction: Prediction) -> Any:
         """The bare answer: a label, a number, the tags, the text of a span."""
+        return prediction.answer
 
     def is_collapsed(self, predictions: Predictions) -> bool:
         """Whether every example got the same answer: such a run has learned nothing."""
@@ -380,29 +401,27 @@ class Task(ABC, Generic[ExampleType, Prediction]):
     # --- New text --------------------------------------------------------------------------------
 
     empty: ClassVar[Any]  # what a line without text asks
-    takes: ClassVar[frozenset[str]] = frozenset()  # of --pair, --question and --context
+    takes: ClassVar[tuple[str, ...]] = ()  # of --pair, --question and --context
 
     @classmethod
     def queries(cls, arguments: Arguments) -> list[Query]:
         """What a command line asks. Raises `UserError` for options that are for other tasks."""
         arguments = arguments.checked()
-        asked = (arguments.question, arguments.context) != (None, None)
-        does = f"this model does {cls.format}"
-        if asked and "question" not in cls.takes:
-            raise UserError(f"--question and --context are for questions; {does}")
-        if arguments.pair is not None and not {"pair", "question"} & cls.takes:
-            raise UserError(f"--pair is for texts and numbers; {does}")
+        for option in arguments.options:
+            if option not in cls.takes:
+                known = " and ".join(f"--{name}" for name in cls.takes) or "texts alone"
+                raise UserError(f"--{option}: this model does {cls.format}, which take {known}")
         return cls.parse_arguments(arguments)
 
     @classmethod
-    @abstractmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """What the texts of a command line ask."""
+        """What the texts of a command line ask: each by itself."""
+        return [cls.parse_query(Row(GIVEN, {"text": text}), USUAL) for text in arguments.texts]
 
     @classmethod
-    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
-        """One line of plain text as the columns of a row; tabs separate what belongs together."""
-        return {"text": line}
+    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
+        """What stands between the tabs of a line, as the columns of a row."""
+        return {"text": "\t".join(parts)}
 
     @classmethod
     @abstractmethod
@@ -411,7 +430,7 @@ class Task(ABC, Generic[ExampleType, Prediction]):
 
     @classmethod
     def file_queries(cls, path: Path) -> Iterator[Query] | None:
-        """What a file of `suffixes` asks; None if it holds rows or lines."""
+        """What a file asks that `matches_file`; None if it holds rows or lines."""
         return None
 
     @classmethod

@@ -32,6 +32,7 @@ from bert_finetuning.tasks.base import (
     Example,
     Mistake,
     Prediction,
+    Predictions,
     Query,
     Style,
     Task,
@@ -73,14 +74,14 @@ class TextExample(Example):
 TextExamples = Sequence[TextExample]
 
 
-class TextTask(Task[TextExample, Prediction]):
+class TextTask(Task[TextExample]):
     """What labels and numbers for texts have in common: all but the answer."""
 
     model: ClassVar = BertForSequenceClassification
     row_columns: ClassVar = tuple((name,) for name in sorted(ASKED_COLUMNS))
     takes_columns: ClassVar = True
     empty: ClassVar = TextExample("")
-    takes: ClassVar = frozenset({"pair"})
+    takes: ClassVar = ("pair",)
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
@@ -124,7 +125,7 @@ class TextTask(Task[TextExample, Prediction]):
         ]
 
     def right_and_predicted(
-        self, examples: TextExamples, predictions: Sequence[Prediction]
+        self, examples: TextExamples, predictions: Predictions
     ) -> tuple[list, list]:
         return [example.label for example in examples], list(map(self.answer, predictions))
 
@@ -146,8 +147,7 @@ class TextTask(Task[TextExample, Prediction]):
         return [Query(TextExample(text)) for text in texts]
 
     @classmethod
-    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
-        parts = line.split("\t")
+    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
         if len(parts) > 2:
             raise UserError(f"{place} has {len(parts) - 1} tabs: a pair has one")
         return dict(zip(("text", "pair"), parts, strict=False))
@@ -163,19 +163,8 @@ class TextTask(Task[TextExample, Prediction]):
 
 
 @dataclass(frozen=True)
-class LabelPrediction:
+class Classification(TextTask):
     """The likeliest label, and the probability of each in the order of the head."""
-
-    label: str
-    probabilities: tuple[float, ...]
-
-
-LabelPredictions = Sequence[LabelPrediction]
-
-
-@dataclass(frozen=True)
-class Classification(TextTask[LabelPrediction]):
-    """One label of several; the head's `labels` are all there are."""
 
     format: ClassVar = "texts"
     problem_type: ClassVar = "single_label_classification"
@@ -216,23 +205,23 @@ class Classification(TextTask[LabelPrediction]):
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
-    ) -> list[LabelPrediction]:
+    ) -> list[Prediction]:
         return [self._prediction(softmax(each)) for each in logits]
 
-    def _prediction(self, probabilities: np.ndarray) -> LabelPrediction:
+    def _prediction(self, probabilities: np.ndarray) -> Prediction:
         best = self.head.labels[int(probabilities.argmax())]
-        return LabelPrediction(best, tuple(probabilities.tolist()))
+        return Prediction(best, tuple(probabilities.tolist()))
 
-    def majority(self, train: TextExamples, examples: TextExamples) -> list[LabelPrediction]:
+    def majority(self, train: TextExamples, examples: TextExamples) -> list[Prediction]:
         """The most common label, as probable as it is common."""
         counts = Counter(example.label for example in train)
         shares = np.array([counts[label] for label in self.head.labels]) / len(train)
         return [self._prediction(shares)] * len(examples)
 
-    def scorer(self, examples: TextExamples, predictions: LabelPredictions) -> Scorer:
+    def scorer(self, examples: TextExamples, predictions: Predictions) -> Scorer:
         number = self.head.labels.index
         right = np.array([number(example.label) for example in examples])
-        predicted = np.array([number(prediction.label) for prediction in predictions])
+        predicted = np.array([number(prediction.answer) for prediction in predictions])
         return column_scorer(self.metrics, right, predicted)
 
     @property
@@ -241,31 +230,28 @@ class Classification(TextTask[LabelPrediction]):
         others = ("accuracy", "macro_f1", "matthews", *["f1"] * (len(self.head.labels) == 2))
         return tuple(dict.fromkeys((*self.metrics, *others)))
 
-    def answer(self, prediction: LabelPrediction) -> str:
-        return prediction.label
-
-    def chances(self, prediction: LabelPrediction) -> dict[str, float]:
+    def chances(self, prediction: Prediction) -> dict[str, float]:
         return dict(zip(self.head.labels, prediction.probabilities, strict=True))
 
-    def answer_cells(self, query: Query, prediction: LabelPrediction) -> tuple[Any, ...]:
-        return prediction.label, round(max(prediction.probabilities), 6)
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+        return prediction.answer, round(prediction.sureness, 6)
 
-    def to_json(self, example: TextExample, prediction: LabelPrediction) -> dict[str, Any]:
+    def to_json(self, example: TextExample, prediction: Prediction) -> dict[str, Any]:
         return {
             **example.given,
-            "label": prediction.label,
+            "label": prediction.answer,
             "probabilities": self.ranked(prediction),
         } | ({} if example.label is None else {"right": example.label})
 
-    def render(self, query: Query, prediction: LabelPrediction, style: Style) -> str:
+    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         texts = query.example.texts
         if style.brief:
-            return one_line([prediction.label, f"{max(prediction.probabilities):.3f}", *texts])
+            return one_line([prediction.answer, f"{prediction.sureness:.3f}", *texts])
         return "\n".join([*texts, *style.bars(self.ranked(prediction))])
 
-    def error_row(self, example: TextExample, prediction: LabelPrediction) -> Mistake | None:
-        if prediction.label == example.label:
+    def error_row(self, example: TextExample, prediction: Prediction) -> Mistake | None:
+        if prediction.answer == example.label:
             return None
-        sure = max(prediction.probabilities)
-        cells = (" ‖ ".join(example.texts), prediction.label, f"{sure:.3f}", example.label)
+        sure = prediction.sureness
+        cells = (" ‖ ".join(example.texts), prediction.answer, f"{sure:.3f}", example.label)
         return Mistake(sure, cells)

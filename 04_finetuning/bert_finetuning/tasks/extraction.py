@@ -23,6 +23,8 @@ from bert_finetuning.tasks.base import (
     Encoded,
     Example,
     Mistake,
+    Prediction,
+    Predictions,
     Query,
     Style,
     Task,
@@ -47,21 +49,15 @@ class Extract(Example):
         return (" ".join(self.sentences),)
 
 
-@dataclass(frozen=True)
-class ExtractPrediction:
-    """The places of the chosen sentences in their order, and how probable each sentence is."""
-
-    chosen: tuple[int, ...]
-    probabilities: tuple[float, ...]
-
-
 Extracts = Sequence[Extract]
-ExtractPredictions = Sequence[ExtractPrediction]
 
 
 @dataclass(frozen=True)
-class Extraction(Task[Extract, ExtractPrediction]):
-    """`usual`: how many sentences are chosen. The labels of the head are `EXTRACT_LABELS`."""
+class Extraction(Task[Extract]):
+    """The answer is the places of the chosen sentences in their order; `usual` is their number.
+
+    The labels of the head are `EXTRACT_LABELS`.
+    """
 
     format: ClassVar = "extracts"
     model: ClassVar = BertForSequenceClassification
@@ -129,31 +125,29 @@ class Extraction(Task[Extract, ExtractPrediction]):
         report_cut(cut, texts, max_length=max_length, what=what)
         return features
 
-    def predict(
-        self, examples: Extracts, features: Encoded, logits: AllLogits
-    ) -> list[ExtractPrediction]:
+    def predict(self, examples: Extracts, features: Encoded, logits: AllLogits) -> list[Prediction]:
         found = [np.zeros(len(example.sentences)) for example in examples]
         for part, each in zip(features, logits, strict=True):
             found[part.example][part.place] = softmax(each)[1]
-        return [ExtractPrediction(self._best(each), tuple(each.tolist())) for each in found]
+        return [Prediction(self._best(each), tuple(each.tolist())) for each in found]
 
     def _best(self, probabilities: np.ndarray) -> tuple[int, ...]:
         """The highest, in the order of the document; of equals the earlier."""
         ranked = np.argsort(-probabilities, kind="stable")[: self.usual]
         return tuple(sorted(ranked.tolist()))
 
-    def majority(self, train: Extracts, examples: Extracts) -> list[ExtractPrediction]:
+    def majority(self, train: Extracts, examples: Extracts) -> list[Prediction]:
         """The first sentences, the usual baseline: news says first what matters most."""
         counts = [len(example.sentences) for example in examples]
         first = [tuple(float(place < self.usual) for place in range(count)) for count in counts]
-        return [ExtractPrediction(tuple(range(min(self.usual, len(each)))), each) for each in first]
+        return [Prediction(tuple(range(min(self.usual, len(each)))), each) for each in first]
 
-    def scorer(self, examples: Extracts, predictions: ExtractPredictions) -> Scorer:
+    def scorer(self, examples: Extracts, predictions: Predictions) -> Scorer:
         """Precision, recall and F1 over all sentences of all documents together, and how often the
         sentence with the highest score is a right one."""
         counts, first = [], []
         for example, each in zip(examples, predictions, strict=True):
-            right, chosen = set(example.selected), set(each.chosen)
+            right, chosen = set(example.selected), set(each.answer)
             counts.append((len(right & chosen), len(chosen), len(right)))
             first.append(bool(each.probabilities) and int(np.argmax(each.probabilities)) in right)
         documents, hits = np.array(counts), np.array(first)
@@ -164,9 +158,6 @@ class Extraction(Task[Extract, ExtractPrediction]):
             return dict(zip(EXTRACT_METRICS, scores, strict=True))
 
         return score
-
-    def answer(self, prediction: ExtractPrediction) -> list[int]:
-        return list(prediction.chosen)
 
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
@@ -185,38 +176,38 @@ class Extraction(Task[Extract, ExtractPrediction]):
     def prediction_arguments(cls, example: Extract) -> list[str]:
         return list(example.sentences)
 
-    def answer_cells(self, query: Query, prediction: ExtractPrediction) -> tuple[Any, ...]:
-        sentences = [query.example.sentences[place] for place in prediction.chosen]
-        return " ".join(map(str, prediction.chosen)), " ".join(sentences)
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+        sentences = [query.example.sentences[place] for place in prediction.answer]
+        return " ".join(map(str, prediction.answer)), " ".join(sentences)
 
-    def to_json(self, example: Extract, prediction: ExtractPrediction) -> dict[str, Any]:
+    def to_json(self, example: Extract, prediction: Prediction) -> dict[str, Any]:
         right = {"right": list(example.selected)} if example.selected else {}
         return {
             "sentences": list(example.sentences),
-            "chosen": list(prediction.chosen),
+            "chosen": list(prediction.answer),
             "probabilities": [round(each, 6) for each in prediction.probabilities],
         } | right
 
-    def render(self, query: Query, prediction: ExtractPrediction, style: Style) -> str:
+    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         """All sentences, those that were chosen marked; in brief these alone."""
         sentences = query.example.sentences
         if style.brief:
-            return one_line([sentences[place] for place in prediction.chosen])
+            return one_line([sentences[place] for place in prediction.answer])
         lines = []
         for place, (sentence, p) in enumerate(
             zip(sentences, prediction.probabilities, strict=True)
         ):
-            chosen = place in prediction.chosen
+            chosen = place in prediction.answer
             line = f"{'▶' if chosen else ' '} {p:6.1%}  {sentence}"
             lines.append(style.bold(line) if chosen else line)
         return "\n".join(lines)
 
-    def error_row(self, example: Extract, prediction: ExtractPrediction) -> Mistake | None:
-        wrong = [place for place in prediction.chosen if place not in example.selected]
+    def error_row(self, example: Extract, prediction: Prediction) -> Mistake | None:
+        wrong = [place for place in prediction.answer if place not in example.selected]
         if not wrong:
             return None
         sure = max(prediction.probabilities[place] for place in wrong)
-        missed = [place for place in example.selected if place not in prediction.chosen]
+        missed = [place for place in example.selected if place not in prediction.answer]
         texts = [" / ".join(example.sentences[i] for i in places) for places in (wrong, missed)]
         return Mistake(sure, (texts[0], f"{sure:.3f}", texts[1]))
 

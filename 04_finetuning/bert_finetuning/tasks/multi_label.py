@@ -37,6 +37,8 @@ from bert_finetuning.tasks.base import (
     Encoded,
     ErrorCounts,
     Mistake,
+    Prediction,
+    Predictions,
     Query,
     Style,
     one_line,
@@ -54,18 +56,7 @@ Decisions = Bool[np.ndarray, "examples labels"]
 
 
 @dataclass(frozen=True)
-class LabelsPrediction:
-    """The labels that were given, and the probability of each label in the order of the head."""
-
-    labels: tuple[str, ...]
-    probabilities: tuple[float, ...]
-
-
-LabelsPredictions = Sequence[LabelsPrediction]
-
-
-@dataclass(frozen=True)
-class MultiLabel(TextTask[LabelsPrediction]):
+class MultiLabel(TextTask):
     """All labels of the head whose probability is at least `threshold`, which may be none."""
 
     format: ClassVar = "multilabel"
@@ -138,26 +129,26 @@ class MultiLabel(TextTask[LabelsPrediction]):
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
-    ) -> list[LabelsPrediction]:
+    ) -> list[Prediction]:
         return [self.prediction(1 / (1 + np.exp(-each.astype(np.float64)))) for each in logits]
 
-    def prediction(self, probabilities: Iterable[float]) -> LabelsPrediction:
+    def prediction(self, probabilities: Iterable[float]) -> Prediction:
         """The labels whose probability reaches the threshold."""
         each = tuple(float(probability) for probability in probabilities)
         given = (label for label, p in zip(self.head.labels, each, strict=True)
                  if p >= self.threshold)  # fmt: skip
-        return LabelsPrediction(tuple(given), each)
+        return Prediction(tuple(given), each)
 
     def tuned(
-        self, dev: TextExamples, predictions: list[LabelsPrediction]
-    ) -> tuple["MultiLabel", list[LabelsPrediction]]:
+        self, dev: TextExamples, predictions: list[Prediction]
+    ) -> tuple["MultiLabel", list[Prediction]]:
         """With the threshold that gives `predictions` on dev the best micro F1."""
         probabilities = np.array([prediction.probabilities for prediction in predictions])
         right = self.decisions([example.label for example in dev])
         task = replace(self, threshold=best_threshold(right, probabilities))
         return task, [task.prediction(each.probabilities) for each in predictions]
 
-    def majority(self, train: TextExamples, examples: TextExamples) -> list[LabelsPrediction]:
+    def majority(self, train: TextExamples, examples: TextExamples) -> list[Prediction]:
         """The same labels for every text, those with the best micro F1 on train; each label is as
         probable as it is common."""
         right = self.decisions([example.label for example in train])
@@ -168,11 +159,11 @@ class MultiLabel(TextTask[LabelsPrediction]):
     def decisions(self, labels: Sequence[Sequence[str]]) -> Decisions:
         return np.array([[label in each for label in self.head.labels] for each in labels])
 
-    def score(self, examples: TextExamples, predictions: LabelsPredictions) -> dict[str, float]:
+    def score(self, examples: TextExamples, predictions: Predictions) -> dict[str, float]:
         """F1 over all decisions (micro), its mean over the labels (macro), the share of texts whose
         labels are all right (exact); and precision and recall over all decisions."""
         right = self.decisions([example.label for example in examples])
-        given = self.decisions([prediction.labels for prediction in predictions])
+        given = self.decisions([prediction.answer for prediction in predictions])
         total = score_of(right, given)
         each = [score_of(*columns).f1 for columns in zip(right.T, given.T, strict=True)]
         scores = {"micro_f1": total.f1, "macro_f1": float(np.mean(each)),
@@ -180,44 +171,41 @@ class MultiLabel(TextTask[LabelsPrediction]):
         chosen = {name: scores[name] for name in self.metrics}
         return chosen | {"precision": total.precision, "recall": total.recall}
 
-    def answer(self, prediction: LabelsPrediction) -> list[str]:
-        return list(prediction.labels)
-
     def right_and_predicted(
-        self, examples: TextExamples, predictions: LabelsPredictions
+        self, examples: TextExamples, predictions: Predictions
     ) -> tuple[list, list]:
         return [], []  # no label is taken for another one
 
     # --- Predictions shown, and the report -------------------------------------------------------
 
-    def answer_cells(self, query: Query, prediction: LabelsPrediction) -> tuple[Any, ...]:
-        return ";".join(prediction.labels), self.ranked(prediction)
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+        return ";".join(prediction.answer), self.ranked(prediction)
 
-    def to_json(self, example: TextExample, prediction: LabelsPrediction) -> dict[str, Any]:
-        content = {**example.given, "labels": list(prediction.labels),
+    def to_json(self, example: TextExample, prediction: Prediction) -> dict[str, Any]:
+        content = {**example.given, "labels": list(prediction.answer),
                    "probabilities": self.ranked(prediction)}  # fmt: skip
         return content | ({} if example.label is None else {"right": list(example.label)})
 
-    def render(self, query: Query, prediction: LabelsPrediction, style: Style) -> str:
-        texts, said = query.example.texts, in_words(prediction.labels)
+    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
+        texts, said = query.example.texts, in_words(prediction.answer)
         if style.brief:
             return one_line([said, *texts])
         ranked = style.bars(self.ranked(prediction))
         return "\n".join([*texts, f"  {said} (from {self.threshold:.1%} on)", *ranked])
 
-    def error_row(self, example: TextExample, prediction: LabelsPrediction) -> Mistake | None:
+    def error_row(self, example: TextExample, prediction: Prediction) -> Mistake | None:
         each = zip(self.head.labels, prediction.probabilities, strict=True)
-        wrong = [p if label in prediction.labels else 1 - p for label, p in each
-                 if (label in prediction.labels) != (label in example.label)]  # fmt: skip
+        wrong = [p if label in prediction.answer else 1 - p for label, p in each
+                 if (label in prediction.answer) != (label in example.label)]  # fmt: skip
         if not wrong:
             return None
         text = " ‖ ".join(example.texts)
-        return Mistake(max(wrong), (text, in_words(prediction.labels), in_words(example.label)))
+        return Mistake(max(wrong), (text, in_words(prediction.answer), in_words(example.label)))
 
-    def error_counts(self, examples: TextExamples, predictions: LabelsPredictions) -> ErrorCounts:
+    def error_counts(self, examples: TextExamples, predictions: Predictions) -> ErrorCounts:
         """Precision, recall and F1 of each label."""
         right = self.decisions([example.label for example in examples])
-        given = self.decisions([prediction.labels for prediction in predictions])
+        given = self.decisions([prediction.answer for prediction in predictions])
         scores = map(score_of, right.T, given.T)
         return ErrorCounts.of("label", zip(self.head.labels, scores, strict=True))
 

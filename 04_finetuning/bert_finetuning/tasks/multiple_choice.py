@@ -16,11 +16,14 @@ from bert_finetuning.features import Batch, Features, encode_pairs, padded, with
 from bert_finetuning.heads import BertForMultipleChoice
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
+    GIVEN,
     AllLogits,
     Arguments,
     Encoded,
     Example,
     Mistake,
+    Prediction,
+    Predictions,
     Query,
     Style,
     Task,
@@ -58,25 +61,15 @@ class Choice(Example):
         return {"context": self.context}
 
 
-@dataclass(frozen=True)
-class ChoicePrediction:
-    """The place of the likeliest ending, from 0, and the probability of each."""
-
-    place: int
-    probabilities: tuple[float, ...]
-
-    @classmethod
-    def of(cls, probabilities: np.ndarray) -> "ChoicePrediction":
-        return cls(int(probabilities.argmax()), tuple(probabilities.tolist()))
-
-
 Choices = Sequence[Choice]
-ChoicePredictions = Sequence[ChoicePrediction]
 
 
 @dataclass(frozen=True)
-class MultipleChoice(Task[Choice, ChoicePrediction]):
-    """Each ending is read as a pair with the beginning; the head has no labels."""
+class MultipleChoice(Task[Choice]):
+    """Each ending is read as a pair with the beginning; the head has no labels.
+
+    The answer is the place of the likeliest ending, from 0.
+    """
 
     format: ClassVar = "choices"
     model: ClassVar = BertForMultipleChoice
@@ -97,7 +90,10 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
             begin = row.text(names[1]) if names[1] in row.fields else ""
             endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
             if len(endings) < 2:
-                raise UserError(f"{row.place}: {len(endings)} endings: a choice needs two or more")
+                raise UserError(
+                    f"{row.place}: {len(endings)} endings: a choice needs a beginning and two or "
+                    "more of them (on a line, with tabs between)"
+                )
             label = right_place(row, len(endings)) if expected.labelled else None
             yield Choice(row.text(names[0]), endings, label)
 
@@ -131,41 +127,29 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         arrays = {name: np.stack(parts) for name, parts in each_part.items()}
         return with_labels(arrays, features, np.int64)
 
-    def predict(
-        self, examples: Choices, features: Encoded, logits: AllLogits
-    ) -> list[ChoicePrediction]:
-        return [ChoicePrediction.of(softmax(each)) for each in logits]
+    def predict(self, examples: Choices, features: Encoded, logits: AllLogits) -> list[Prediction]:
+        return [likeliest(softmax(each)) for each in logits]
 
-    def majority(self, train: Choices, examples: Choices) -> list[ChoicePrediction]:
+    def majority(self, train: Choices, examples: Choices) -> list[Prediction]:
         """Always the same place. Where the endings were shuffled well this is no more than luck."""
         counts = Counter(example.label for example in train)
         shares = np.array([counts[place] for place in range(len(train[0].endings))]) / len(train)
-        return [ChoicePrediction.of(shares)] * len(examples)
+        return [likeliest(shares)] * len(examples)
 
-    def scorer(self, examples: Choices, predictions: ChoicePredictions) -> Scorer:
+    def scorer(self, examples: Choices, predictions: Predictions) -> Scorer:
         right = np.array([example.label for example in examples])
-        predicted = np.array([prediction.place for prediction in predictions])
+        predicted = np.array([prediction.answer for prediction in predictions])
         return column_scorer(self.metrics, right, predicted)
-
-    def answer(self, prediction: ChoicePrediction) -> int:
-        return prediction.place
 
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        begin, *endings = arguments.texts or ("",)
-        if len(endings) < 2:
-            raise UserError(
-                "a choice needs a beginning and two endings or more: "
-                f"{len(arguments.texts)} texts are given"
-            )
-        return [Query(Choice(begin, tuple(endings)))]
+        """A beginning and its endings."""
+        row = Row(GIVEN, cls.parse_parts(arguments.texts, GIVEN))
+        return [cls.parse_query(row, columns=Columns())]
 
     @classmethod
-    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
-        context, *endings = line.split("\t")
-        if len(endings) < 2:
-            raise UserError(f"{place}: write a beginning and its endings, with tabs between")
-        return {"context": context, "endings": endings}
+    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
+        return {"context": parts[0] if parts else "", "endings": list(parts[1:])}
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
@@ -174,37 +158,41 @@ class MultipleChoice(Task[Choice, ChoicePrediction]):
         used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
         return Query(example, used=tuple(used))
 
-    def chances(self, prediction: ChoicePrediction) -> dict[str, float]:
+    def chances(self, prediction: Prediction) -> dict[str, float]:
         return {str(place): chance for place, chance in enumerate(prediction.probabilities)}
 
-    def answer_cells(self, query: Query, prediction: ChoicePrediction) -> tuple[Any, ...]:
-        ending = query.example.endings[prediction.place]
-        return prediction.place, ending, round(max(prediction.probabilities), 6)
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+        ending = query.example.endings[prediction.answer]
+        return prediction.answer, ending, round(prediction.sureness, 6)
 
-    def to_json(self, example: Choice, prediction: ChoicePrediction) -> dict[str, Any]:
+    def to_json(self, example: Choice, prediction: Prediction) -> dict[str, Any]:
         each = zip(example.endings, prediction.probabilities, strict=True)
         right = {} if example.label is None else {"right": example.label}
         return {
             "context": example.context,
-            "choice": prediction.place,
+            "choice": prediction.answer,
             "endings": [{"ending": text, "probability": round(p, 6)} for text, p in each],
         } | right
 
-    def render(self, query: Query, prediction: ChoicePrediction, style: Style) -> str:
+    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         context, endings = query.example.context, query.example.endings
-        best, probabilities = prediction.place, prediction.probabilities
+        best, probabilities = prediction.answer, prediction.probabilities
         if style.brief:
             return one_line([str(best), f"{probabilities[best]:.3f}", context, endings[best]])
         ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
         lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
         return "\n".join([context, style.bold(lines[0]), *lines[1:]])
 
-    def error_row(self, example: Choice, prediction: ChoicePrediction) -> Mistake | None:
-        place = prediction.place
+    def error_row(self, example: Choice, prediction: Prediction) -> Mistake | None:
+        place = prediction.answer
         if place == example.label:
             return None
-        sure, right = max(prediction.probabilities), example.endings[example.label]
+        sure, right = prediction.sureness, example.endings[example.label]
         return Mistake(sure, (example.context, example.endings[place], f"{sure:.3f}", right))
+
+
+def likeliest(probabilities: np.ndarray) -> Prediction:
+    return Prediction(int(probabilities.argmax()), tuple(probabilities.tolist()))
 
 
 def endings_of(row: Row) -> list[str]:

@@ -51,6 +51,7 @@ from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks.base import (
+    GIVEN,
     AllLogits,
     Arguments,
     Encoded,
@@ -295,7 +296,7 @@ SpanPredictions = Sequence[SpanPrediction]
 
 
 @dataclass(frozen=True)
-class QuestionAnswering(Task[Question, SpanPrediction]):
+class QuestionAnswering(Task[Question]):
     """Lengths are in tokens. `has_null`: some questions have no answer, and none may be given."""
 
     format: ClassVar = "questions"
@@ -304,12 +305,10 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     known_metrics: ClassVar = SPAN_METRICS
     learns: ClassVar = "the part of a text that answers a question"
     usual_length: ClassVar = 384  # the released code's for SQuAD
-    suffixes: ClassVar = (".json",)
-    suffix_mark: ClassVar = '"paragraphs"'  # of SQuAD; else it holds rows
     row_columns: ClassVar = (("question", "context"),)
     options: ClassVar = ("stride", "max_question", "max_answer", "has_null")
     empty: ClassVar = Question("", "", "")
-    takes: ClassVar = frozenset({"question", "context"})
+    takes: ClassVar = ("question", "context")
     answer_columns: ClassVar = ("predicted_answer", "predicted_start", "probability")
     error_columns: ClassVar = ("question", "said", "probability", "F1", "right")
 
@@ -323,6 +322,11 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
 
     # --- From rows to examples -------------------------------------------------------------------
+
+    @classmethod
+    def matches_file(cls, path: Path) -> bool:
+        """Whether it has the form of SQuAD; else it may hold rows."""
+        return bare_suffix(path) == ".json" and '"paragraphs"' in beginning(path)
 
     @classmethod
     def parse_source(
@@ -460,22 +464,19 @@ class QuestionAnswering(Task[Question, SpanPrediction]):
     @classmethod
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
         """A question and its text; what no option names is given alone, or both in order."""
-        rest = list(arguments.texts)
-        question, context = arguments.question, arguments.context
-        if question is None and rest:
-            question = rest.pop(0)
-        if context is None and rest:
-            context = rest.pop(0)
-        if question is None or context is None or rest:
-            raise UserError("a question needs one text: give --question QUESTION --context TEXT")
-        return [Query(Question("1", question, context))]
+        rest = iter(arguments.texts)
+        named = (arguments.options.get(name) or next(rest, None) for name in cls.takes)
+        parts = [part for part in (*named, *rest) if part is not None]
+        return [Query(Question("1", **cls.parse_parts(parts, GIVEN)))]
 
     @classmethod
-    def parse_line(cls, line: str, place: str) -> dict[str, Any]:
-        parts = line.split("\t")
+    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
         if len(parts) != 2:
-            raise UserError(f"{place}: write a question and its text, with one tab between")
-        return {"question": parts[0], "context": parts[1]}
+            raise UserError(
+                f"{place}: a question needs one text: give --question QUESTION --context TEXT, in "
+                "a file both on one line with one tab between"
+            )
+        return dict(zip(cls.takes, parts, strict=True))
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:

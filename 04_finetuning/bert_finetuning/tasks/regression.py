@@ -15,7 +15,7 @@ SAME = 0.02  # numbers that differ by less than this share of the largest are on
 
 
 @dataclass(frozen=True)
-class Regression(TextTask[float]):
+class Regression(TextTask):
     """One number; the head has a single label, the number's name."""
 
     format: ClassVar = "numbers"

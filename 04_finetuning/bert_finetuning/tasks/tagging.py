@@ -58,11 +58,12 @@ from bert_finetuning.heads import IGNORED, BertForTokenClassification
 from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores
 from bert_finetuning.tasks.base import (
     AllLogits,
-    Arguments,
     Encoded,
     ErrorCounts,
     Example,
     Mistake,
+    Prediction,
+    Predictions,
     Query,
     Style,
     Task,
@@ -91,16 +92,7 @@ class TaggedSentence(Example):
         return (" ".join(self.words),)
 
 
-@dataclass(frozen=True)
-class TagsPrediction:
-    """The likeliest tag of each word, and its probability."""
-
-    tags: tuple[str, ...]
-    probabilities: tuple[float, ...]
-
-
 TaggedSentences = Sequence[TaggedSentence]
-TagsPredictions = Sequence[TagsPrediction]
 
 
 class WordPlaces(NamedTuple):
@@ -111,15 +103,14 @@ class WordPlaces(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tagging(Task[TaggedSentence, TagsPrediction]):
-    """One tag of several a word; `entity_f1` reads the tags as names (B-PER, I-PER, O)."""
+class Tagging(Task[TaggedSentence]):
+    """The likeliest tag of each word, and its probability; `entity_f1` reads the tags as names."""
 
     format: ClassVar = "tags"
     known_metrics: ClassVar = TAG_METRICS
     learns: ClassVar = "one of {labels} tags for each word"
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
-    suffixes: ClassVar = WORDS_IN_COLUMNS
     row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
@@ -140,7 +131,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
     @classmethod
     def matches_file(cls, path: Path) -> bool:
         """By its ending, or by words with tags of names in its first lines."""
-        if bare_suffix(path) in cls.suffixes:
+        if bare_suffix(path) in WORDS_IN_COLUMNS:
             return True
         if not path.is_file() or holds_rows_of_words(path):
             return False
@@ -164,7 +155,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             yield example
 
     @classmethod
-    def all_labels(cls, examples: Iterable[TaggedSentence | TagsPrediction]) -> list[str]:
+    def all_labels(cls, examples: Iterable[TaggedSentence]) -> list[str]:
         return [tag for example in examples for tag in example.tags]
 
     @classmethod
@@ -243,7 +234,7 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
 
     def predict(
         self, examples: TaggedSentences, features: Encoded, logits: AllLogits
-    ) -> list[TagsPrediction]:
+    ) -> list[Prediction]:
         best = [np.zeros(len(example.words), np.int64) for example in examples]
         probability = [np.zeros(len(example.words)) for example in examples]
         for part, each in zip(features, logits, strict=True):
@@ -253,19 +244,19 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             best[part.example][own] = chances.argmax(axis=1)
             probability[part.example][own] = chances.max(axis=1)
         return [
-            TagsPrediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
+            Prediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
             for numbers, chances in zip(best, probability, strict=True)
         ]
 
-    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[TagsPrediction]:
+    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[Prediction]:
         """The commonest tag for every word. Where tags are names this is O, and finds none."""
         counts = Counter(self.all_labels(train))
         ((tag, count),) = counts.most_common(1)
         sizes = [len(example.words) for example in examples]
         share = count / counts.total()
-        return [TagsPrediction((tag,) * size, (share,) * size) for size in sizes]
+        return [Prediction((tag,) * size, (share,) * size) for size in sizes]
 
-    def score(self, examples: TaggedSentences, predictions: TagsPredictions) -> dict[str, float]:
+    def score(self, examples: TaggedSentences, predictions: Predictions) -> dict[str, float]:
         """The share of words tagged right; of names F1, precision and recall, also of each type.
 
         A model that tags every word O finds no name and has an F1 of 0, however high the accuracy.
@@ -278,9 +269,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
                        f"{name}_recall": each.recall, f"{name}_support": each.support}  # fmt: skip
         return scores
 
-    def scorer(self, examples: TaggedSentences, predictions: TagsPredictions) -> Scorer:
+    def scorer(self, examples: TaggedSentences, predictions: Predictions) -> Scorer:
         """All that is no type's own."""
-        both = list(zip((e.tags for e in examples), (p.tags for p in predictions), strict=True))
+        both = list(zip((e.tags for e in examples), (p.answer for p in predictions), strict=True))
         hits = [(sum(map(str.__eq__, *each)), len(each[0])) for each in both]
         words = np.array(hits)  # (sentences, 2)
         found = [map(set, map(entities, each)) for each in both if self.has_entities]
@@ -302,23 +293,17 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         return TAG_METRICS if self.has_entities else ("accuracy",)
 
     def by_type(
-        self, examples: TaggedSentences, predictions: TagsPredictions
+        self, examples: TaggedSentences, predictions: Predictions
     ) -> tuple[EntityScore, dict[str, EntityScore]]:
         """How well names were found: all together, and those of each type."""
-        return entity_scores([e.tags for e in examples], [p.tags for p in predictions])
+        return entity_scores([e.tags for e in examples], [p.answer for p in predictions])
 
-    def answer(self, prediction: TagsPrediction) -> list[str]:
-        return list(prediction.tags)
-
-    def is_collapsed(self, predictions: TagsPredictions) -> bool:
+    def is_collapsed(self, predictions: Predictions) -> bool:
         """Whether every word of every sentence got the same tag."""
-        return len(predictions) > 1 and len(set(self.all_labels(predictions))) == 1
+        tags = {tag for prediction in predictions for tag in prediction.answer}
+        return len(predictions) > 1 and len(tags) == 1
 
     # --- New text, and predictions shown ---------------------------------------------------------
-
-    @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        return [words_query(text) for text in arguments.texts]
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
@@ -340,30 +325,30 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
                 "as --input FILE.conll, or else one text a line"
             )
 
-    def answer_cells(self, query: Query, prediction: TagsPrediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         words = query.example.words
         if spaced := next((word for word in words if len(word.split()) != 1), None):
             raise UserError(
                 f"line {query.line}: the word {quoted(spaced)} has a blank in it, and in a CSV "
                 "blanks separate the words: give --out FILE.jsonl"
             )
-        return " ".join(words), " ".join(prediction.tags)
+        return " ".join(words), " ".join(prediction.answer)
 
-    def to_json(self, example: TaggedSentence, prediction: TagsPrediction) -> dict[str, Any]:
+    def to_json(self, example: TaggedSentence, prediction: Prediction) -> dict[str, Any]:
         content = {
             "words": list(example.words),
-            "tags": list(prediction.tags),
+            "tags": list(prediction.answer),
             "probabilities": [round(each, 6) for each in prediction.probabilities],
         }
         if self.has_entities:
             content["entities"] = [
                 {"type": name, "text": " ".join(example.words[first:end]), "words": [first, end],
                  "probability": round(min(prediction.probabilities[first:end]), 6)}
-                for name, first, end in entities(prediction.tags)
+                for name, first, end in entities(prediction.answer)
             ]  # fmt: skip
         return content | ({"right": list(example.tags)} if example.tags else {})
 
-    def query_to_json(self, query: Query, prediction: TagsPrediction) -> dict[str, Any]:
+    def query_to_json(self, query: Query, prediction: Prediction) -> dict[str, Any]:
         """Names also go by their characters, where a text was split."""
         content = self.to_json(query.example, prediction)
         if not query.places:
@@ -375,30 +360,30 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
             entity["text"] = query.text[entity["start"] : entity["end"]]
         return content
 
-    def render(self, query: Query, prediction: TagsPrediction, style: Style) -> str:
+    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         """The text with its names marked; of other tags each word with its own."""
         words = query.example.words
         if not self.has_entities:
-            both = zip(words, prediction.tags, strict=True)
+            both = zip(words, prediction.answer, strict=True)
             return " ".join(word + style.dim(f"/{tag}") for word, tag in both)
         places = query.places or places_of(words)
         spans = [(places[first][0], places[end - 1][1], name)
-                 for name, first, end in entities(prediction.tags)]  # fmt: skip
+                 for name, first, end in entities(prediction.answer)]  # fmt: skip
         return style.mark(query.text or " ".join(words), spans)
 
     # --- The report ------------------------------------------------------------------------------
 
-    def error_row(self, example: TaggedSentence, prediction: TagsPrediction) -> Mistake | None:
-        both = zip(prediction.tags, example.tags, strict=True)
+    def error_row(self, example: TaggedSentence, prediction: Prediction) -> Mistake | None:
+        both = zip(prediction.answer, example.tags, strict=True)
         wrong = [place for place, (tag, right) in enumerate(both) if tag != right]
         if not wrong:
             return None
         sure = max(prediction.probabilities[i] for i in wrong)
         marked = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
-        each = [f"{example.words[i]}: {prediction.tags[i]} for {example.tags[i]}" for i in wrong]
+        each = [f"{example.words[i]}: {prediction.answer[i]} for {example.tags[i]}" for i in wrong]
         return Mistake(sure, (" ".join(marked), "; ".join(each), f"{sure:.3f}"))
 
-    def error_counts(self, examples: TaggedSentences, predictions: TagsPredictions) -> ErrorCounts:
+    def error_counts(self, examples: TaggedSentences, predictions: Predictions) -> ErrorCounts:
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
             return super().error_counts(examples, predictions)
@@ -406,9 +391,9 @@ class Tagging(Task[TaggedSentence, TagsPrediction]):
         return ErrorCounts.of("type", [*types.items(), ("all", total)])
 
     def right_and_predicted(
-        self, examples: TaggedSentences, predictions: TagsPredictions
+        self, examples: TaggedSentences, predictions: Predictions
     ) -> tuple[list[str], list[str]]:
-        return self.all_labels(examples), self.all_labels(predictions)
+        return self.all_labels(examples), [tag for each in predictions for tag in each.answer]
 
 
 # --- Words and their pieces ----------------------------------------------------------------------

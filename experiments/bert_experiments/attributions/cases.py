@@ -152,7 +152,7 @@ def tag_cases(of: Answered) -> Iterator[Case]:
     for part in of.parts:
         words = words_of_sentence(part, sentence)
         for number, token in enumerate(part.place.tokens.tolist(), part.place.first_word):
-            tag = prediction.tags[number]
+            tag = prediction.answer[number]
             right = sentence.tags[number] if sentence.tags else None
             is_wrong = right is not None and tag != right
             asked, confidence = f"tag of {sentence.words[number]}", prediction.probabilities[number]
@@ -207,7 +207,7 @@ def extract_cases(of: Answered) -> Iterator[Case]:
     example, names = of.example, ("left out", "selected")
     for part in of.parts:
         place, known = part.place, bool(example.selected)
-        taken, right = place in of.prediction.chosen, place in example.selected
+        taken, right = place in of.prediction.answer, place in example.selected
         if not (taken or right):
             continue
         chance = of.prediction.probabilities[place]

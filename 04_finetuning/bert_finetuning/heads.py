@@ -36,6 +36,7 @@ IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 ALONE = Ranks()
 ROWS = 64  # of features that are answered at once
 
+Tokens = Int[Tensor, "batch seq"]  # ids, segments, or 1 where there is no padding
 TensorBatch = dict[str, Tensor]
 Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
 
@@ -177,10 +178,7 @@ class BertForSequenceClassification(BertWithHead):
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch seq"],
-        token_type_ids: Int[Tensor, "batch seq"],
-        attention_mask: Int[Tensor, "batch seq"],
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
     ) -> Float[Tensor, "batch labels"]:
         output = self.bert(input_ids, token_type_ids, attention_mask)
         text = output.pooled
@@ -245,10 +243,7 @@ class BertForTokenClassification(BertWithHead):
         self.classifier = nn.Linear(config.hidden_size, head.num_labels)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch seq"],
-        token_type_ids: Int[Tensor, "batch seq"],
-        attention_mask: Int[Tensor, "batch seq"],
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
     ) -> Float[Tensor, "batch seq labels"]:
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return self.classifier(self.dropout(states))
@@ -286,10 +281,7 @@ class BertForQuestionAnswering(BertWithHead):
         self.qa_outputs = nn.Linear(config.hidden_size, 2)
 
     def forward(
-        self,
-        input_ids: Int[Tensor, "batch seq"],
-        token_type_ids: Int[Tensor, "batch seq"],
-        attention_mask: Int[Tensor, "batch seq"],
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
     ) -> SpanLogits:
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
@@ -312,7 +304,7 @@ HEADS: dict[str, type[BertWithHead]] = {
 
 
 def mean_of_tokens(
-    states: Float[Tensor, "batch seq hidden"], attention_mask: Int[Tensor, "batch seq"]
+    states: Float[Tensor, "batch seq hidden"], attention_mask: Tokens
 ) -> Float[Tensor, "batch hidden"]:
     """The mean over the tokens that are no padding; [CLS] and [SEP] count."""
     real = attention_mask[:, :, None].to(states.dtype)  # (batch, seq, 1)

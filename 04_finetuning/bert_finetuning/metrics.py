@@ -8,7 +8,7 @@ least one example. scikit-learn, SciPy and seqeval count the same: see the tests
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,20 +44,56 @@ def confusion_matrix(
     return cells.reshape(num_labels, num_labels)
 
 
-def label_scores(right: Sequence[str], predicted: Sequence[str]) -> list[tuple]:
-    """Of each label: its name, how often it is right, how often it was predicted, then precision,
-    recall and F1; None where there is nothing to divide by."""
+@dataclass(frozen=True)
+class PrecisionRecall:
+    """How many labels, entities or sentences were found, were predicted, and are right."""
+
+    found: int
+    predicted: int
+    right: int
+
+    @property
+    def precision(self) -> float:
+        """How many of the predicted are right; 0 where none is predicted."""
+        return self.found / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """How many of the right were found; 0 where none is there."""
+        return self.found / self.right if self.right else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both.
+
+        Written as one fraction it is 0 of 0 only where nothing was there and nothing predicted;
+        the references call that 0 too.
+        """
+        both = self.predicted + self.right
+        return 2 * self.found / both if both else 0.0
+
+    @classmethod
+    def of_sets(cls, right: Set, predicted: Set) -> "PrecisionRecall":
+        return cls(len(right & predicted), len(predicted), len(right))
+
+    @classmethod
+    def of_flags(cls, right: Flags, predicted: Flags) -> "PrecisionRecall":
+        return cls(*(int(each.sum()) for each in (right & predicted, predicted, right)))
+
+
+def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
+    """From the places of some examples to the score over all that these hold together."""
+    each = [PrecisionRecall.of_sets(*pair) for pair in zip(right, predicted, strict=True)]
+    counts = np.array([(score.found, score.predicted, score.right) for score in each])
+    return lambda at: PrecisionRecall(*counts[at].sum(axis=0).tolist())
+
+
+def label_scores(right: Sequence[str], predicted: Sequence[str]) -> dict[str, PrecisionRecall]:
+    """The score of each label by its name."""
     labels = sorted({*right, *predicted})
-    counts = label_counts(labels, right, predicted)
-    rows = []
-    for label, found, there, guessed in zip(
-        labels, counts.diagonal().tolist(), counts.sum(1).tolist(), counts.sum(0).tolist(),
-        strict=True,
-    ):  # fmt: skip
-        parts = ((found, guessed), (found, there), (2 * found, guessed + there))
-        scores = [part / whole if whole else None for part, whole in parts]
-        rows.append((label, there, guessed, *scores))
-    return rows
+    table = label_counts(labels, right, predicted)
+    counts = np.stack([table.diagonal(), table.sum(axis=0), table.sum(axis=1)], axis=1).tolist()
+    return {label: PrecisionRecall(*each) for label, each in zip(labels, counts, strict=True)}
 
 
 def label_counts(
@@ -74,11 +110,7 @@ def f1(right: Labels | Flags, predicted: Labels | Flags) -> float:
 
     0 where label 1 is neither there nor predicted.
     """
-    return _f1(
-        found=int(np.sum((right == 1) & (predicted == 1))),
-        predicted=int(np.sum(predicted == 1)),
-        right=int(np.sum(right == 1)),
-    )
+    return PrecisionRecall.of_flags(right == 1, predicted == 1).f1
 
 
 def macro_f1(right: Labels, predicted: Labels) -> float:
@@ -103,15 +135,6 @@ def matthews(right: Labels, predicted: Labels) -> float:
     together = found * total - of_right @ of_predicted
     apart = (total**2 - of_right @ of_right) * (total**2 - of_predicted @ of_predicted)
     return float(together / np.sqrt(apart)) if apart else 0.0
-
-
-def _f1(*, found: int, predicted: int, right: int) -> float:
-    """The harmonic mean of precision and recall, found / predicted and found / right.
-
-    Written as one fraction it is 0 of 0 only where nothing was there and nothing predicted; the
-    references call that 0 too.
-    """
-    return 2 * found / (predicted + right) if predicted + right else 0.0
 
 
 # Numbers: how far two columns rise together.
@@ -161,29 +184,6 @@ def column_scorer(names: Sequence[str], right: ndarray, predicted: ndarray) -> S
 Entity = tuple[str, int, int]  # type, first word, one past the last word
 
 
-@dataclass(frozen=True)
-class EntityScore:
-    """Precision: how many of the predicted are right. Recall: how many of the right were found."""
-
-    precision: float
-    recall: float
-    f1: float
-    support: int  # entities that are really there
-
-    @classmethod
-    def of(cls, found: int, predicted: int, right: int) -> "EntityScore":
-        return cls(
-            precision=found / predicted if predicted else 0.0,
-            recall=found / right if right else 0.0,
-            f1=_f1(found=found, predicted=predicted, right=right),
-            support=right,
-        )
-
-    @classmethod
-    def count(cls, right: set, predicted: set) -> "EntityScore":
-        return cls.of(len(right & predicted), len(predicted), len(right))
-
-
 def entities(tags: Sequence[str]) -> list[Entity]:
     """The entities of one sentence, from tags in BIO (IOB1, IOB2) or BIOES.
 
@@ -206,7 +206,7 @@ def entities(tags: Sequence[str]) -> list[Entity]:
 
 def entity_scores(
     right: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
-) -> tuple[EntityScore, dict[str, EntityScore]]:
+) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
     """The score over all entities of all sentences (the official one), and that of each type.
 
     0 where there is no entity and none is predicted.
@@ -218,14 +218,14 @@ def entity_scores(
         there |= {(sentence, *entity) for entity in entities(tags)}
         guessed |= {(sentence, *entity) for entity in entities(guess)}
 
-    def score(type_: str) -> EntityScore:
-        return EntityScore.count(
+    def score(type_: str) -> PrecisionRecall:
+        return PrecisionRecall.of_sets(
             {entity for entity in there if entity[1] == type_},
             {entity for entity in guessed if entity[1] == type_},
         )
 
     types = sorted({type_ for _, type_, _, _ in there | guessed})
-    return EntityScore.count(there, guessed), {type_: score(type_) for type_ in types}
+    return PrecisionRecall.of_sets(there, guessed), {type_: score(type_) for type_ in types}
 
 
 # Answers: SQuAD compares words, not characters (Rajpurkar et al. 2016, section 6.1).
@@ -256,7 +256,7 @@ def _words_f1(answer: str, accepted: str) -> float:
     if not guessed or not right:  # "no answer" is right or wrong, never half right
         return float(guessed == right)
     found = (Counter(guessed) & Counter(right)).total()  # a word counts as often as both have it
-    return _f1(found=found, predicted=len(guessed), right=len(right))
+    return PrecisionRecall(found, len(guessed), len(right)).f1
 
 
 def _accepted(answers: Sequence[str]) -> Sequence[str]:

@@ -258,8 +258,9 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Iterator[Query]:
     """What the command line, a file or standard input asks."""
     if settings.source is None:
-        given = (settings.text, settings.pair, settings.question, settings.context)
-        return iter(task.queries(Arguments(*given, pairs)))
+        named = {name: getattr(settings, name) for name in ("pair", "question", "context")}
+        options = {name: value for name, value in named.items() if value is not None}
+        return iter(task.queries(Arguments(settings.text, options, pairs)))
     if settings.source == "-" and sys.stdin.isatty():
         say("one text a line, Ctrl-D ends:")
     columns = parse_columns(settings.columns, labelled=False)
@@ -366,8 +367,8 @@ def _from_file(source: str, path: Path, task_type: type[Task], columns: Columns)
     suffix = bare_suffix(path)
     if not is_file(source) or path.is_dir() or suffix in (*TABLES, *SHEETS, *OTHERS, ".parquet"):
         return from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
-    if (queries := task_type.file_queries(path)) is not None:
-        return queries
+    if task_type.matches_file(path):
+        return task_type.file_queries(path)
     if kind_of(path) == "json":
         return from_rows(open_rows(source), task_type, columns)
     is_text = kind_of(path) == "text"

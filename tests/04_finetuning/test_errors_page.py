@@ -46,7 +46,8 @@ def test_wrong_tags_are_marked_in_their_sentence_and_types_are_counted():
     said = [Prediction(("B-PER", "O", "O"), (0.9, 0.9, 0.7))]
     page = errors_page(task, examples, said, title="t")
     assert "| Ann saw **Rome** | Rome: O for B-LOC | 0.700 |" in page
-    assert "| LOC | 1 | 0.0 | 0.0 | 0.0 |" in page and "| PER | 1 | 100.0 | 100.0 | 100.0 |" in page
+    assert "| LOC | 1 | 0 | – | 0.0 | 0.0 |" in page
+    assert "| PER | 1 | 1 | 100.0 | 100.0 | 100.0 |" in page
 
 
 def test_wrong_answers_are_listed_with_their_f1_by_the_length_of_the_right_one():

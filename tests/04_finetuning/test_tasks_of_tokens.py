@@ -115,7 +115,7 @@ def test_wrong_tags_are_told_in_one_line():
         "sentence 2, 'a b', has 2 words and 1 tags: each word needs one"
     )
     told = error_of(read(("a", "b"), ("O", "B-DOG")))
-    assert told.startswith("sentence 2, 'a b', gives 'b' the tag 'B-DOG', not ")
+    assert told.startswith("example 2: the tag is 'B-DOG', not one of 'O', ")
     told = error_of(lambda: Tagging(HeadConfig(("NOUN", "VERB")), ("entity_f1",)))
     assert told.startswith("the tag 'NOUN' names no entity")
     assert "choose" in error_of(lambda: Tagging(HeadConfig(("O",)), ("f1",)))

@@ -11,7 +11,7 @@ method below has a body, that is what most types do.
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -33,7 +33,7 @@ from bert_finetuning.data.rows import (
 from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
-from bert_finetuning.metrics import METRICS, EntityScore, Scorer, label_scores
+from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
 
@@ -44,6 +44,7 @@ class Example:
     """What the examples of all tasks answer. Each is a frozen dataclass of its task's file."""
 
     __slots__ = ()
+    shown: ClassVar[tuple[str, ...]] = ()  # the fields that an answer in JSON repeats
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -78,7 +79,8 @@ class Example:
     @property
     def given(self) -> dict[str, str]:
         """Its texts by the names that an answer in JSON has for them."""
-        return {}
+        fields = {name: getattr(self, name) for name in self.shown}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 ExampleType = TypeVar("ExampleType", bound=Example)
@@ -97,6 +99,11 @@ class Prediction:
 
     answer: Any
     probabilities: tuple[float, ...]
+
+    @classmethod
+    def likeliest(cls, answers: Sequence, probabilities: np.ndarray) -> "Prediction":
+        """The answer with the highest probability; of equals the first."""
+        return cls(answers[int(probabilities.argmax())], tuple(probabilities.tolist()))
 
     @property
     def sureness(self) -> float:
@@ -132,16 +139,8 @@ class Arguments:
     """What a command line asks. `pairs`: whether the model has learned from pairs, if known."""
 
     texts: tuple[str, ...]
-    pair: str | None = None
-    question: str | None = None
-    context: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)  # of pair, question and context
     pairs: bool | None = None
-
-    @property
-    def options(self) -> dict[str, str]:
-        """What is given beside the texts, by name."""
-        named = {"pair": self.pair, "question": self.question, "context": self.context}
-        return {name: value for name, value in named.items() if value is not None}
 
     def checked(self) -> "Arguments":
         """The same in characters that can be encoded. Raises `UserError` for an empty text."""
@@ -149,8 +148,9 @@ class Arguments:
         for name, value in (*(("a text", text) for text in self.texts), *options):
             if not value.strip():
                 raise UserError(f"{name} is empty: write what is to be answered")
+        texts = tuple(map(whole_characters, self.texts))
         whole = {name: whole_characters(value) for name, value in self.options.items()}
-        return replace(self, texts=tuple(map(whole_characters, self.texts)), **whole)
+        return Arguments(texts, whole, self.pairs)
 
 
 class Mistake(NamedTuple):
@@ -168,9 +168,14 @@ class ErrorCounts(NamedTuple):
     rows: list[tuple]
 
     @classmethod
-    def of(cls, kind: str, scores: Iterable[tuple[str, EntityScore]]) -> "ErrorCounts":
-        rows = [(name, e.support, e.precision, e.recall, e.f1) for name, e in scores]
-        return cls((kind, "right", "precision", "recall", "F1"), rows)
+    def of(cls, kind: str, scores: Mapping[str, PrecisionRecall]) -> "ErrorCounts":
+        names = (kind, "right", "said", "precision", "recall", "F1")
+        rows = [
+            (name, each.right, each.predicted, each.precision if each.predicted else None,
+             each.recall if each.right else None, each.f1)
+            for name, each in scores.items()
+        ]  # fmt: skip
+        return cls(names, rows)
 
 
 @dataclass(frozen=True)
@@ -318,6 +323,16 @@ class Task(ABC, Generic[ExampleType]):
         together again. What is cut is counted, and reported in one line on standard error.
         """
 
+    def number_of(self, label: str, place: int) -> int:
+        """The number of a label of the example at this place.
+
+        Raises `UserError` if the head has no such label.
+        """
+        if label not in self.head.labels:
+            problem = f"the {self.label_name} is {label!r}, not {one_of(self.head.labels)}"
+            raise UserError(f"example {place + 1:,}: {problem}")
+        return self.head.labels.index(label)
+
     def reading_length(
         self, asked: int | None, config: BertConfig, *, usual: int | None = None
     ) -> int:
@@ -429,9 +444,9 @@ class Task(ABC, Generic[ExampleType]):
         """What one row asks, labels or none."""
 
     @classmethod
-    def file_queries(cls, path: Path) -> Iterator[Query] | None:
-        """What a file asks that `matches_file`; None if it holds rows or lines."""
-        return None
+    def file_queries(cls, path: Path) -> Iterator[Query]:
+        """What a file asks that `matches_file`, labels or none."""
+        return map(Query, cls.read(path, labelled=False))
 
     @classmethod
     def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
@@ -489,8 +504,7 @@ class Task(ABC, Generic[ExampleType]):
         right, predicted = self.right_and_predicted(examples, predictions)
         if not predicted or not isinstance(predicted[0], str):
             return None
-        names = (self.label_name, "right", "said", "precision", "recall", "F1")
-        return ErrorCounts(names, label_scores(right, predicted))
+        return ErrorCounts.of(self.label_name, label_scores(right, predicted))
 
     def right_and_predicted(
         self, examples: Examples, predictions: Predictions

@@ -20,7 +20,6 @@ from bert_finetuning.data.rows import (
     are_numbers,
     check_classes,
     check_header_label,
-    one_of,
 )
 from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.heads import BertForSequenceClassification
@@ -46,6 +45,8 @@ from bert_run.errors import UserError
 class TextExample(Example):
     """A text or a pair of texts, and its answer: a label, several, a number, or nothing yet."""
 
+    shown: ClassVar = ("text", "pair")
+
     text: str
     pair: str | None = None
     label: str | tuple[str, ...] | float | None = None
@@ -65,10 +66,6 @@ class TextExample(Example):
     @property
     def stratum(self) -> str:
         return self.label if isinstance(self.label, str) else ""
-
-    @property
-    def given(self) -> dict[str, str]:
-        return dict(zip(("text", "pair"), self.texts, strict=False))
 
 
 TextExamples = Sequence[TextExample]
@@ -138,10 +135,10 @@ class TextTask(Task[TextExample]):
     def parse_arguments(cls, arguments: Arguments) -> list[Query]:
         """One text or many. With --pair, or where pairs were learned, two belong together."""
         texts = arguments.texts
-        if arguments.pair is not None:
+        if "pair" in arguments.options:
             if len(texts) != 1:
                 raise UserError(f"--pair belongs to one text: {len(texts)} are given")
-            return [Query(TextExample(texts[0], arguments.pair))]
+            return [Query(TextExample(texts[0], arguments.options["pair"]))]
         if arguments.pairs and len(texts) == 2:
             return [Query(TextExample(*texts))]
         return [Query(TextExample(text)) for text in texts]
@@ -194,29 +191,18 @@ class Classification(TextTask):
             check_classes(source, labels)
 
     def target(self, example: TextExample, place: int) -> int | None:
-        if example.label is None:
-            return None
-        if example.label not in self.head.labels:
-            raise UserError(
-                f"example {place + 1:,}: the label is {example.label!r}, not "
-                f"{one_of(self.head.labels)}"
-            )
-        return self.head.labels.index(example.label)
+        return None if example.label is None else self.number_of(example.label, place)
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
     ) -> list[Prediction]:
-        return [self._prediction(softmax(each)) for each in logits]
-
-    def _prediction(self, probabilities: np.ndarray) -> Prediction:
-        best = self.head.labels[int(probabilities.argmax())]
-        return Prediction(best, tuple(probabilities.tolist()))
+        return [Prediction.likeliest(self.head.labels, softmax(each)) for each in logits]
 
     def majority(self, train: TextExamples, examples: TextExamples) -> list[Prediction]:
         """The most common label, as probable as it is common."""
         counts = Counter(example.label for example in train)
         shares = np.array([counts[label] for label in self.head.labels]) / len(train)
-        return [self._prediction(shares)] * len(examples)
+        return [Prediction.likeliest(self.head.labels, shares)] * len(examples)
 
     def scorer(self, examples: TextExamples, predictions: Predictions) -> Scorer:
         number = self.head.labels.index

@@ -16,7 +16,7 @@ from bert_corpus.documents import split_prose
 from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, shortened
 from bert_finetuning.features import Features, check_max_length, framed, report_cut, token_ids
 from bert_finetuning.heads import BertForSequenceClassification
-from bert_finetuning.metrics import EntityScore, Scorer
+from bert_finetuning.metrics import Scorer, set_scorer
 from bert_finetuning.tasks.base import (
     AllLogits,
     Arguments,
@@ -145,15 +145,16 @@ class Extraction(Task[Extract]):
     def scorer(self, examples: Extracts, predictions: Predictions) -> Scorer:
         """Precision, recall and F1 over all sentences of all documents together, and how often the
         sentence with the highest score is a right one."""
-        counts, first = [], []
-        for example, each in zip(examples, predictions, strict=True):
-            right, chosen = set(example.selected), set(each.answer)
-            counts.append((len(right & chosen), len(chosen), len(right)))
-            first.append(bool(each.probabilities) and int(np.argmax(each.probabilities)) in right)
-        documents, hits = np.array(counts), np.array(first)
+        right = [set(example.selected) for example in examples]
+        total_of = set_scorer(right, [set(prediction.answer) for prediction in predictions])
+        first = [
+            bool(each.probabilities) and int(np.argmax(each.probabilities)) in selected
+            for selected, each in zip(right, predictions, strict=True)
+        ]
+        hits = np.array(first)
 
         def score(at: Any) -> dict[str, float]:
-            total = EntityScore.of(*documents[at].sum(axis=0).tolist())
+            total = total_of(at)
             scores = (total.f1, total.precision, total.recall, float(hits[at].mean()))
             return dict(zip(EXTRACT_METRICS, scores, strict=True))
 

@@ -26,12 +26,11 @@ from bert_finetuning.data.rows import (
     Row,
     Table,
     are_numbers,
-    one_of,
     shortened,
 )
 from bert_finetuning.data.sources import SEPARATORS
 from bert_finetuning.heads import MULTI_LABEL
-from bert_finetuning.metrics import EntityScore
+from bert_finetuning.metrics import PrecisionRecall
 from bert_finetuning.tasks.base import (
     AllLogits,
     Encoded,
@@ -44,7 +43,7 @@ from bert_finetuning.tasks.base import (
     one_line,
 )
 from bert_finetuning.tasks.classification import TextExample, TextExamples, TextTask
-from bert_run.errors import Share, UserError
+from bert_run.errors import Share
 
 MULTI_LABEL_METRICS = ("micro_f1", "macro_f1", "exact")
 FLAG_ROWS = 100  # rows by which columns of 0 and 1 are found
@@ -122,10 +121,8 @@ class MultiLabel(TextTask):
     def target(self, example: TextExample, place: int) -> list[float] | None:
         if example.label is None:
             return None
-        if unknown := [label for label in example.label if label not in self.head.labels]:
-            choice = one_of(self.head.labels)
-            raise UserError(f"example {place + 1:,}: the label is {unknown[0]!r}, not {choice}")
-        return [float(label in example.label) for label in self.head.labels]
+        numbers = {self.number_of(label, place) for label in example.label}
+        return [float(number in numbers) for number in range(len(self.head.labels))]
 
     def predict(
         self, examples: TextExamples, features: Encoded, logits: AllLogits
@@ -164,8 +161,10 @@ class MultiLabel(TextTask):
         labels are all right (exact); and precision and recall over all decisions."""
         right = self.decisions([example.label for example in examples])
         given = self.decisions([prediction.answer for prediction in predictions])
-        total = score_of(right, given)
-        each = [score_of(*columns).f1 for columns in zip(right.T, given.T, strict=True)]
+        total = PrecisionRecall.of_flags(right, given)
+        each = [
+            PrecisionRecall.of_flags(*columns).f1 for columns in zip(right.T, given.T, strict=True)
+        ]
         scores = {"micro_f1": total.f1, "macro_f1": float(np.mean(each)),
                   "exact": float((right == given).all(axis=1).mean())}  # fmt: skip
         chosen = {name: scores[name] for name in self.metrics}
@@ -206,13 +205,8 @@ class MultiLabel(TextTask):
         """Precision, recall and F1 of each label."""
         right = self.decisions([example.label for example in examples])
         given = self.decisions([prediction.answer for prediction in predictions])
-        scores = map(score_of, right.T, given.T)
-        return ErrorCounts.of("label", zip(self.head.labels, scores, strict=True))
-
-
-def score_of(right: Bool[np.ndarray, "..."], given: Bool[np.ndarray, "..."]) -> EntityScore:
-    """Precision, recall and F1 of some decisions."""
-    return EntityScore.of(*(int(each.sum()) for each in (right & given, given, right)))
+        scores = map(PrecisionRecall.of_flags, right.T, given.T)
+        return ErrorCounts.of("label", dict(zip(self.head.labels, scores, strict=True)))
 
 
 def best_threshold(right: Decisions, probabilities: Float[np.ndarray, "examples labels"]) -> float:

@@ -40,6 +40,8 @@ ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
 class Choice(Example):
     """How does the context go on? `label` is the place of the right ending, from 0."""
 
+    shown: ClassVar = ("context",)
+
     context: str
     endings: tuple[str, ...]
     label: int | None = None
@@ -55,10 +57,6 @@ class Choice(Example):
     @property
     def kept_together(self) -> str:
         return self.context
-
-    @property
-    def given(self) -> dict[str, str]:
-        return {"context": self.context}
 
 
 Choices = Sequence[Choice]
@@ -128,13 +126,14 @@ class MultipleChoice(Task[Choice]):
         return with_labels(arrays, features, np.int64)
 
     def predict(self, examples: Choices, features: Encoded, logits: AllLogits) -> list[Prediction]:
-        return [likeliest(softmax(each)) for each in logits]
+        return [Prediction.likeliest(range(len(each)), softmax(each)) for each in logits]
 
     def majority(self, train: Choices, examples: Choices) -> list[Prediction]:
         """Always the same place. Where the endings were shuffled well this is no more than luck."""
         counts = Counter(example.label for example in train)
-        shares = np.array([counts[place] for place in range(len(train[0].endings))]) / len(train)
-        return [likeliest(shares)] * len(examples)
+        places = range(len(train[0].endings))
+        shares = np.array([counts[place] for place in places]) / len(train)
+        return [Prediction.likeliest(places, shares)] * len(examples)
 
     def scorer(self, examples: Choices, predictions: Predictions) -> Scorer:
         right = np.array([example.label for example in examples])
@@ -189,10 +188,6 @@ class MultipleChoice(Task[Choice]):
             return None
         sure, right = prediction.sureness, example.endings[example.label]
         return Mistake(sure, (example.context, example.endings[place], f"{sure:.3f}", right))
-
-
-def likeliest(probabilities: np.ndarray) -> Prediction:
-    return Prediction(int(probabilities.argmax()), tuple(probabilities.tolist()))
 
 
 def endings_of(row: Row) -> list[str]:

@@ -268,6 +268,8 @@ def best_of_all(
 class Question(Example):
     """A question to a text. No answers: the text has none (SQuAD 2.0), or nobody gave one."""
 
+    shown: ClassVar = ("id", "question", "context")
+
     id: str
     question: str
     context: str
@@ -276,10 +278,6 @@ class Question(Example):
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.question, self.context)
-
-    @property
-    def given(self) -> dict[str, str]:
-        return {"id": self.id, "question": self.question, "context": self.context}
 
     @property
     def kept_together(self) -> str:
@@ -337,7 +335,7 @@ class QuestionAnswering(Task[Question]):
             questions = cls.parse(squad_rows(path), expected)
         else:
             questions = super().parse_source(source, expected, stream=stream)
-        return each_id_once(questions, source)
+        return each_id_once(questions, source) if expected.labelled else questions
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
@@ -482,12 +480,6 @@ class QuestionAnswering(Task[Question]):
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
         return Query(example, used=("id", "question", "context"))
-
-    @classmethod
-    def file_queries(cls, path: Path) -> Iterator[Query] | None:
-        if not cls.matches_file(path):
-            return None
-        return map(Query, cls.parse(squad_rows(path), Expected(labelled=False)))
 
     @classmethod
     def prediction_arguments(cls, example: Question) -> list[str]:

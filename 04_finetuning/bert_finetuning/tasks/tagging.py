@@ -55,7 +55,7 @@ from bert_finetuning.features import (
     token_ids,
 )
 from bert_finetuning.heads import IGNORED, BertForTokenClassification
-from bert_finetuning.metrics import EntityScore, Scorer, entities, entity_scores
+from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
 from bert_finetuning.tasks.base import (
     AllLogits,
     Encoded,
@@ -208,17 +208,13 @@ class Tagging(Task[TaggedSentence]):
 
     def _numbers(self, example: TaggedSentence, place: int) -> list[int]:
         """The number of each word's tag; none where the tags are to be found."""
-        number = {label: number for number, label in enumerate(self.head.labels)}
         words, tags = example.words, example.tags
-        wrong = ""
         if tags and len(tags) != len(words):
-            wrong = f"has {len(words)} words and {len(tags)} tags: each word needs one"
-        elif unknown := [place for place, tag in enumerate(tags) if tag not in number]:
-            word, tag = words[unknown[0]], tags[unknown[0]]
-            wrong = f"gives {word!r} the tag {tag!r}, not {one_of(self.head.labels)}"
-        if wrong:
-            raise UserError(f"sentence {place + 1:,}, {quoted(' '.join(words))}, {wrong}")
-        return [number[tag] for tag in tags]
+            raise UserError(
+                f"sentence {place + 1:,}, {quoted(' '.join(words))}, has {len(words)} words and "
+                f"{len(tags)} tags: each word needs one"
+            )
+        return [self.number_of(tag, place) for tag in tags]
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """Labels (batch, seq), IGNORED but at the first piece of each word; if any has labels."""
@@ -266,7 +262,7 @@ class Tagging(Task[TaggedSentence]):
             return scores
         for name, each in self.by_type(examples, predictions)[1].items():
             scores |= {f"{name}_f1": each.f1, f"{name}_precision": each.precision,
-                       f"{name}_recall": each.recall, f"{name}_support": each.support}  # fmt: skip
+                       f"{name}_recall": each.recall, f"{name}_support": each.right}  # fmt: skip
         return scores
 
     def scorer(self, examples: TaggedSentences, predictions: Predictions) -> Scorer:
@@ -275,14 +271,14 @@ class Tagging(Task[TaggedSentence]):
         hits = [(sum(map(str.__eq__, *each)), len(each[0])) for each in both]
         words = np.array(hits)  # (sentences, 2)
         found = [map(set, map(entities, each)) for each in both if self.has_entities]
-        names = np.array([(len(a & b), len(b), len(a)) for a, b in found])
+        total_of = set_scorer(*zip(*found, strict=True)) if found else None
 
         def score(at: Any) -> dict[str, float]:
             right, count = words[at].sum(axis=0).tolist()
             accuracy = {"accuracy": right / count if count else 0.0}
-            if not self.has_entities:
+            if total_of is None:
                 return accuracy
-            total = EntityScore.of(*names[at].sum(axis=0).tolist())
+            total = total_of(at)
             return {"entity_f1": total.f1, "precision": total.precision, "recall": total.recall,
                     **accuracy}  # fmt: skip
 
@@ -294,7 +290,7 @@ class Tagging(Task[TaggedSentence]):
 
     def by_type(
         self, examples: TaggedSentences, predictions: Predictions
-    ) -> tuple[EntityScore, dict[str, EntityScore]]:
+    ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
         """How well names were found: all together, and those of each type."""
         return entity_scores([e.tags for e in examples], [p.answer for p in predictions])
 
@@ -312,8 +308,11 @@ class Tagging(Task[TaggedSentence]):
         return replace(words_query(row.text("text")), used=("text",))
 
     @classmethod
-    def file_queries(cls, path: Path) -> Iterator[Query] | None:
-        return words_in_columns(path) if cls.matches_file(path) else None
+    def file_queries(cls, path: Path) -> Iterator[Query]:
+        """Sentences of words in columns, with tags or without, each with its first line."""
+        for layout, rows in word_rows(path):
+            words = tuple(cells[min(layout.word, len(cells) - 1)] for _, cells in rows)
+            yield Query(TaggedSentence(words), line=Row(rows[0][0], {}).line)
 
     @classmethod
     def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
@@ -388,7 +387,7 @@ class Tagging(Task[TaggedSentence]):
         if not self.has_entities:
             return super().error_counts(examples, predictions)
         total, types = self.by_type(examples, predictions)
-        return ErrorCounts.of("type", [*types.items(), ("all", total)])
+        return ErrorCounts.of("type", types | {"all": total})
 
     def right_and_predicted(
         self, examples: TaggedSentences, predictions: Predictions
@@ -546,13 +545,6 @@ def words_query(text: str) -> Query:
     """A text as a sentence of words, each with its place."""
     words, places = split_words(text)
     return Query(TaggedSentence(words), text, places)
-
-
-def words_in_columns(path: Path) -> Iterator[Query]:
-    """The words of a file in columns, whether it has tags or not, each with its first line."""
-    for layout, rows in word_rows(path):
-        words = tuple(cells[min(layout.word, len(cells) - 1)] for _, cells in rows)
-        yield Query(TaggedSentence(words), line=Row(rows[0][0], {}).line)
 
 
 def places_of(words: Sequence[str]) -> list[tuple[int, int]]:

@@ -84,11 +84,9 @@ def imbalanced(examples: Sequence[Example], seed: int) -> list[Example]:
 def rare_label_scores(task: Task, examples: Sequence[Example], predictions: list) -> Figures:
     """Recall, precision and F1 of the rare label, and the accuracy."""
     right, predicted = task.right_and_predicted(examples, predictions)
-    rows = {label: figures for label, *figures in label_scores(right, predicted)}
-    _, _, precision, recall, f1 = rows[RARE[0]]
+    rare = label_scores(right, predicted)[RARE[0]]
     accuracy = task.score(examples, predictions)["accuracy"]
-    # A label that is never predicted has no precision and no F1: here they count as zero.
-    return {"recall": recall, "precision": precision or 0.0, "f1": f1 or 0.0, "accuracy": accuracy}
+    return {"recall": rare.recall, "precision": rare.precision, "f1": rare.f1, "accuracy": accuracy}
 
 
 def with_weights(settings: OptionsSettings, weights: str | None, seed: int) -> Figures:

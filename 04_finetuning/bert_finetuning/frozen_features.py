@@ -140,9 +140,9 @@ def word_vectors(
     """
     room = (max_length or bert.config.max_position_embeddings) - 2
     encoded = [
-        Features(sentence, *framed(tokenizer, part.pieces), {}, part)
+        Features(sentence, *framed(tokenizer, pieces), {}, place)
         for sentence, words in enumerate(pieces_of_words(sentences, tokenizer))
-        for part in stretches(words, room=room)
+        for place, pieces in stretches(words, room=room)
     ]
     starts = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     kept = tuple(sorted(set(layers)))
@@ -156,8 +156,8 @@ def word_vectors(
             every = bert(**batch).hidden_states
             states = torch.stack([every[layer] for layer in kept], dim=2).float().cpu().numpy()
             for states_of_part, each in zip(states, part, strict=True):
-                tokens = np.array(each.place.starts) + 1  # after [CLS]
-                begin = starts[each.example] + each.place.first
+                tokens = each.place.tokens
+                begin = starts[each.example] + each.place.first_word
                 vectors[begin : begin + len(tokens)] = states_of_part[tokens]
             bar.update(len(part))
     return WordVectors(vectors, starts, kept)

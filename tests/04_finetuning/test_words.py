@@ -38,17 +38,18 @@ def test_every_word_has_a_piece_whatever_it_is_made_of(sentences, tokenizer):
 def test_stretches_hold_every_word_once_and_in_order(words, room):
     """Only a word that is too long by itself loses pieces, and never its first."""
     found = []
-    for stretch in stretches(words, room=room):
-        assert stretch.first == len(found)
-        assert 0 < len(stretch.pieces) <= room
-        ends = [*stretch.starts[1:], len(stretch.pieces)]
-        found += [stretch.pieces[a:b] for a, b in zip(stretch.starts, ends, strict=True)]
+    for place, pieces in stretches(words, room=room):
+        assert place.first_word == len(found)
+        assert 0 < len(pieces) <= room
+        starts = (place.tokens - 1).tolist()  # [CLS] comes before
+        ends = [*starts[1:], len(pieces)]
+        found += [pieces[a:b] for a, b in zip(starts, ends, strict=True)]
     assert found == [word[:room] for word in words]
 
 
 def test_a_stretch_takes_as_many_words_as_fit():
     words = [[1], [2, 3], [4], [5, 6, 7], [8]]
-    assert [stretch.pieces for stretch in stretches(words, room=4)] == [[1, 2, 3, 4], [5, 6, 7, 8]]
+    assert [pieces for _, pieces in stretches(words, room=4)] == [[1, 2, 3, 4], [5, 6, 7, 8]]
 
 
 @pytest.mark.parametrize("word", ["", " ", "\u200b", "\x00", "\u00ad", "\ufffd", "\ud800"])
@@ -76,6 +77,6 @@ def test_first_pieces_are_those_of_transformers(lowercase):
     for words, own in zip(sentences, pieces, strict=True):
         encoding = theirs(list(words), is_split_into_words=True)
         ids = encoding.word_ids()
-        (stretch,) = stretches(own, room=10_000)
-        assert encoding["input_ids"][1:-1] == stretch.pieces
-        assert [ids.index(n) - 1 for n in range(len(words))] == stretch.starts
+        ((place, pieces),) = stretches(own, room=10_000)
+        assert encoding["input_ids"][1:-1] == pieces
+        assert [ids.index(n) for n in range(len(words))] == place.tokens.tolist()

@@ -96,7 +96,7 @@ TaggedSentences = Sequence[TaggedSentence]
 
 
 class WordPlaces(NamedTuple):
-    """Where the answers of a row of features stand: one token for each of the words."""
+    """Which words of a sentence are read at once, and the token that answers for each."""
 
     first_word: int
     tokens: Int64[np.ndarray, "words"]
@@ -191,14 +191,12 @@ class Tagging(Task[TaggedSentence]):
         features = []
         for number, example in enumerate(examples):
             tags = self._numbers(example, number)
-            for first, pieces, starts in stretches(words[number], room=max_length - 2):
-                tokens = np.array(starts) + 1  # after [CLS]
+            for place, pieces in stretches(words[number], room=max_length - 2):
                 targets = {}
                 if tags:
                     labels = np.full(len(pieces) + 2, IGNORED)
-                    labels[tokens] = tags[first : first + len(tokens)]
+                    labels[place.tokens] = tags[place.first_word :][: len(place.tokens)]
                     targets = {"labels": labels.tolist()}
-                place = WordPlaces(first, tokens)
                 features.append(Features(number, *framed(tokenizer, pieces), targets, place))
         long = [place for place, each in enumerate(words) if sum(map(len, each)) > max_length - 2]
         texts = [example.texts[0] for example in examples]
@@ -419,14 +417,6 @@ A_WORD = re.compile(
 )
 
 
-class Stretch(NamedTuple):
-    """Words of one sentence, next to each other, that the model reads at once."""
-
-    first: int  # the number of its first word in the sentence
-    pieces: list[int]  # the tokens of its words
-    starts: list[int]  # of each word, the place of its first piece among them
-
-
 def pieces_of_words(
     sentences: Sequence[Sequence[str]], tokenizer: Tokenizer
 ) -> list[list[list[int]]]:
@@ -438,7 +428,7 @@ def pieces_of_words(
     return [[pieces[word] for word in sentence] for sentence in sentences]
 
 
-def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[Stretch]:
+def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[tuple[WordPlaces, list[int]]]:
     """A sentence in stretches of at most `room` tokens, cut between words, each as long as can be.
 
     A word with more pieces than that is cut to its first ones: they hold the piece that answers.
@@ -447,12 +437,12 @@ def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[Stretch]:
     for number, word in enumerate(words):
         word = word[:room]
         if len(pieces) + len(word) > room:
-            yield Stretch(first, pieces, starts)
+            yield WordPlaces(first, np.array(starts)), pieces
             first, pieces, starts = number, [], []
-        starts.append(len(pieces))
+        starts.append(1 + len(pieces))  # after [CLS]
         pieces.extend(word)
     if starts:
-        yield Stretch(first, pieces, starts)
+        yield WordPlaces(first, np.array(starts)), pieces
 
 
 def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:

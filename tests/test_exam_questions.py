@@ -500,10 +500,8 @@ def rare_labels(given):
     right, said, never = np.zeros((3, given.reviews), int)
     right[: given.praise] = 1
     said[: given.found] = said[given.praise : given.praise + given.wrong] = 1
-    (*_, precision, recall, _), = (
-        row for row in metrics.label_scores([*map(str, right)], [*map(str, said)]) if row[0] == "1"
-    )  # fmt: skip
-    return [metrics.accuracy(right, said), precision, recall, metrics.f1(right, said),
+    praise = metrics.label_scores([*map(str, right)], [*map(str, said)])["1"]
+    return [metrics.accuracy(right, said), praise.precision, praise.recall, praise.f1,
             metrics.accuracy(right, never), metrics.f1(right, never)]  # fmt: skip
 
 

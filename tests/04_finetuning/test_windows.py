@@ -199,12 +199,12 @@ def test_only_a_window_with_all_of_the_answer_points_at_it():
     assert [VOCABULARY[i] for i in ids[4:7]] == ["d", "e", "f"]
 
 
-def test_what_is_cut_or_lost_is_counted_in_one_line(capsys):
+def test_what_is_cut_or_lost_is_counted_in_a_line_each(capsys):
     long = question_to("a b c d", "c", question="what is this all about?")
     wide = question_to("a b c d e f g h", "b c d e f g", question="?")
     QuestionAnswering(max_question=3).encode([long, wide], BOTH[0], max_length=9)
     told = capsys.readouterr().err
-    assert told.count("\n") == 1
+    assert told.count("\n") == 2
     assert "1 of 2 questions are longer than 3 tokens" in told
     assert "1 of 2 answers lie whole in no window of 9 tokens" in told
     QuestionAnswering(max_question=3).encode(

@@ -45,6 +45,7 @@ from bert_finetuning.features import (
     collate_inputs,
     encodings,
     framed,
+    report_cut,
     token_ids,
 )
 from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
@@ -371,7 +372,7 @@ class QuestionAnswering(Task[Question]):
         questions = token_ids(tokenizer, [example.question for example in examples])
         texts = texts_in_tokens([example.context for example in examples], tokenizer)
         features: list[Features] = []
-        cut = lost = 0
+        lost = 0
         for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
             kept, text = question[:longest], texts[example.context]
             span = tokens_of(example.answers[0], text.offsets) if example.answers else None
@@ -382,9 +383,13 @@ class QuestionAnswering(Task[Question]):
                 targets = positions(own, len(kept) + 2) if example.answers or self.has_null else {}
                 part = text.ids[window.first :][: len(window.offsets)]
                 features.append(Features(number, *framed(tokenizer, kept, part), targets, window))
-            cut += len(question) > longest
             lost += bool(example.answers) and not found
-        report_lost(len(examples), cut, lost, longest=longest, max_length=max_length)
+        cut = [number for number, question in enumerate(questions) if len(question) > longest]
+        words = [example.question for example in examples]
+        report_cut(cut, words, max_length=longest, what="questions")
+        if lost:
+            say(f"note: {lost:,} of {len(examples):,} answers lie whole in no window of "
+                f"{max_length} tokens, and count as not there")  # fmt: skip
         return features
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
@@ -553,15 +558,6 @@ def positions(span: TokenSpan | None, shift: int) -> dict[str, int]:
     """Where an answer starts and ends in what the model reads; at [CLS] where there is none."""
     first, last = (span.first + shift, span.last + shift) if span else (0, 0)
     return {"start_positions": first, "end_positions": last}
-
-
-def report_lost(questions: int, cut: int, lost: int, *, longest: int, max_length: int) -> None:
-    """A line each on standard error, if a question was cut, and if an answer is in no window."""
-    if cut:
-        say(f"note: {cut:,} of {questions:,} questions are longer than {longest} tokens and cut")
-    if lost:
-        say(f"note: {lost:,} of {questions:,} answers lie whole in no window of {max_length} "
-            "tokens, and count as not there")  # fmt: skip
 
 
 def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:

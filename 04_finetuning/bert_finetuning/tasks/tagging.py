@@ -549,9 +549,9 @@ def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
 # --- CoNLL and CoNLL-U ---------------------------------------------------------------------------
 
 
-def blocks(path: Path, note: Note = silent) -> Iterator[list[tuple[str, str]]]:
+def blocks(path: Path) -> Iterator[list[tuple[str, str]]]:
     """The lines between empty lines, each with its place."""
-    placed = ((f"{path}: line {number}", line) for number, line in lines_of(path, note))
+    placed = ((f"{path}: line {number}", line) for number, line in lines_of(path))
     for has_text, block in groupby(placed, key=lambda each: bool(each[1].strip())):
         if has_text:
             yield list(block)
@@ -568,7 +568,7 @@ class Layout(NamedTuple):
 
 # A word and its universal part of speech: https://universaldependencies.org/format.html
 CONLLU = Layout(10, 1, 3)
-NO_WORD = re.compile(r"\d+[-.]\d+")  # its numbers of what is no single word of the sentence
+NO_WORD = re.compile(r"\d+[-.]\d+")  # the numbers of fused words, and of words left out
 
 
 def cells_of(line: str) -> list[str]:

@@ -624,8 +624,9 @@ def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[Ce
             if line.startswith("#") and is_conllu:
                 is_word = False
             elif line.startswith("#") and not rows:
-                is_tag = NAME_TAG.fullmatch if layout.has_names else bool
-                is_word = len(cells) == layout.width and is_tag(cells[layout.tag])
+                is_word = len(cells) == layout.width
+                if is_word and layout.has_names:
+                    is_word = NAME_TAG.fullmatch(cells[layout.tag]) is not None
             if is_word and not (is_conllu and NO_WORD.fullmatch(cells[0])):
                 rows.append((place, cells))
         if rows:

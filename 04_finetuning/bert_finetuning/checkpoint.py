@@ -17,6 +17,7 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
+from bert_finetuning.data.rows import one_of
 from bert_finetuning.heads import HEADS, BertWithHead, HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
@@ -24,7 +25,7 @@ from bert_finetuning.tasks.base import Example, Task
 from bert_paper.model import load_arrays, to_arrays
 from bert_paper.pretrained import Form, in_words, left_out, read_model, read_tokenizer
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
-from bert_run.errors import UserError
+from bert_run.errors import UserError, wrong_field
 from bert_run.model_card import for_others
 from bert_run.weights import WEIGHTS_FILE, locate, save_weights, weight_files
 
@@ -44,17 +45,23 @@ class InitialModel(NamedTuple):
 
 
 def init_from(
-    checkpoint: str | Path, model_type: type[BertWithHead], head: HeadConfig, *, seed: int
+    checkpoint: str | Path,
+    model_type: type[BertWithHead],
+    head: HeadConfig,
+    *,
+    seed: int,
+    **changes: Any,
 ) -> InitialModel:
     """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub.
 
-    A head that the checkpoint has is never taken over, also if it is of the same type. Raises
-    `UserError` if this is no BERT folder, is damaged, or reads in a way that the head cannot use.
+    A head that the checkpoint has is never taken over, also if it is of the same type; `changes`
+    are to the config: dropout. Raises `UserError` if this is no BERT folder, is damaged, or reads
+    in a way that the head cannot use.
     """
     folder = locate(checkpoint).folder
     config, learnt = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
-    model = model_type(config, head)
+    model = model_type(config.with_changes(**changes), head)
     has_pooler = model.bert.pooler is not None
     if config.is_decoder and has_pooler:
         raise UserError(
@@ -104,39 +111,25 @@ class ModelInit:
 
     def own_tokenizer(self, examples: Sequence[Example]) -> Tokenizer:
         """That of a model which has learned nothing: the given one, or one trained on the task."""
-        settings = self.settings
-        if settings.tokenizer is not None:
-            return load_tokenizer(settings.tokenizer)
-        if settings.model not in PRESETS:
-            return load_tokenizer(settings.model)
+        own = None if self.settings.model in PRESETS else self.settings.model
+        if given := self.settings.tokenizer or own:
+            return load_tokenizer(given)
         texts = [text for example in examples for text in example.texts if text]
         return train_wordpiece(texts, VOCABULARY, progress=False)
 
     def build(self, seed: int) -> InitialModel:
         """The model before its first step, with the dropout that is asked for."""
         settings, task = self.settings, self.task
+        asked = {
+            "hidden_dropout_prob": settings.hidden_dropout,
+            "attention_probs_dropout_prob": settings.attention_dropout,
+        }
+        dropout = {name: share for name, share in asked.items() if share is not None}
         if self.tokenizer is None:
-            initial = init_from(settings.checkpoint, task.model, task.head, seed=seed)
-        else:
-            config = PRESETS.get(settings.model) or BertConfig.load(Path(settings.model))
-            initial = init_from_nothing(
-                config, self.tokenizer, task.model, head=task.head, seed=seed
-            )
-        return initial._replace(model=with_dropout(initial.model, settings))
-
-
-def with_dropout(model: BertWithHead, settings: FinetuneSettings) -> BertWithHead:
-    """The same model with other shares of dropout, where the settings give them."""
-    asked = {
-        "hidden_dropout_prob": settings.hidden_dropout,
-        "attention_probs_dropout_prob": settings.attention_dropout,
-    }
-    changes = {name: share for name, share in asked.items() if share is not None}
-    if not changes:
-        return model
-    changed = type(model)(model.config.with_changes(**changes), model.head)
-    changed.load_state_dict(model.state_dict())
-    return changed
+            return init_from(settings.checkpoint, task.model, task.head, seed=seed, **dropout)
+        config = PRESETS.get(settings.model) or BertConfig.load(Path(settings.model))
+        config = config.with_changes(**dropout)
+        return init_from_nothing(config, self.tokenizer, task.model, head=task.head, seed=seed)
 
 
 # --- Saving --------------------------------------------------------------------------------------
@@ -282,16 +275,13 @@ def read_saved_task(folder: Path) -> SavedTask | None:
         return None
     wanted = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
               "options": dict}  # fmt: skip
-    for name, type_ in wanted.items():
-        if not isinstance(saved, dict) or not isinstance(saved.get(name), type_):
-            raise UserError(
-                f"{folder}: config.json is damaged: {FIELD}.{name} is missing, or is no "
-                f"{type_.__name__}: remove {FIELD} from it, and the usual values count"
-            )
-    if saved["format"] not in TASKS:
+    problem = wrong_field({FIELD: saved}, {FIELD: dict}, {}) or wrong_field(saved, wanted, {})
+    if not problem and saved["format"] not in TASKS:
+        problem = f"'format' is {saved['format']!r}, not {one_of((*TASKS,))}"
+    if problem:
         raise UserError(
-            f"{folder}: config.json is damaged: {FIELD}.format is {saved['format']!r}: choose "
-            f"{', '.join(TASKS)}"
+            f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "
+            "and the usual values count"
         )
     return SavedTask(**{name: saved[name] for name in wanted} | {"metrics": (*saved["metrics"],)})
 

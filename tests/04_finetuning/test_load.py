@@ -307,7 +307,7 @@ def test_a_damaged_memory_is_told(tmp_path):
     path = folder / "config.json"
     good = json.loads(path.read_text())
     for change, expected in (
-        ({"max_length": "long"}, "max_length is missing, or is no int"),
+        ({"max_length": "long"}, "'max_length' is 'long', not a whole number"),
         ({"format": "poems"}, "'poems'"),
         ({"format": "tags"}, "the model is a BertForSequenceClassification"),
         ({"options": {"colour": 1}}, "options do not fit"),

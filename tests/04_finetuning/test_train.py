@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.checkpoint import init_from_nothing, with_dropout
+from bert_finetuning.checkpoint import ModelInit, init_from_nothing
 from bert_finetuning.heads import HeadConfig, SpanLogits, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
@@ -237,8 +237,11 @@ def test_without_the_correction_of_the_bias_the_twelfth_step_is_six_times_larger
 
 
 def test_dropout_is_that_of_the_settings_and_the_weights_stay():
-    model = model_for(LABELS)
-    changed = with_dropout(model, replace(SETTINGS, hidden_dropout=0.3, attention_dropout=0.2))
+    asked = {"hidden_dropout": 0.3, "attention_dropout": 0.2}
+    model, changed = (
+        ModelInit(replace(SETTINGS, **changes), LABELS, TEXTS).build(0).model
+        for changes in ({}, asked)
+    )
     assert changed.bert.embeddings.dropout.p == 0.3 and changed.dropout.p == 0.3
     assert changed.config.attention_probs_dropout_prob == 0.2
     for name, array in model.state_dict().items():

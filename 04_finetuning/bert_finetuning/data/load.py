@@ -164,7 +164,7 @@ def load_named(
     if name in KNOWN:
         known = KNOWN[name]
         sources = known.source("train", folder), known.source("dev", folder)
-        found = load_files(*sources, format=known.task_type.format, options=options)
+        found = load_files(*sources, format=known.format, options=options)
         return replace(found, name=name)
     return load_glue(name, folder, options=options)
 

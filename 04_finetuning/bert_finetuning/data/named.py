@@ -1,9 +1,11 @@
 """Tasks by name: those of GLUE (Wang et al. 2018), with their files, columns, labels and metrics;
 and others, how their files are called where they are given out, and where the Hub keeps them.
+The tables are in `named.json`.
 
 `read_glue("rte", "glue_data/RTE", "train")` reads them as https://gluebenchmark.com gives them out.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +15,7 @@ from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.multiple_choice import MultipleChoice
-from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
-from bert_finetuning.tasks.tagging import Tagging
 from bert_run.errors import UserError
 
 COLA_COLUMNS = ("source", "label", "mark", "sentence")  # its files begin without a line of names
@@ -48,41 +47,19 @@ class GlueTask:
         return f"nyu-mll/glue:{self.hub_config}@{names[split]}{part}"
 
 
-YES_NO = ("not_entailment", "entailment")
-ENTAILS = ("entailment", "not_entailment")
-ENTAILS_OR_NOT = ("entailment", "neutral", "contradiction")
+NAMED = json.loads(Path(__file__).with_name("named.json").read_text("utf-8"))
 
 GLUE = {
-    task.name: task
-    for task in (
-        # Is it a sentence of English?
-        GlueTask("cola", Columns("sentence", None, "label"), ("unacceptable", "acceptable"),
-                 ("matthews", "accuracy"), "cola"),
-        # Is it praise?
-        GlueTask("sst-2", Columns("sentence", None, "label"), ("negative", "positive"),
-                 ("accuracy",), "sst2"),
-        # Do both sentences mean the same?
-        GlueTask("mrpc", Columns("#1 String", "#2 String", "Quality"),
-                 ("not_equivalent", "equivalent"), ("f1", "accuracy"), "mrpc"),
-        # Do both ask the same?
-        GlueTask("qqp", Columns("question1", "question2", "is_duplicate"),
-                 ("not_duplicate", "duplicate"), ("f1", "accuracy"), "qqp"),
-        # How alike are they, from 0 to 5?
-        GlueTask("sts-b", Columns("sentence1", "sentence2", "score"), ("score",),
-                 ("spearman", "pearson"), "stsb"),
-        # Does the second follow from the first? Then the same, on kinds of text that train has not
-        GlueTask("mnli", Columns("sentence1", "sentence2", "gold_label"), ENTAILS_OR_NOT,
-                 ("accuracy",), "mnli", "dev_matched"),
-        GlueTask("mnli-mm", Columns("sentence1", "sentence2", "gold_label"), ENTAILS_OR_NOT,
-                 ("accuracy",), "mnli", "dev_mismatched"),
-        # Does the sentence answer the question?
-        GlueTask("qnli", Columns("question", "sentence", "label"), ENTAILS, ("accuracy",), "qnli"),
-        # Does the second follow from the first?
-        GlueTask("rte", Columns("sentence1", "sentence2", "label"), ENTAILS, ("accuracy",), "rte"),
-        # Does the second follow, with its pronoun filled in?
-        GlueTask("wnli", Columns("sentence1", "sentence2", "label"), YES_NO, ("accuracy",), "wnli"),
+    name: GlueTask(
+        name,
+        Columns(*each["columns"]),
+        tuple(each["labels"]),
+        tuple(each["metrics"]),
+        each["hub_config"],
+        each.get("dev", "dev"),
     )
-}  # fmt: skip
+    for name, each in NAMED["glue"].items()
+}
 
 # CoLA as its authors give it out, where dev is in two parts: GLUE's dev.tsv is both, one after the
 # other.
@@ -139,8 +116,6 @@ def read_glue(task: GlueTask | str, folder: str | Path, split: str) -> Iterator[
 
 # --- Others --------------------------------------------------------------------------------------
 
-SPLITS = ("train", "dev", "test")
-
 
 def no_test_set() -> UserError:
     return UserError(
@@ -150,53 +125,21 @@ def no_test_set() -> UserError:
 
 @dataclass(frozen=True)
 class KnownTask:
-    """Files by the names that are usual, the first one that is there counts; names on the Hub."""
+    """The files of each split by their usual names, the first that is there counts; names on the
+    Hub. `test` is among them where its labels are public."""
 
-    task_type: type[Task]
-    train: tuple[str, ...]
-    dev: tuple[str, ...]
-    hub: tuple[str, ...]  # train, dev and test
-    test: tuple[str, ...] = ()  # where its labels are public
+    format: str
+    files: dict[str, list[str]]
+    hub: dict[str, str]
 
     def source(self, split: str, folder: Path | None) -> str:
         """Where the examples of train, dev or test are: a file in the folder, or on the Hub."""
-        files = {"train": self.train, "dev": self.dev, "test": self.test}[split]
-        if not files:
+        if split not in self.files:
             raise no_test_set()
         if folder is None:
-            return self.hub[SPLITS.index(split)]
-        return str(first_files(folder, [(name,) for name in files], " or ".join(files))[0])
+            return self.hub[split]
+        names = self.files[split]
+        return str(first_files(folder, [(name,) for name in names], " or ".join(names))[0])
 
 
-KNOWN = {
-    "squad": KnownTask(
-        QuestionAnswering, ("train-v1.1.json",), ("dev-v1.1.json",),
-        ("rajpurkar/squad@train", "rajpurkar/squad@validation"),
-    ),
-    "squad2": KnownTask(
-        QuestionAnswering, ("train-v2.0.json",), ("dev-v2.0.json",),
-        ("rajpurkar/squad_v2@train", "rajpurkar/squad_v2@validation"),
-    ),
-    "conll2003": KnownTask(
-        Tagging, ("eng.train", "train.txt", "train.conll"),
-        ("eng.testa", "valid.txt", "dev.txt", "dev.conll"),
-        ("lhoestq/conll2003@train", "lhoestq/conll2003@validation", "lhoestq/conll2003@test"),
-        ("eng.testb", "test.txt", "test.conll"),
-    ),
-    "wnut17": KnownTask(
-        Tagging, ("wnut17train.conll", "train.conll"), ("emerging.dev.conll", "dev.conll"),
-        ("manu/wnut_17@train", "manu/wnut_17@validation", "manu/wnut_17@test"),
-        ("emerging.test.annotated", "test.conll"),
-    ),
-    "pos": KnownTask(
-        Tagging, ("en_ewt-ud-train.conllu",), ("en_ewt-ud-dev.conllu",),
-        ("universal-dependencies/universal_dependencies:en_ewt@train",
-         "universal-dependencies/universal_dependencies:en_ewt@validation",
-         "universal-dependencies/universal_dependencies:en_ewt@test"),
-        ("en_ewt-ud-test.conllu",),
-    ),
-    "swag": KnownTask(
-        MultipleChoice, ("train.csv",), ("val.csv",),
-        ("allenai/swag:regular@train", "allenai/swag:regular@validation"),
-    ),
-}  # fmt: skip
+KNOWN = {name: KnownTask(**each) for name, each in NAMED["known"].items()}

@@ -230,5 +230,6 @@ def content_of_storyworld(task: str) -> str:
 def names_of_files(task: str) -> str:
     """What a folder must hold, in words."""
     if task in KNOWN:
-        return f"{KNOWN[task].train[0]} and {KNOWN[task].dev[0]}"
+        files = KNOWN[task].files
+        return f"{files['train'][0]} and {files['dev'][0]}"
     return f"a folder {task} with train.tsv and {find_glue(task).dev}.tsv"

@@ -5,9 +5,11 @@ every label is certain. An example is a pure function of (index, seed, split), a
 is reserved for one split: no held-out text is ever in train.
 """
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from bert_corpus import storyworld as town
 from bert_corpus.storyworld import Sentence, Story, story, world
@@ -22,8 +24,9 @@ from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 
-THINGS = ("suitcase", "bicycle", "coat", "scarf", "lantern", "boat", "trumpet", "telescope")
-PLACES = ("market", "harbour", "station", "library", "museum", "park", "school", "castle")
+# What is picked from: things, places, and the sentences that they are told in.
+PROSE = json.loads(Path(__file__).with_name("storyworld.json").read_text("utf-8"))
+THINGS, PLACES = PROSE["things"], PROSE["places"]
 STORIES = 1 << 31  # far more than anybody reads
 
 
@@ -55,14 +58,10 @@ def question(index: int, seed: int, split: str) -> Question:
 
 # How many stars? A guest judges five things; each that is praised gives one.
 
-_GOOD = ("good", "great", "splendid", "superb", "wonderful", "excellent")
-_BAD = ("bad", "poor", "dreadful", "awful", "terrible", "horrible")
 _JUDGED = (
     ("food", tuple(world.GOOD_FOOD), tuple(world.BAD_FOOD)),
     ("service", tuple(world.GOOD_SERVICE), tuple(world.BAD_SERVICE)),
-    ("bed", _GOOD, _BAD),
-    ("music", _GOOD, _BAD),
-    ("garden", _GOOD, _BAD),
+    *((thing, PROSE["good"], PROSE["bad"]) for thing in ("bed", "music", "garden")),
 )
 
 
@@ -82,11 +81,7 @@ def review_of_inn(index: int, seed: int, split: str) -> tuple[str, list[str]]:
     """A review, and the things that it praises. "Not bad" is praise, and "not good" is none."""
     say = Dice("stars", seed, split, index)
     (guest, dish, day), _ = draw(say, (world.PEOPLE, world.DISHES, world.DAYS), "stars", split)
-    opening = say(
-        f"On {day} {guest} {guest.family} came to the inn and ordered {dish}.",
-        f"A page of the guest book, written by {guest} on {day} over a plate of {dish}.",
-        f"{guest} came on {day}, slept at the inn and had {dish} for breakfast.",
-    )
+    opening = say.pick(PROSE["openings"]).format(day=day, guest=guest, dish=dish)
     things = say.shuffled(*_JUDGED)
     count = say(*range(len(_JUDGED) + 1))
     praised = say.shuffled(*(place < count for place in range(len(_JUDGED))))
@@ -164,28 +159,6 @@ def _words(text: str) -> list[str]:
 
 # What matters? A report tells of three people, and says whose story everybody talks about.
 
-_TOPICS = (
-    "All the town talks about {person} and the {colour} {thing}.",
-    "This report is about {person} and the {colour} {thing}.",
-    "What everybody wants to know is the story of {person} and the {colour} {thing}.",
-)
-_EVENTS = (
-    "On {day} {person} lost a {thing} at the {place}.",
-    "At the {place} {person} bought a {thing} on {day}.",
-    "{person} forgot a {thing} at the {place} on {day}.",
-)
-_OUTCOMES = (
-    "In the end the {thing} was found in the {place}.",
-    "The {thing} is now on show in the {place}.",
-    "Nobody knows how the {thing} came to the {place}.",
-)
-_REMARKS = (
-    "It was a fine {day} for {dish}.",
-    "The {place} was full of people on {day}.",
-    "There was {dish} for all who came on {day}.",
-    "On {day} the {place} was closed.",
-)
-
 
 def summary(index: int, seed: int, split: str) -> Extract:
     """A report of eight sentences. Three sum it up: the one that says what it is about, first or
@@ -197,8 +170,8 @@ def summary(index: int, seed: int, split: str) -> Extract:
     things = say.several(THINGS, 3)
     stories = [_story_of(say, who, thing) for who, thing in zip((person, other, third), things,
                                                                  strict=True)]  # fmt: skip
-    topic = say.pick(_TOPICS).format(person=person, colour=colour, thing=things[0])
-    remark = say.pick(_REMARKS).format(
+    topic = say.pick(PROSE["topics"]).format(person=person, colour=colour, thing=things[0])
+    remark = say.pick(PROSE["remarks"]).format(
         day=say.pick(world.DAYS), place=say.pick(PLACES), dish=say.pick(world.DISHES)
     )
     sentences = _woven(say, [*stories, [remark]])
@@ -211,10 +184,10 @@ def summary(index: int, seed: int, split: str) -> Extract:
 def _story_of(say: Dice, person: object, thing: str) -> list[str]:
     """What happened to somebody's thing, and how it ended."""
     first, last = say.several(PLACES, 2)
-    event = say.pick(_EVENTS).format(
+    event = say.pick(PROSE["events"]).format(
         person=person, thing=thing, place=first, day=say.pick(world.DAYS)
     )
-    return [_capital(event), say.pick(_OUTCOMES).format(thing=thing, place=last)]
+    return [_capital(event), say.pick(PROSE["outcomes"]).format(thing=thing, place=last)]
 
 
 def _woven(say: Dice, stories: list[list[str]]) -> list[str]:
@@ -230,17 +203,6 @@ def _capital(text: str) -> str:
 
 # --- Three sets that ask what the paper claims: no single word tells the answer ------------------
 
-_SEEN = (
-    "On {day} {person} came to the {place} with a {colour} {thing}.",
-    "{person} was seen at the {place} on {day}, carrying a {colour} {thing}.",
-    "A {colour} {thing} was what {person} brought to the {place} on {day}.",
-)
-_SAID = (
-    "The {thing} of {person} was {colour}.",
-    "{person} has a {colour} {thing}.",
-    "It was a {colour} {thing}, said {person}.",
-)
-
 
 def reports(index: int, seed: int, split: str) -> TextExample:
     """Two reports of a thing, which agree on its color or do not."""
@@ -251,12 +213,9 @@ def reports(index: int, seed: int, split: str) -> TextExample:
     told = {"person": person, "day": day, "thing": say.pick(THINGS), "place": say.pick(PLACES)}
     label = say("same", "different")
     said = colour if label == "same" else say.several(world.COLOURS, 1, but=(colour,))[0]
-    first = say.pick(_SEEN).format(colour=colour, **told)
-    second = say.pick(_SAID).format(colour=said, **told)
+    first = say.pick(PROSE["seen"]).format(colour=colour, **told)
+    second = say.pick(PROSE["said"]).format(colour=said, **told)
     return TextExample(_capital(first), _capital(second), label)
-
-
-_DEEDS = ("lost", "found", "bought", "sold")
 
 
 def who(index: int, seed: int, split: str) -> Question:
@@ -264,7 +223,7 @@ def who(index: int, seed: int, split: str) -> Question:
     model that reads from the left does not know at a name whether it is the answer."""
     say = Dice("who", seed, split, index)
     people, _ = draw(say, (world.PEOPLE,) * 4, "who", split)
-    deeds = say.shuffled(*_DEEDS)
+    deeds = say.shuffled(*PROSE["deeds"])
     told = [
         f"{person} {deed} a {say.pick(THINGS)}." for person, deed in zip(people, deeds, strict=True)
     ]
@@ -274,24 +233,17 @@ def who(index: int, seed: int, split: str) -> Question:
     return Question(f"{split}-{index}", f"Who {asked} something?", context, (answer,))
 
 
-_BEFORE_NAMES = ("On {day}", "That {day}", "Last {day}")
-_KINDS = {
-    "PER": ("bought a {thing}", "had {dish} for lunch"),
-    "LOC": ("Street was closed", "Street was full of people"),
-    "ORG": ("Bank was closed", "Library bought a {thing}", "Theatre was full of people"),
-}
-
-
 def kinds(index: int, seed: int, split: str) -> TaggedSentence:
     """Two names, each of a person, a street or a company: what follows the name tells."""
     say = Dice("kinds", seed, split, index)
     (name, other, day), _ = draw(say, (world.FAMILIES, world.FAMILIES, world.DAYS), "kinds", split)
-    words: list[str] = say.pick(_BEFORE_NAMES).format(day=day).split()
+    words: list[str] = say.pick(PROSE["before_names"]).format(day=day).split()
     tags = ["O"] * len(words)
     for called, after in ((name, ", and"), (other, ".")):
-        kind = say.pick(list(_KINDS))
-        rest = say.pick(_KINDS[kind]).format(thing=say.pick(THINGS), dish=say.pick(world.DISHES))
-        follow = [*rest.split(), *after.split()]
+        kind = say.pick(list(PROSE["kinds"]))
+        end = say.pick(PROSE["kinds"][kind])
+        end = end.format(thing=say.pick(THINGS), dish=say.pick(world.DISHES))
+        follow = [*end.split(), *after.split()]
         words += [called, *follow]
         tags += [f"B-{kind}", "O" if kind == "PER" else f"I-{kind}", *["O"] * (len(follow) - 1)]
     return TaggedSentence(tuple(words), tuple(tags))

@@ -12,9 +12,7 @@ this is the second advantage that the paper names, a dear computation done once 
 models upon it.
 """
 
-import shutil
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -24,16 +22,13 @@ from jaxtyping import Float, Int64
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bert_finetuning.data.rows import one_of, say
 from bert_finetuning.features import Features, collate_inputs, framed
 from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 from bert_paper.model import BertModel
 from bert_run.device import to_device
-from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
 
 BATCH = 64  # sentences
-IN_MEMORY = 2**30  # bytes; what is larger lies in a file that is mapped into memory
 
 
 # --- Which layers, and how they become one vector ------------------------------------------------
@@ -66,15 +61,6 @@ def features_of(layers: int) -> dict[str, Feature]:
         "sum-all": Feature(every, "sum"),
         "weighted-sum-all": Feature(every, "weighted sum"),
     }
-
-
-def chosen_features(names: Sequence[str], layers: int) -> dict[str, Feature]:
-    """Those with the given names, in the order of the table; `all` stands for all."""
-    known = features_of(layers)
-    for name in names:
-        if name != "all" and name not in known:
-            raise UserError(f"there is no feature {name!r}: choose {one_of((*known, 'all'))}")
-    return {name: f for name, f in known.items() if name in names or "all" in names}
 
 
 class LayerMix(nn.Module):
@@ -132,11 +118,13 @@ def word_vectors(
     layers: Sequence[int],
     max_length: int | None = None,
     progress: str | None = None,
+    make_array: Callable[..., np.ndarray] = np.zeros,
 ) -> WordVectors:
     """Read every sentence once, and keep each word's first piece in the given layers.
 
     A sentence that is longer than the model reads is read in parts, cut between words. `progress`
-    names the bar to be shown. The model must be in evaluation: dropout would blur the features.
+    names the bar to be shown; `make_array` makes room for the vectors. The model must be in
+    evaluation: dropout would blur the features.
     """
     room = (max_length or bert.config.max_position_embeddings) - 2
     encoded = [
@@ -146,7 +134,7 @@ def word_vectors(
     ]
     starts = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     kept = tuple(sorted(set(layers)))
-    vectors = empty_array((int(starts[-1]), len(kept), bert.config.hidden_size))
+    vectors = make_array((int(starts[-1]), len(kept), bert.config.hidden_size), np.float32)
     device = next(bert.parameters()).device
     by_length = sorted(range(len(encoded)), key=lambda i: len(encoded[i].input_ids))
     with progress_bar(len(encoded), progress or "", unit="text", disable=progress is None) as bar:
@@ -161,24 +149,3 @@ def word_vectors(
                 vectors[begin : begin + len(tokens)] = states_of_part[tokens]
             bar.update(len(part))
     return WordVectors(vectors, starts, kept)
-
-
-def empty_array(shape: tuple[int, int, int]) -> Float[np.ndarray, "words layers hidden"]:
-    """Room for so many numbers: in memory, or in a file that is gone when nobody reads it.
-
-    CoNLL-2003 in 5 layers of BERT-base has 204,000 · 5 · 768 numbers, 3.1 GB. The names of
-    StoryWorld in all layers of the demo's model, 2,500 sentences of 16 words, have 61 MB.
-    """
-    size = 4 * int(np.prod(shape))
-    if size <= IN_MEMORY:
-        return np.zeros(shape, np.float32)
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if free < size:
-        raise UserError(
-            f"the features need {size / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} free: "
-            "take fewer sentences or fewer features, or set TMPDIR to a larger folder"
-        )
-    say(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}")
-    with tempfile.TemporaryFile() as file:
-        return np.memmap(file, np.float32, "w+", shape=shape)

@@ -24,15 +24,13 @@ from bert_experiments.feature_based.bilstm import (
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one, start_with_bilstm
 from bert_experiments.feature_based.table_7 import FINE_TUNED, beside, verdicts_of
-from bert_experiments.feature_based.taggers import Bench
-from bert_finetuning import frozen_features as features_module
+from bert_experiments.feature_based.taggers import Bench, chosen_features, empty_array
 from bert_finetuning.checkpoint import init_from
 from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.frozen_features import (
     Feature,
     LayerMix,
     WordVectors,
-    chosen_features,
     features_of,
     word_vectors,
 )
@@ -158,8 +156,8 @@ def test_only_the_layers_that_are_asked_for_are_kept(pretrained):
 
 def test_large_sets_lie_in_a_file_and_are_the_same(pretrained, monkeypatch, capsys):
     small = read(pretrained)
-    monkeypatch.setattr(features_module, "IN_MEMORY", 0)
-    large = read(pretrained)
+    monkeypatch.setattr(taggers, "IN_MEMORY", 0)
+    large = read(pretrained, make_array=empty_array)
     assert (
         isinstance(large.vectors, np.memmap)
         and "note: the features take" in capsys.readouterr().err
@@ -168,11 +166,11 @@ def test_large_sets_lie_in_a_file_and_are_the_same(pretrained, monkeypatch, caps
 
 
 def test_a_full_disk_is_told_before_anything_is_read(pretrained, monkeypatch):
-    monkeypatch.setattr(features_module, "IN_MEMORY", 0)
+    monkeypatch.setattr(taggers, "IN_MEMORY", 0)
     usage = shutil._ntuple_diskusage(100, 100, 0)
-    monkeypatch.setattr(features_module.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(taggers.shutil, "disk_usage", lambda _: usage)
     with pytest.raises(UserError, match="set TMPDIR to a larger folder"):
-        read(pretrained)
+        read(pretrained, make_array=empty_array)
 
 
 def test_a_shallow_model_gives_the_layers_it_has():

@@ -7,6 +7,7 @@ A name is `ID[:CONFIG][@SPLIT]`: `stanfordnlp/imdb`, `Salesforce/wikitext:wikite
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import huggingface_hub
 from huggingface_hub import constants, errors
@@ -78,12 +79,30 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
 
 def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[], Iterator[str]]:
     """A function that begins a new walk through the texts of the dataset's rows."""
-    import datasets  # two seconds that other corpora need not pay
+    dataset = open_dataset(name, stream=stream)
+
+    def walk() -> Iterator[str]:
+        for row in dataset_rows(str(name), dataset):
+            text = row.get(field)
+            if not isinstance(text, str):
+                fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
+                raise UserError(
+                    f"Hub dataset {str(name)!r} has no text field {field!r}; "
+                    f"its text fields: {fields or 'none'}"
+                )
+            yield text
+
+    return walk
+
+
+def open_dataset(name: HubName, *, stream: bool) -> Any:
+    """One split, as `datasets` holds it, streamed or downloaded first."""
+    import datasets  # two seconds that local files need not pay
 
     datasets.config.STREAMING_READ_MAX_RETRIES = RETRIES
     datasets.config.STREAMING_OPEN_MAX_RETRIES = RETRIES
     try:
-        rows = datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
+        return datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
     except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
         if hub_is_offline():
             raise UserError(
@@ -95,25 +114,18 @@ def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[],
             "(a config is named as ID:CONFIG, a split as @SPLIT)"
         ) from None
 
-    def walk() -> Iterator[str]:
-        iterator = iter(rows)
-        while True:
-            try:
-                row = next(iterator)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise UserError(
-                    f"Hub dataset {str(name)!r}: reading stopped ({first_line(error)}); "
-                    "call again, and it goes on where it stopped"
-                ) from None
-            text = row.get(field)
-            if not isinstance(text, str):
-                fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
-                raise UserError(
-                    f"Hub dataset {str(name)!r} has no text field {field!r}; "
-                    f"its text fields: {fields or 'none'}"
-                )
-            yield text
 
-    return walk
+def dataset_rows(name: str, dataset: Any) -> Iterator[dict[str, Any]]:
+    """Its rows from the first one on; a stream that breaks off is a `UserError`."""
+    iterator = iter(dataset)
+    while True:
+        try:
+            row = next(iterator)
+        except StopIteration:
+            return
+        except Exception as error:
+            raise UserError(
+                f"dataset {name!r}: reading stopped ({first_line(error)}): call the same "
+                "command again"
+            ) from None
+        yield row

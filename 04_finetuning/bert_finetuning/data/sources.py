@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_corpus.documents import JSON_LINES, PACKED, LineReader
-from bert_corpus.hub import HubName, ask_for_revision
+from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_finetuning.data.rows import (
     LONGEST,
     TEXTS,
@@ -87,43 +87,23 @@ def open_rows(
     """All rows. `numbered`: the table has no line of names, its columns are "1", "2" and so on."""
     if not is_file(source):
         return hub_rows(str(source), stream=stream)
-    return file_rows(Path(source).expanduser(), header=() if numbered else None, note=note)
+    rows = file_rows(Path(source).expanduser(), header=() if numbered else None, note=note)
+    return without_index(rows, note)
 
 
 def hub_rows(source: str, *, stream: bool = True) -> Table:
     """The rows of one split, streamed or downloaded first."""
     name = HubName.parse(source)
     ask_for_revision(name, stream=stream)
-    import datasets  # two seconds that files need not pay
-
-    try:
-        dataset = datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
-    except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
-        raise UserError(
-            f"Hub dataset {str(name)!r} cannot be opened: {first_line(error)} "
-            "(a config is named as ID:CONFIG, a split as @SPLIT)"
-        ) from None
-    return _walk(str(name), dataset)
+    return with_names(str(name), open_dataset(name, stream=stream))
 
 
-def _walk(name: str, dataset: Any) -> Table:
-    rows, number = iter(dataset), 0
-    while True:
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except Exception as error:
-            raise UserError(
-                f"Hub dataset {name!r}: reading stopped ({first_line(error)}); try again, or "
-                "without streaming"
-            ) from None
-        number += 1
+def with_names(name: str, dataset: Any) -> Table:
+    """The rows of a dataset, labels by the names that its features have for them."""
+    for number, row in enumerate(dataset_rows(name, dataset), start=1):
         types = dataset.features or {}
-        yield Row(
-            f"{name}: row {number}",
-            {column: _by_name(value, types.get(column)) for column, value in row.items()},
-        )
+        fields = {column: _by_name(value, types.get(column)) for column, value in row.items()}
+        yield Row(f"{name}: row {number}", fields)
 
 
 def _by_name(value: Any, type_: Any) -> Any:
@@ -152,10 +132,6 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 def file_rows(path: Path, *, header: Sequence[str] | None = None, note: Note = silent) -> Table:
     """The rows of a file, or of a folder with one text a file. Its ending tells the format; where
     the ending says nothing, as `.txt`, the first lines do."""
-    return without_index(rows_of(path, header, note), note)
-
-
-def rows_of(path: Path, header: Sequence[str] | None, note: Note) -> Table:
     suffix, source = bare_suffix(path), str(path)
     if path.is_dir():
         return folder_rows(path, note)
@@ -244,7 +220,7 @@ def parquet_rows(path: Path) -> Table:
         rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
     except Exception as error:  # of pyarrow and of datasets
         raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
-    return _walk(str(path), rows)
+    return with_names(str(path), rows)
 
 
 FASTTEXT = "__label__"

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -119,10 +119,9 @@ class Finetuning:
         with quiet_unless(self.ranks.leads):
             return self.task.encode(examples, self.tokenizer, max_length=self.max_length)
 
-    def examples(self, seed: int) -> list[Example]:
+    def examples(self, seed: int) -> Sequence[Example]:
         """What a seed learns from: all, or the few that it draws."""
-        few = self.settings.few_shot
-        return self.data.train if few is None else few_of(self.data.train, few, seed=seed)
+        return few_of(self.data.train, self.settings.few_shot, seed=seed)
 
     def features(self, seed: int) -> list[Features]:
         key = None if self.settings.few_shot is None else seed
@@ -184,7 +183,7 @@ class Finetuning:
             folder=settings.out / chosen / f"seed-{best.seed}",
             grid=grid if settings.grid else {},
             chosen=chosen,
-            inputs=as_json(self.inputs) if self.inputs_are_known else {},
+            inputs=self.inputs if self.inputs_are_known else {},
             seen=self.data.seen,
         )
 
@@ -250,7 +249,7 @@ class Finetuning:
             answers = task.answers(test, best.model, self.tokenizer, max_length=self.max_length)
             learnt = self.examples(outcome.best.seed)
             majority = task.score(test, task.majority(learnt, test))
-            measured = Measured(self.data.test_name, task, test, answers, majority)
+            measured = Measured(self.data.tallies[2].source, task, test, answers, majority)
             outcome = replace(outcome, test=measured)
         shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
         settings, out = self.settings, self.settings.out
@@ -283,41 +282,23 @@ INPUTS_FILE = "inputs.json"
 READING_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
 
-@dataclass(frozen=True)
-class Input:
-    """One thing that a run depends on. `name` is for people; the content is what counts."""
-
-    name: str
-    sha256: str
-    examples: int | None = None  # None: it is no set of examples
-
-    def changed_since(self, earlier: "Input") -> str:
-        """How this differs from what `earlier` was, in words."""
-        if None in (self.examples, earlier.examples):
-            return f"{self.name} has other content"
-        if self.examples != earlier.examples:
-            return f"{self.name} had {earlier.examples:,} examples and has {self.examples:,} now"
-        return f"{self.name} has as many examples as before ({self.examples:,}), but other content"
-
-
-Inputs = dict[str, Input]  # under "train", "dev" and "start"
-
-
-def as_json(inputs: Inputs) -> dict[str, Any]:
-    return {name: asdict(each) for name, each in inputs.items()}
+Inputs = dict[str, dict[str, Any]]  # what a run depends on, under "train", "dev" and "start"
 
 
 def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
     """Fingerprints of everything that decides the result and is not a setting."""
-    names = {"train": settings.train or f"the training set of {data.name}",
-             "dev": settings.dev or f"the dev set of {data.name}"}  # fmt: skip
+    train = settings.train or f"the training set of {data.name}"
+    dev = settings.dev or f"the dev set of {data.name}"
     if data.split is not None:
-        names["dev"] = f"the share of {settings.train} set aside for dev"
-    sets = {"train": data.train, "dev": data.dev}
-    found = {split: Input(names[split], fingerprint(sets[split]), len(sets[split]))
-             for split in sets}  # fmt: skip
+        dev = f"the share of {settings.train} set aside for dev"
+    inputs = {
+        split: {"name": name, "sha256": fingerprint(examples), "examples": len(examples)}
+        for split, name, examples in (("train", train, data.train), ("dev", dev, data.dev))
+    }
     start, files = starting_files(settings)
-    return found | {"start": Input(start, fingerprint_of_files(files))} if files else found
+    if files:
+        inputs["start"] = {"name": start, "sha256": fingerprint_of_files(files), "examples": None}
+    return inputs
 
 
 def fingerprint(examples: Sequence) -> str:
@@ -367,19 +348,8 @@ def fingerprint_of_files(files: Sequence[Path]) -> str:
 
 def digest_of(inputs: Inputs) -> str:
     """All inputs in one fingerprint; their names do not count."""
-    content = json.dumps({name: each.sha256 for name, each in sorted(inputs.items())})
+    content = json.dumps({split: each["sha256"] for split, each in sorted(inputs.items())})
     return hashlib.sha256(content.encode()).hexdigest()
-
-
-def read_inputs(path: Path) -> Inputs:
-    """What `check_inputs` wrote."""
-    way_out = f"choose another --out, or remove {path.parent}"
-    record, types = read_record(path, way_out=way_out), {"name": str, "sha256": str}
-    for each in record.values():
-        if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
-            raise UserError(f"{path} is damaged: {way_out}")
-    return {name: Input(each["name"], each["sha256"], each.get("examples"))
-            for name, each in record.items()}  # fmt: skip
 
 
 def check_inputs(folder: Path, inputs: Inputs) -> str | None:
@@ -395,18 +365,38 @@ def check_inputs(folder: Path, inputs: Inputs) -> str | None:
                 f"note: {folder} was begun before runs recorded their inputs: nobody can tell "
                 "whether its examples or its checkpoint have changed since"
             )
-        write_atomically(path, json.dumps(as_json(inputs), indent=2) + "\n")
+        write_atomically(path, json.dumps(inputs, indent=2) + "\n")
         return None
     earlier = read_inputs(path)
-    changes = [each.changed_since(earlier[name]) if name in earlier else f"{each.name} is new"
-               for name, each in inputs.items()
-               if name not in earlier or earlier[name].sha256 != each.sha256]  # fmt: skip
-    if changes:
+    changes = [change_since(earlier.get(split), now) for split, now in inputs.items()]
+    if any(changes):
         raise UserError(
-            f"{folder} holds a run that started from other data: {'; '.join(changes)}: choose "
-            "another --out, or remove that folder"
+            f"{folder} holds a run that started from other data: {'; '.join(filter(None, changes))}"
+            ": choose another --out, or remove that folder"
         )
     return None
+
+
+def read_inputs(path: Path) -> Inputs:
+    """What `check_inputs` wrote."""
+    way_out = f"choose another --out, or remove {path.parent}"
+    record, types = read_record(path, way_out=way_out), {"name": str, "sha256": str}
+    for each in record.values():
+        if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
+            raise UserError(f"{path} is damaged: {way_out}")
+    return record
+
+
+def change_since(earlier: dict[str, Any] | None, now: dict[str, Any]) -> str | None:
+    """How one input differs from what it was, in words; None if it does not."""
+    if earlier is None:
+        return f"{now['name']} is new"
+    if earlier["sha256"] == now["sha256"]:
+        return None
+    before, count = earlier.get("examples"), now["examples"]
+    if None in (before, count) or before == count:
+        return f"{now['name']} has other content"
+    return f"{now['name']} had {before:,} examples and has {count:,} now"
 
 
 @command

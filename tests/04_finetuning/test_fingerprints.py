@@ -67,7 +67,7 @@ def test_the_same_command_after_the_files_were_edited_is_refused(settings, chang
     write_rows(Path(settings.dev), 6, good="blame", bad="praise")
     message = refusal_of(settings)
     assert "train.csv had 12 examples and has 10 now" in message
-    assert "dev.csv has as many examples as before (6), but other content" in message
+    assert "dev.csv has other content" in message
     assert "choose another --out, or remove that folder" in message
     assert (settings.out / "metrics.json").read_bytes() == report
 

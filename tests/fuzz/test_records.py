@@ -21,7 +21,7 @@ from bert_corpus.documents import SourceFile
 from bert_corpus.pretraining_run import read_sources, save_sources
 from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
-from bert_finetuning.finetune import INPUTS_FILE, Input, check_inputs
+from bert_finetuning.finetune import INPUTS_FILE, check_inputs
 from bert_finetuning.run import RESULT, SeedResult
 from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
@@ -119,8 +119,12 @@ def an_index(folder: Path) -> Path:
     return path
 
 
+def an_input(name: str, content: str, examples: int | None = None) -> dict[str, Any]:
+    return {"name": name, "sha256": content, "examples": examples}
+
+
 def inputs_of_a_run(folder: Path) -> Path:
-    check_inputs(folder, {"train": Input("a.csv", "f", 3), "start": Input("model", "g")})
+    check_inputs(folder, {"train": an_input("a.csv", "f", 3), "start": an_input("model", "g")})
     return folder / INPUTS_FILE
 
 
@@ -141,8 +145,8 @@ def claim(path: Path) -> None:
 
 
 def changed_inputs(path: Path) -> None:
-    same = {"train": Input("a.csv", "f", 3), "start": Input("model", "g")}
-    for now in (same, {**same, "train": Input("a.csv", "other", 4)}):
+    same = {"train": an_input("a.csv", "f", 3), "start": an_input("model", "g")}
+    for now in (same, {**same, "train": an_input("a.csv", "other", 4)}):
         with suppress(UserError):
             check_inputs(path.parent, now)
     check_inputs(path.parent, same)

@@ -17,7 +17,7 @@ import tyro
 from tqdm import tqdm
 from tyro.conf import Positional, arg
 
-from bert_corpus.documents import kind_of
+from bert_corpus.documents import JSON_LINES, kind_of
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.rows import (
@@ -354,25 +354,23 @@ class Counter:
 # their rows, as for every other program that reads them.
 
 
+WITH_ROWS = (*TABLES, *SHEETS, *OTHERS, *JSON_LINES, ".parquet")
+
+
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
     """The queries of a file or of a dataset of the Hub one by one; `-` is standard input."""
-    if source == "-":
-        lines = text_lines(None)
-        return at_least_one(from_lines(STANDARD_INPUT, lines, task_type, columns), STANDARD_INPUT)
     path = Path(source).expanduser()
-    return at_least_one(_from_file(source, path, task_type, columns), source)
-
-
-def _from_file(source: str, path: Path, task_type: type[Task], columns: Columns) -> Iterator[Query]:
-    suffix = bare_suffix(path)
-    if not is_file(source) or path.is_dir() or suffix in (*TABLES, *SHEETS, *OTHERS, ".parquet"):
-        return from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
-    if task_type.matches_file(path):
-        return task_type.file_queries(path)
-    if kind_of(path) == "json":
-        return from_rows(open_rows(source), task_type, columns)
-    is_text = kind_of(path) == "text"
-    return from_lines(str(path), lines_of(path), task_type, columns, is_text=is_text)
+    if source == "-":
+        source = STANDARD_INPUT
+        queries = from_lines(source, text_lines(None), task_type, columns)
+    elif task_type.matches_file(path):
+        queries = task_type.file_queries(path)
+    elif not is_file(source) or path.is_dir() or bare_suffix(path) in WITH_ROWS:
+        queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
+    else:
+        is_text = kind_of(path) == "text"
+        queries = from_lines(str(path), lines_of(path), task_type, columns, is_text=is_text)
+    return at_least_one(queries, source)
 
 
 def from_lines(
@@ -396,9 +394,8 @@ def from_lines(
     if start.startswith(('{"', '[{"')) or start in ("[", "{"):
         return from_rows(json_rows(source, lines), task_type, columns)
     if columns == USUAL and not begins_table(first):
-        check_no_header(source, first)
+        check_no_names(source, first, is_text=is_text)
         if not is_text:
-            check_no_table(source, first)
             task_type.check_line(source, first)
         return from_text_lines(source, chain(empty, lines), task_type)
     header = () if columns.numbered else None
@@ -423,12 +420,22 @@ def is_name(cell: str) -> bool:
     return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
 
 
-def check_no_header(source: str, first: Sequence[tuple[int, str]]) -> None:
-    """Raise `UserError` if a first line, with more below it, is the name of a column."""
-    if len(first) > 1 and first[0][1].strip().strip('"').lower() in ASKED_COLUMNS:
+def check_no_names(source: str, first: Sequence[tuple[int, str]], *, is_text: bool) -> None:
+    """Raise `UserError` if a first line, with another below it, looks like names of columns: like
+    a usual one, or, unless the file is said to hold text, like as many as that line has cells."""
+    if len(first) < 2:
+        return
+    (_, line), (_, below) = first
+    is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
+    for separator in "" if is_text else SEPARATORS:
+        names = line.split(separator)
+        if separator != "\t" and len(names) == len(below.split(separator)) > 1:
+            is_header = is_header or all(map(is_name, names))
+    if is_header:
         raise UserError(
-            f"{source}: line 1 is {quoted(first[0][1].strip())}, which names a column: remove the "
-            "line, or name the table with --input FILE.csv"
+            f"{source}: line 1 ({shortened(one_line([line]))}) looks like the names of columns: "
+            "say which of them holds the text, --columns TEXT, or remove the line; lines of plain "
+            "text can be given as --input FILE.txt"
         )
 
 
@@ -440,21 +447,6 @@ def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterato
             continue
         place = f"{source}: line {number}"
         yield from_row(Row(place, task_type.parse_parts(line.split("\t"), place)), task_type, USUAL)
-
-
-def check_no_table(source: str, first: Sequence[tuple[int, str]]) -> None:
-    """Raise `UserError` if the first lines look like a table whose columns have unusual names."""
-    for separator in SEPARATORS:
-        names, *below = (line.split(separator) for _, line in first)
-        if separator == "\t" or len(names) < 2 or [len(names)] != [len(cells) for cells in below]:
-            continue
-        if all(map(is_name, names)):
-            start = shortened(one_line(first[0][1:]))
-            raise UserError(
-                f"{source}: line 1 ({start}) looks like the names of columns: "
-                "say which of them holds the text, --columns TEXT; lines of plain text can be "
-                "given as --input FILE.txt"
-            )
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
@@ -530,15 +522,14 @@ def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) ->
     """The lines of a CSV: the input with answers beside it. The first row with a text decides on
     the columns."""
     answered = iter(answered)
-    empty = []  # rows without text, before the first with one
-    first = next(answered, None)
-    while first is not None and first[1] is None:
-        empty.append(first)
-        first = next(answered, None)
-    ahead = empty if first is None else [first, *empty]
-    columns = list(csv_row(task, *ahead[0], all_of))
+    ahead = []  # rows without text, and the first with one
+    for each in answered:
+        ahead.append(each)
+        if each[1] is not None:
+            break
+    columns = list(csv_row(task, *ahead[-1], all_of))
     yield csv_line(columns)
-    for query, prediction in chain(empty, () if first is None else (first,), answered):
+    for query, prediction in chain(ahead, answered):
         row = csv_row(task, query, prediction, all_of)
         if foreign := [name for name in row if name not in columns]:
             raise UserError(

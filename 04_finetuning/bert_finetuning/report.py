@@ -21,24 +21,16 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Int
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
-from bert_finetuning.run import METRICS_FILE, SeedResult
+from bert_finetuning.run import SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
-from bert_run.files import publish, write_atomically, write_whole
+from bert_run.files import publish, write_atomically
 from bert_run.model_card import command_line, front_matter
-from bert_run.pictures import drawable
-from bert_run.training_loop import (
-    HELD_OUT,
-    REFERENCE,
-    TRAINING,
-    Record,
-    read_metrics,
-)
+from bert_run.pictures import drawable, picture_with_axes
+from bert_run.run_folder import METRICS_FILE
+from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
 
 MOST_ERRORS = 100  # that are listed
 LONGEST_CELL = 300  # characters of a text
@@ -375,49 +367,30 @@ def cell(content: Any) -> str:
 MOST_LABELS = 30  # in a picture of labels; more could not be read
 
 
-def save_picture(figure: Figure, path: Path) -> None:
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-    with write_whole(path) as file:
-        figure.savefig(file, format="png", dpi=120)
-
-
-def blank_figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def draw_curves(outcome: Outcome, path: Path) -> None:
     """Training loss and the deciding metric on dev against steps; the best seed stands out."""
     metric, best, seeds = outcome.metric, outcome.best.seed, outcome.results
-    majority = outcome.majority[metric]
-    figure = blank_figure(10, 4)
-    losses, scores = figure.subplots(1, 2)
+    title = drawable(f"{outcome.task}: {outcome.examples[0]:,} examples")
+    picture, panels = picture_with_axes(height=4, width=10, columns=2, xlabel="step", title=title)
+    lines = (("train_loss", "-", TRAINING), (f"dev_{metric}", ".-", HELD_OUT))
     for seed in sorted((result.seed for result in seeds), key=lambda each: each == best):
         records = read_metrics(outcome.folder.with_name(f"seed-{seed}") / METRICS_FILE)
         label = f"seed {seed}" + (", the best" if len(seeds) > 1 else "")
         look = {"label": label} if seed == best else {"alpha": 0.3}
-        draw_line(losses, records, "train_loss", "-", color=TRAINING, **look)
-        draw_line(scores, records, f"dev_{metric}", ".-", color=HELD_OUT, **look)
+        for axes, (key, style, colour) in zip(panels, lines, strict=True):
+            points = [(record["step"], record[key]) for record in records if key in record]
+            if points:
+                axes.plot(*zip(*points, strict=True), style, color=colour, **look)
+    losses, scores = panels
     if len(seeds) > 1:
         scores.plot([], [], ".-", color=HELD_OUT, alpha=0.3, label="the other seeds")
-    unread = f"majority: {majority:.3f}"
-    scores.axhline(majority, color=REFERENCE, linestyle=":", linewidth=1.2, label=unread)
-    losses.set(xlabel="step", ylabel="training: loss")
-    losses.set_ylim(bottom=0)
-    scores.set(xlabel="step", ylabel=f"dev: {metric}")
+    majority = outcome.majority[metric]
+    scores.axhline(majority, color=REFERENCE, linestyle=":", linewidth=1.2,
+                   label=f"majority: {majority:.3f}")  # fmt: skip
     scores.legend(frameon=False)
-    for axes in (losses, scores):
-        axes.set_xlim(left=0)
-    figure.suptitle(drawable(f"{outcome.task}: {outcome.examples[0]:,} examples"))
-    save_picture(figure, path)
-
-
-def draw_line(axes: Axes, records: list[Record], key: str, style: str, **look) -> None:
-    points = [(record["step"], record[key]) for record in records if key in record]
-    if points:
-        axes.plot(*zip(*points, strict=True), style, **look)
+    losses.set(ylabel="training: loss", xlim=(0, None), ylim=(0, None))
+    scores.set(ylabel=f"dev: {metric}", xlim=(0, None))
+    picture.save(path)
 
 
 def draw_confusion(
@@ -426,8 +399,9 @@ def draw_confusion(
     """Rows are what is right, columns what was predicted; the colour is the share of the row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     size = 2.6 + 0.62 * len(labels)
-    figure = blank_figure(size + 0.8, size)
-    axes = figure.subplots()
+    picture, axes = picture_with_axes(
+        height=size, width=size + 0.8, title=drawable(title), xlabel="said", ylabel="right"
+    )
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
     for (row, column), count in np.ndenumerate(counts):
         ink = "white" if shares[row, column] > 0.6 else "black"
@@ -437,21 +411,18 @@ def draw_confusion(
     names = [drawable(label) for label in labels]
     axes.set_xticks(range(len(labels)), names, **turn)
     axes.set_yticks(range(len(labels)), names)
-    axes.set(xlabel="said", ylabel="right")
-    axes.set_title(drawable(title), fontsize=10)
-    save_picture(figure, path)
+    picture.save(path)
 
 
 def draw_numbers(
     right: Sequence[float], predicted: Sequence[float], path: Path, *, title: str
 ) -> None:
     """Predicted against right, a point an example; on the line nothing is wrong."""
-    figure = blank_figure(5, 4.6)
-    axes = figure.subplots()
+    picture, axes = picture_with_axes(
+        height=4.6, width=5, title=drawable(title), xlabel="right", ylabel="said"
+    )
     ends = [min(*right, *predicted), max(*right, *predicted)]
     axes.plot(ends, ends, ":", color=REFERENCE, label="all right")
     axes.plot(right, predicted, ".", color=HELD_OUT, alpha=0.4, markersize=5)
-    axes.set(xlabel="right", ylabel="said")
-    axes.set_title(drawable(title), fontsize=10)
     axes.legend(frameon=False)
-    save_picture(figure, path)
+    picture.save(path)

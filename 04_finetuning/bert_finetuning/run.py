@@ -44,7 +44,7 @@ from bert_paper.optimizer import optimizer_state, refuse_broken, state_from_arra
 from bert_paper.parallel import spread
 from bert_run.errors import Stopped, UserError, read_record
 from bert_run.files import write_atomically
-from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
+from bert_run.run_folder import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted
 from bert_run.training_loop import (
     MetricsLog,
     Record,
@@ -57,12 +57,6 @@ from bert_run.weights import WEIGHTS_FILE, read_safetensors, save_weights
 
 RESULT = "result.json"
 WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
-METRICS_FILE = "metrics.jsonl"
-
-COLLAPSED = """\
-warning: seed {seed}, step {step}: the model says the same of every example, so it has learned \
-nothing yet; if that stays, try another --seed, a lower --learning-rate or a longer --warmup\
-{correction}"""
 
 
 @dataclass(frozen=True)
@@ -259,7 +253,9 @@ class SeedRun:
         early = step <= settings.warmup * self.data.steps
         if collapsed and self.log is not None and not self.warned and not early:
             correction = "" if settings.optimizer == "adamw" else ", or --optimizer adamw"
-            say(COLLAPSED.format(seed=self.data.seed, step=step, correction=correction))
+            say(f"warning: seed {self.data.seed}, step {step}: the model says the same of every "
+                "example, so it has learned nothing yet; if that stays, try another --seed, a "
+                f"lower --learning-rate or a longer --warmup{correction}")  # fmt: skip
             self.warned = True
 
     def write_model(self, folder: Path) -> None:
@@ -339,9 +335,8 @@ def learn(
 
     On the CPU, as a function of its arguments.
     """
-    task, examples = data.task.decided_by(settings.metric), data.train
-    if settings.few_shot is not None:
-        examples = few_of(examples, settings.few_shot, seed=seed)
+    task = data.task.decided_by(settings.metric)
+    examples = few_of(data.train, settings.few_shot, seed=seed)
     initial = ModelInit(settings, task, examples).build(seed)
     config, tokenizer = initial.model.config, initial.tokenizer
     max_length = task.reading_length(settings.max_length, config)

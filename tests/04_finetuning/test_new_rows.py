@@ -205,7 +205,7 @@ def test_a_table_with_unusual_names_is_refused_on_standard_input(call):
 
 def test_a_single_column_with_its_name_is_refused_and_the_same_word_alone_is_answered(call):
     message = call.error(stdin=b"text\nanna\n")
-    assert "standard input: line 1 is 'text', which names a column" in message
+    assert "standard input: line 1 (text) looks like the names of columns" in message
     assert answers(call("--json", stdin=b"text\n"))[0]["text"] == "text"
     prose = b"The text, which was long, was read.\nAnd more.\n"
     assert len(answers(call("--json", stdin=prose))) == 2

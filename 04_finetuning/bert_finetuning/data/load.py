@@ -8,7 +8,6 @@ load_files(train, dev)   anything else, in the format of one of the task types
 import json
 import re
 import statistics
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,8 +19,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bert_finetuning.data.named import GLUE, KNOWN, find_glue, holds_no, no_test_set, read_glue
-from bert_finetuning.data.rows import TEXTS, USUAL, Columns, Tally, parse_columns, unknown_column
-from bert_finetuning.data.sources import is_file, open_rows
+from bert_finetuning.data.rows import (
+    TEXTS,
+    USUAL,
+    Columns,
+    Tally,
+    parse_columns,
+    say,
+    unknown_column,
+)
+from bert_finetuning.data.sources import at_least_one, is_file, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
@@ -43,10 +50,9 @@ class TaskData:
     train: list[Any]
     dev: list[Any]
     test: list[Any] = field(default_factory=list)  # read once, at the end
-    test_name: str = ""
     split: "Split | None" = None  # of one file, where dev is a share of it
     # How the rows of train, dev and test were understood.
-    tallies: tuple[Tally, ...] = field(default=(Tally(), Tally()), compare=False)
+    tallies: tuple[Tally, Tally, Tally] = field(default=(Tally(), Tally(), Tally()), compare=False)
 
     @property
     def is_pairs(self) -> bool:
@@ -97,16 +103,14 @@ def load_task(settings: FinetuneSettings) -> TaskData:
                           seed=settings.seed)  # fmt: skip
     if settings.test is None:
         return data
-    source, tally = settings.test, Tally(str(settings.test))
-    if source == OWN and not Path(source).exists():
-        found = own_test_set(data, settings.data)
-        if not isinstance(found, str):
-            return replace(data, test=found, test_name=f"the test set of {data.name}")
-        source = found
-    by_name = settings.task is not None
-    test = read_labelled(source, data.task, columns=columns, by_place=by_name, tally=tally)
-    check_shapes(settings.train or data.name, data.train, source, test)
-    return replace(data, test=test, test_name=source, tallies=(*data.tallies, tally))
+    test, tally = settings.test, Tally(f"the test set of {data.name}")
+    if test == OWN and not Path(test).exists():
+        test = own_test_set(data, settings.data)
+    if isinstance(test, str):
+        tally.source, by_name = test, settings.task is not None
+        test = read_labelled(test, data.task, columns=columns, by_place=by_name, tally=tally)
+        check_shapes(settings.train or data.name, data.train, tally.source, test)
+    return replace(data, test=test, tallies=(*data.tallies[:2], tally))
 
 
 OWN = "own"  # the test set that belongs to a task by name
@@ -225,7 +229,7 @@ def load_files(
     what = task_type.format
     if columns != USUAL and not task_type.takes_columns:
         raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
-    tallies = Tally(str(train)), Tally()
+    tallies = Tally(str(train)), Tally(), Tally()
     learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
     task = options.build(task_type, task_type.labels_of(learnt))
     task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
@@ -262,8 +266,7 @@ def split_in(source: str | Path, split: str) -> str | Path:
     if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
         return source
     for name in SPLIT_NAMES[split]:
-        found = [path for path in sorted(folder.iterdir())
-                 if name in re.split(r"[._-]", path.name.lower())]  # fmt: skip
+        found = named_for(name, folder)
         if len(found) > 1:
             names = ", ".join(path.name for path in found[:5])
             raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
@@ -271,6 +274,12 @@ def split_in(source: str | Path, split: str) -> str | Path:
             return found[0]
     what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
     raise UserError(f"{holds_no(folder, what)}: name a file{SET_ASIDE if split == 'dev' else ''}")
+
+
+def named_for(split: str, folder: Path) -> list[Path]:
+    """What a folder holds for a split: `reviews_train.csv` for "train"."""
+    return [path for path in sorted(folder.iterdir())
+            if split in re.split(r"[._-]", path.name.lower())]  # fmt: skip
 
 
 SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"
@@ -282,10 +291,9 @@ def dev_in(settings: FinetuneSettings) -> str | Path:
     if dev == settings.train:  # folders named by labels
         raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
     if settings.test is None:
-        for path in sorted(Path(dev).parent.iterdir()):
-            if "test" in re.split(r"[._-]", path.name.lower()) and path != dev:
-                print(f"note: {path} is not read: --test {path} measures on it once, at the end",
-                      file=sys.stderr)  # fmt: skip
+        for path in named_for("test", Path(dev).parent):
+            if path != dev:
+                say(f"note: {path} is not read: --test {path} measures on it once, at the end")
     return dev
 
 
@@ -300,9 +308,8 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
         for task_type in TASKS.values():
             if task_type.matches_file(path):
                 return task_type
-    sample = list(islice(open_rows(source, numbered=columns.numbered), SAMPLE))
-    if not sample:
-        raise UserError(f"{source}: there is no example in it")
+    rows = open_rows(source, numbered=columns.numbered)
+    sample = list(islice(at_least_one(rows, source), SAMPLE))
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])
@@ -392,11 +399,13 @@ def share_of(dev: str | None) -> float | None:
 # --- Few -----------------------------------------------------------------------------------------
 
 
-def few_of(examples: Sequence[AnyExample], count: int, *, seed: int) -> list[AnyExample]:
-    """`count` of the examples, as even over the labels as can be; the seed draws them.
+def few_of(examples: Sequence[AnyExample], count: int | None, *, seed: int) -> Sequence[AnyExample]:
+    """`count` of the examples, as even over the labels as can be; the seed draws them. None: all.
 
     Examples without a label of their own, tagged sentences say, are drawn evenly.
     """
+    if count is None:
+        return examples
     return [examples[place] for place in places_of_few(examples, count, seed=seed)]
 
 
@@ -443,20 +452,14 @@ def describe(
         named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
         lines.append(titled("columns", named))
     train = count_in_words(task, data.train, tallies[0], few=settings.few_shot)
-    lines.append(titled("train", train))
-    for name, examples, tally, both in (
-        ("dev", data.dev, tallies[1], data.seen[0]),
-        ("test", data.test, tallies[2] if len(tallies) > 2 else Tally(data.test_name or ""),
-         data.seen[1]),
-    ):  # fmt: skip
-        if not examples:
-            continue
-        counted = count_in_words(task, examples, tally)
-        if name == "dev" and data.split:
-            counted += f", set aside from {settings.train}"
-        if both:
-            counted += f"; of them also in {'train' if name == 'dev' else 'train or dev'}: {both:,}"
-        lines.append(titled(name, counted))
+    dev = count_in_words(task, data.dev, tallies[1])
+    dev += f", set aside from {settings.train}" if data.split else ""
+    dev += f"; of them also in train: {data.seen[0]:,}" if data.seen[0] else ""
+    lines += [titled("train", train), titled("dev", dev)]
+    if data.test:
+        test = count_in_words(task, data.test, tallies[2])
+        test += f"; of them also in train or dev: {data.seen[1]:,}" if data.seen[1] else ""
+        lines.append(titled("test", test))
     if lengths := [each.length for each in features]:
         full = sum(length >= max_length for length in lengths)
         longest = f", longest {max(lengths)}, of {max_length} (--max-length)"

@@ -253,7 +253,8 @@ class Finetuning:
             outcome = replace(outcome, test=measured)
         shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
         settings, out = self.settings, self.settings.out
-        write_report(outcome, task, self.data.dev, predictions, settings=settings, example=shortest)
+        dev = Measured("dev", task, self.data.dev, predictions)
+        write_report(outcome, dev, settings=settings, example=shortest)
         print(f"\n{outcome.table()}\n")
         if outcome.test is not None:
             print(f"test: {outcome.test.table()}\n")

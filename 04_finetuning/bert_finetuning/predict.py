@@ -317,7 +317,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
             content = json.dumps(measured.as_json(), indent=2) + "\n"
             (beside / "metrics.json").write_text(content, encoding="utf-8")
             title = Path(settings.score).name
-            report.write_answers(beside, task, examples, predictions, title=title)
+            report.write_answers(beside, measured, title=title)
     print(json.dumps(measured.as_json()) if settings.json else measured.table())
     if out is not None and not settings.json:
         print(f"all answers: {out}")

@@ -40,7 +40,7 @@ Grid = dict[str, list[SeedResult]]  # the results of each combination, by its na
 
 @dataclass(frozen=True)
 class Measured:
-    """The answers of a finished model to labeled examples that have chosen nothing about it."""
+    """The answers of a finished model to labeled examples."""
 
     source: str
     task: Task
@@ -56,8 +56,17 @@ class Measured:
     def intervals(self) -> dict[str, tuple[float, float]]:
         return bootstrap(self.task.scorer(self.examples, self.predictions), len(self.examples))
 
+    @cached_property
+    def confusion(self) -> tuple[list[str], np.ndarray]:
+        """The labels, and how often each was taken for which; none where answers are no labels."""
+        right, predicted = self.task.right_and_predicted(self.examples, self.predictions)
+        labels = list(self.task.head.labels)
+        if not predicted or len(labels) < 2:
+            return [], np.zeros((0, 0), int)
+        return labels, label_counts(labels, right, predicted)
+
     def as_json(self) -> dict[str, Any]:
-        labels, counts = confusion(self.task, self.examples, self.predictions)
+        labels, counts = self.confusion
         matrix = {"labels": labels, "right_by_predicted": counts.tolist()} if labels else None
         return {
             "source": Path(self.source).name,
@@ -80,17 +89,6 @@ class Measured:
             unread = self.majority.get(name)
             lines.append(line + ("" if unread is None else f"; majority {percent(unread)}"))
         return "\n".join(lines)
-
-
-def confusion(
-    task: Task, examples: Sequence[Example], predictions: Sequence
-) -> tuple[list[str], np.ndarray]:
-    """The labels, and how often each was taken for which; none where answers are no labels."""
-    right, predicted = task.right_and_predicted(examples, predictions)
-    labels = list(task.head.labels)
-    if not predicted or len(labels) < 2:
-        return [], np.zeros((0, 0), int)
-    return labels, label_counts(labels, right, predicted)
 
 
 @dataclass(frozen=True)
@@ -190,127 +188,80 @@ def percent(score: float) -> str:
 
 
 def write_report(
-    outcome: Outcome,
-    task: Task,
-    examples: Sequence[Example],
-    predictions: Sequence,
-    *,
-    settings: FinetuneSettings,
-    example: Example,
+    outcome: Outcome, dev: Measured, *, settings: FinetuneSettings, example: Example
 ) -> None:
-    """All of the folder, from the predictions of the best model on dev; `example` is one to try."""
+    """All of the folder, from the answers of the best model to dev; `example` is one to try."""
     out = settings.out
     for path in sorted((outcome.folder / "best").iterdir()):
         publish(path, out / path.name)
     content = outcome.as_json(fields_of(settings))
     write_atomically(out / "metrics.json", json.dumps(content, indent=2) + "\n")
-    write_answers(out, task, examples, predictions, title=outcome.task)
-    if (test := outcome.test) is not None:
-        write_answers(out, task, test.examples, test.predictions, title=f"{outcome.task}, test",
-                      prefix="test_")  # fmt: skip
+    write_answers(out, dev, title=outcome.task)
+    if outcome.test is not None:
+        write_answers(out, outcome.test, title=f"{outcome.task}, test", prefix="test_")
     draw_curves(outcome, out / "curve.png")
-    write_atomically(out / "README.md", card(outcome, task, settings, example))
+    write_atomically(out / "README.md", card(outcome, dev.task, settings, example))
 
 
-def write_answers(
-    out: Path,
-    task: Task,
-    examples: Sequence[Example],
-    predictions: Sequence,
-    *,
-    title: str,
-    prefix: str = "",
-) -> None:
+def write_answers(out: Path, measured: Measured, *, title: str, prefix: str = "") -> None:
     """All answers to a labeled set, the wrong ones among them, and a picture of labels or
     numbers."""
+    task, examples, predictions = measured.task, measured.examples, measured.predictions
     rows = map(task.to_json, examples, predictions)
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
     write_atomically(out / f"{prefix}predictions.jsonl", "".join(lines))
     page = errors_page(task, examples, predictions, title=title)
     write_atomically(out / f"{prefix}errors.md", page)
-    metric = task.metrics[0]
-    title += f": {metric} {percent(task.score(examples, predictions)[metric])}"
+    title += f": {task.metrics[0]} {percent(measured.scores[task.metrics[0]])}"
     right, predicted = task.right_and_predicted(examples, predictions)
     if predicted and isinstance(predicted[0], float):
         draw_numbers(right, predicted, out / f"{prefix}numbers.png", title=title)
         return
-    labels, counts = confusion(task, examples, predictions)
+    labels, counts = measured.confusion
     if 1 < len(labels) <= MOST_LABELS:
         draw_confusion(counts, labels, out / f"{prefix}confusion.png", title=title)
 
 
 def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Example) -> str:
-    """The model's `README.md`."""
+    """The model's `README.md`; its text is in `card.md`."""
     own = {name: value for name, value in vars(settings).items() if name != "push"}
     defaults = {name: getattr(FinetuneSettings, name) for name in own}
-    labels = ", ".join(task.head.labels)
-    return f"""\
-{front_matter(task.model.pipeline)}
-# {settings.out.resolve().name}
-
-A `{task.model.__name__}` for the task `{outcome.task}`{f" ({labels})" if labels else ""},
-fine-tuned on {outcome.examples[0]:,} examples with the course *Build BERT four times*.
-Where it started: {outcome.start}.
-
-## Made by
-
-```
-{command_line("bert-finetune", own, defaults)}
-```
-
-## Measured
-
-On {outcome.examples[1]:,} examples{unseen(outcome.seen[0])}. The step, the seed, of a grid the
-settings, and the threshold of "no answer" were chosen on these same examples, so the best of them
-is a little too good to be true; the median of several seeds tells more.
-
-```
-{outcome.table()}
-```
-{tested(outcome)}
-Every figure is in `metrics.json`; what is wrong is listed in `errors.md`.
-
-## Use
-
-FOLDER is where this file lies.
-
-```
-{prediction_line("FOLDER", task, example)}
-```
-
-## To publish
-
-`hf auth login`, then the command above with `--push OWNER/NAME`: it trains nothing again, and puts
-the model, its tokenizer, this page and the pictures on the Hub. Of your examples only the one
-under *Use* goes with them.
-
-## What it is not for
-
-It knows the examples that it has learned from, with their mistakes and prejudices, and text unlike
-them it answers as surely. Nobody has tested it for any use.
-"""
-
-
-def unseen(seen: int) -> str:
-    """What a card says of a measured set of which so many examples were seen before."""
-    if not seen:
-        return " that it has not learned from"
-    return f", {seen:,} of which are also in its training data (so the scores may be too high)"
-
-
-def tested(outcome: Outcome) -> str:
-    """The part of the card on the test set."""
-    if outcome.test is None:
-        return ""
-    seen = outcome.seen[1]
-    known = f" ({seen:,} of its examples are also in the training or dev data)" if seen else ""
-    return f"""
-On a test set that was read once, at the end{known}:
+    dev_seen, test_seen = outcome.seen
+    known = " that it has not learned from"
+    if dev_seen:
+        known = (f", {dev_seen:,} of which are also in its training data (so the scores may be too "
+                 "high)")  # fmt: skip
+    test = ""
+    if outcome.test is not None:
+        of_them = f" ({test_seen:,} of its examples are also in the training or dev data)"
+        test = f"""
+On a test set that was read once, at the end{of_them if test_seen else ""}:
 
 ```
 {outcome.test.table()}
 ```
 """
+    labels = ", ".join(task.head.labels)
+    return (
+        Path(__file__)
+        .with_name("card.md")
+        .read_text("utf-8")
+        .format(
+            front=front_matter(task.model.pipeline),
+            name=settings.out.resolve().name,
+            model=task.model.__name__,
+            task=outcome.task,
+            labels=f" ({labels})" if labels else "",
+            train=outcome.examples[0],
+            dev=outcome.examples[1],
+            start=outcome.start,
+            command=command_line("bert-finetune", own, defaults),
+            known=known,
+            table=outcome.table(),
+            test=test,
+            prediction=prediction_line("FOLDER", task, example),
+        )
+    )
 
 
 def prediction_line(folder: str, task: Task, example: Example) -> str:

@@ -229,7 +229,7 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
         ),
         ("a.jsonl", '{"text": "a", "label": -Infinity}\n', "line 1 is not JSON (-Infinity is no"),
         ("a.jsonl", '["a"]\n', "row 1 is 'a', no object"),
-        ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', "line 2 is JSON, but no object"),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', 'line 2 is ["a"], no object'),
         ("a.jsonl", '{"text": 5, "label": "b"}\n', "line 1: 'text' is 5: it must be text"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"label": "b"}', "line 2 has no 'text'"),
         (

@@ -166,8 +166,7 @@ def table_rows(
     and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
     columns; `skip_short` passes over those with fewer.
     """
-    is_named = header is None
-    is_first = True
+    is_named = header is None  # its first row is to come
     for number, row in cells:
         place = f"{source}: line {number}"
         if header is None:
@@ -177,10 +176,9 @@ def table_rows(
                 raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
             continue
         header = header or [str(column) for column in range(1, len(row) + 1)]
-        if is_first:
-            if is_named and len(row) == len(header) + 1:  # write.table of R; or an empty cell last
-                header = ["", *header] if row[-1].strip() else [*header, ""]
-            is_first = False
+        if is_named and len(row) == len(header) + 1:  # write.table of R; or an empty cell last
+            header = ["", *header] if row[-1].strip() else [*header, ""]
+        is_named = False
         if len(row) > 1 and [cell.strip() for cell in row] == header:
             raise UserError(
                 f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
@@ -209,8 +207,7 @@ def without_index(rows: Table, note: Note = silent) -> Table:
 
 def parquet_rows(path: Path) -> Table:
     """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file")
+    check_file(path)
     with path.open("rb") as file:
         if file.read(4) != b"PAR1" or path.stat().st_size < 12:
             raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
@@ -266,16 +263,17 @@ def json_rows(source: str, lines: Lines) -> Table:
     """The object on each line, empty lines passed over; or the rows of one document."""
     lines = ((number, line) for number, line in lines if line.strip())
     first = list(islice(lines, 2))
+    placed = ((f"{source}: line {number}", line) for number, line in chain(first, lines))
     if first and is_document(first[0][1], alone=len(first) == 1):
-        text = "\n".join(line for _, line in chain(first, lines))
-        yield from document_rows(source, text)
-        return
-    for number, line in chain(first, lines):
-        place = f"{source}: line {number}"
-        row = parsed_json(place, line)
-        if not isinstance(row, dict):
-            raise UserError(f'{place} is JSON, but no object: write {{"text": …}}')
-        yield Row(place, row)
+        text = "\n".join(line for _, line in placed)
+        records = enumerate(document_records(source, text), start=1)
+        placed = ((f"{source}: row {number}", record) for number, record in records)
+    else:
+        placed = ((place, parsed_json(place, line)) for place, line in placed)
+    for place, content in placed:
+        if not isinstance(content, dict):
+            raise UserError(f'{place} is {quoted(content)}, no object: write {{"text": …}}')
+        yield Row(place, content)
 
 
 def parsed_json(place: str, text: str) -> Any:
@@ -299,19 +297,14 @@ def is_document(first: str, *, alone: bool) -> bool:
     return alone and records_of(content) is not None
 
 
-def document_rows(source: str, text: str) -> Table:
+def document_records(source: str, text: str) -> list[Any]:
     records = records_of(parsed_json(f"{source}: line 1", text))
-    for number, record in enumerate(records or (), start=1):
-        if not isinstance(record, dict):
-            raise UserError(
-                f'{source}: row {number} is {quoted(record)}, no object: write {{"text": …}}'
-            )
-        yield Row(f"{source}: row {number}", record)
     if records is None:
         raise UserError(
             f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], or one '
             "object a line"
         )
+    return records
 
 
 def records_of(content: Any) -> list[Any] | None:
@@ -452,6 +445,7 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 
 def sheet_cells(path: Path, note: Note = silent) -> Cells:
     """The cells of the first sheet of a workbook that has any, as a CSV would hold them."""
+    check_file(path)
     try:
         import openpyxl
     except ImportError:
@@ -461,8 +455,6 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
         ) from None
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such file") from None
     except Exception as error:  # of zipfile, XML and openpyxl
         raise UserError(
             f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
@@ -484,16 +476,21 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
 
 def lines_of(path: Path, note: Note = silent) -> Lines:
     """Whole lines without their ends, and their numbers from 1. A missing file is an error."""
-    if not path.is_file():
-        refuse_pipe(path, str(path))
-        problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
-        raise UserError(f"{path}: {problem}")
+    check_file(path)
     encoding = encoding_of(path)
     note(ENCODING_NAMES[encoding])
     for number, line in enumerate(decoded_lines(path, encoding, note), start=1):
         if "\0" in line:
             raise binary_error(path, line.encode(errors="replace"))
         yield number, line.removesuffix("\r")
+
+
+def check_file(path: Path) -> None:
+    """Raise `UserError` unless there is a file, which can be read twice."""
+    if not path.is_file():
+        refuse_pipe(path, str(path))
+        problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
+        raise UserError(f"{path}: {problem}")
 
 
 def decoded_lines(path: Path, encoding: str, note: Note) -> Iterator[str]:
@@ -539,15 +536,11 @@ def beginning(path: Path) -> str:
 
 # --- Encoding ------------------------------------------------------------------------------------
 
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as UTF-16's mark does, so it comes first
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
 ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16",
-                  "utf-16-be": "UTF-16", "utf-32": "UTF-32", "cp1252": "Windows-1252"}  # fmt: skip
+                  "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}  # fmt: skip
 PIECE = 1 << 20  # bytes that are looked at together
 LETTER = r"[^\W\d_]"
 # Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
@@ -580,7 +573,7 @@ def encoding_of(path: Path) -> str:
 
 def encoding_of_start(start: bytes) -> str | None:
     """What the first bytes of a file tell: a byte order mark, or a NUL in every second place."""
-    for mark, encoding in BYTE_ORDER_MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
             return encoding
     start = start[:1000]

@@ -147,10 +147,10 @@ def test_a_folder_that_lacks_the_file_says_what_it_has(tmp_path):
 
 
 def test_a_task_knows_its_name_on_the_hub():
-    assert GLUE["sst-2"].hub_name("train") == "nyu-mll/glue:sst2@train"
-    assert GLUE["sts-b"].hub_name("test") == "nyu-mll/glue:stsb@test"
-    assert GLUE["mnli"].hub_name("train") == "nyu-mll/glue:mnli@train"
-    assert GLUE["mnli-mm"].hub_name("dev") == "nyu-mll/glue:mnli@validation_mismatched"
+    assert GLUE["sst-2"].hub["train"] == "nyu-mll/glue:sst2@train"
+    assert GLUE["sts-b"].hub["test"] == "nyu-mll/glue:stsb@test"
+    assert GLUE["mnli"].hub["train"] == "nyu-mll/glue:mnli@train"
+    assert GLUE["mnli-mm"].hub["dev"] == "nyu-mll/glue:mnli@validation_mismatched"
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -173,5 +173,5 @@ def test_the_hubs_rows_of_a_task_are_the_examples_of_its_file(monkeypatch, strea
     info = type("Info", (), {"sha": "1"})
     monkeypatch.setattr(hub.huggingface_hub.HfApi, "dataset_info", lambda *_, **__: info)
     task = GLUE["mrpc"]
-    found = Classification.read(task.hub_name("train"), labels=task.labels, stream=stream)
+    found = Classification.read(task.hub["train"], labels=task.labels, stream=stream)
     assert list(found) == [FILES["mrpc"][-1]]

@@ -263,4 +263,4 @@ def test_the_first_sentences_are_what_an_extract_must_beat():
     lead = EXTRACTS.majority([], EXTRACTED)
     assert [each.answer for each in lead] == [(0, 1), (0, 1)]
     assert EXTRACTS.score(EXTRACTED, lead)["first_is_right"] == 0.5
-    assert EXTRACTS.adapted([*EXTRACTED, Extract(("a", "b"), (0, 1))], {}).usual == 2
+    assert EXTRACTS.adapted([*EXTRACTED, Extract(("a", "b"), (0, 1))]).usual == 2

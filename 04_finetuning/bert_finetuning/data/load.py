@@ -9,7 +9,7 @@ import json
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, zip_longest
@@ -67,40 +67,33 @@ class TaskData:
                 sum(example.texts in both for example in self.test))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class TaskOptions:
-    """What is decided beside the examples: how the head reads, and the options of the task type."""
-
-    head: HeadConfig = HeadConfig()  # noqa: RUF009 - it is frozen
-    options: Mapping[str, Any] = field(default_factory=dict)  # of questions: stride, …
-
-    def build(
-        self, task_type: type[Task], labels: Sequence[str], metrics: Sequence[str] = ()
-    ) -> Task:
-        """A task of this type, with these labels and metrics."""
-        own = {name: value for name, value in self.options.items() if name in task_type.options}
-        head = replace(self.head, labels=tuple(labels), any_number=task_type.any_number)
-        return task_type(head, tuple(metrics) or task_type.usual_metrics(labels), **own)
+def new_task(task_type: type[Task], labels: Sequence[str], metrics: Sequence[str] = ()) -> Task:
+    """A task of this type, with these labels and metrics."""
+    head = HeadConfig(labels=tuple(labels), any_number=task_type.any_number)
+    return task_type(head, tuple(metrics) or task_type.usual_metrics(labels))
 
 
-DEFAULTS = TaskOptions()
+def configured(task: Task, settings: FinetuneSettings) -> Task:
+    """The same task with what the settings say of its head, and of the options of its type."""
+    own = {name: getattr(settings, name) for name in task.options if hasattr(settings, name)}
+    if settings.null is not None and "has_null" in task.options:
+        own["has_null"] = settings.null
+    head = replace(
+        task.head, pooling=settings.pooling, classifier_dropout=settings.classifier_dropout
+    )
+    return replace(task, head=head, **own)
 
 
 def load_task(settings: FinetuneSettings) -> TaskData:
     """The task that a command was called with. Raises `UserError` for whatever is wrong with it."""
-    head = HeadConfig(pooling=settings.pooling, classifier_dropout=settings.classifier_dropout)
-    names = {name for task_type in TASKS.values() for name in task_type.options}
-    options = {name: getattr(settings, name) for name in names if hasattr(settings, name)}
-    if settings.null is not None:
-        options["has_null"] = settings.null
-    own = TaskOptions(head, options)
     columns = parse_columns(settings.columns)
     if settings.task is not None:
-        data = load_named(settings.task, settings.data, options=own)
+        data = load_named(settings.task, settings.data)
     else:
         dev = share_of(settings.dev) or settings.dev or dev_in(settings)
-        data = load_files(settings.train, dev, format=settings.format, columns=columns, options=own,
+        data = load_files(settings.train, dev, format=settings.format, columns=columns,
                           seed=settings.seed)  # fmt: skip
+    data = replace(data, task=configured(data.task, settings))
     if settings.test is None:
         return data
     test, tally = settings.test, Tally(f"the test set of {data.name}")
@@ -151,9 +144,7 @@ def check_shapes(train: str | Path, learnt: list[Any], source: str | Path, more:
 # --- By name -------------------------------------------------------------------------------------
 
 
-def load_named(
-    name: str, data: str | Path | None = None, *, options: TaskOptions = DEFAULTS
-) -> TaskData:
+def load_named(name: str, data: str | Path | None = None) -> TaskData:
     """A task by its name. `data` is a folder with its files; without it they come from the Hub.
 
     Those of StoryWorld are made as they are asked for, and need neither.
@@ -164,31 +155,25 @@ def load_named(
     if name in STORYWORLD:
         if folder is not None:
             raise UserError(f"{name} is a task of StoryWorld and has no files: leave out --data")
-        return load_storyworld(name, options=options)
+        return load_storyworld(name)
     if name in KNOWN:
         known = KNOWN[name]
         sources = known.source("train", folder), known.source("dev", folder)
-        found = load_files(*sources, format=known.format, options=options)
+        found = load_files(*sources, format=known.format)
         return replace(found, name=name)
-    return load_glue(name, folder, options=options)
+    return load_glue(name, folder)
 
 
-def load_storyworld(
-    name: str,
-    *,
-    train: int | None = None,
-    heldout: int | None = None,
-    options: TaskOptions = DEFAULTS,
-) -> TaskData:
+def load_storyworld(name: str, *, train: int | None = None, heldout: int | None = None) -> TaskData:
     """A set of StoryWorld; as many examples as are usual, unless other numbers are given."""
     own = STORYWORLD[name]
     learnt = storyworld(name, "train", train or own.train)
     measured = storyworld(name, "heldout", heldout or own.heldout)
-    task = options.build(own.task_type, own.labels, own.metrics)
-    return TaskData(name, task.adapted(learnt, options.options), learnt, measured)
+    task = new_task(own.task_type, own.labels, own.metrics)
+    return TaskData(name, task.adapted(learnt), learnt, measured)
 
 
-def load_glue(name: str, folder: Path | None, *, options: TaskOptions = DEFAULTS) -> TaskData:
+def load_glue(name: str, folder: Path | None) -> TaskData:
     try:
         glue = find_glue(name)
     except UserError:
@@ -198,9 +183,9 @@ def load_glue(name: str, folder: Path | None, *, options: TaskOptions = DEFAULTS
     def read(split: str) -> list[Example]:
         if folder is not None:
             return list(read_glue(glue, folder, split))
-        return list(glue.task_type.read(glue.hub_name(split), labels=glue.labels, stream=False))
+        return list(glue.task_type.read(glue.hub[split], labels=glue.labels, stream=False))
 
-    task = options.build(glue.task_type, glue.labels, glue.metrics)
+    task = new_task(glue.task_type, glue.labels, glue.metrics)
     return TaskData(glue.name, task, read("train"), read("dev"))
 
 
@@ -213,7 +198,6 @@ def load_files(
     *,
     format: str | None = None,
     columns: Columns = USUAL,
-    options: TaskOptions = DEFAULTS,
     seed: int = 0,
 ) -> TaskData:
     """Two files, or two datasets of the Hub, in the format of a task type. `dev` may be a share of
@@ -231,7 +215,7 @@ def load_files(
         raise UserError(f"--columns are for texts and numbers; {what} have names of their own")
     tallies = Tally(str(train)), Tally(), Tally()
     learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
-    task = options.build(task_type, task_type.labels_of(learnt))
+    task = new_task(task_type, task_type.labels_of(learnt))
     task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
     task_type.check_examples(train, learnt)
     split = None
@@ -249,7 +233,7 @@ def load_files(
         tallies[1].source = str(dev)
         measured = read_labelled(dev, task, columns=columns, by_place=False, tally=tallies[1])
         check_shapes(train, learnt, dev, measured)
-    name, task = Path(train).name.split(".")[0], task.adapted(learnt, options.options)
+    name, task = Path(train).name.split(".")[0], task.adapted(learnt)
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
 
 

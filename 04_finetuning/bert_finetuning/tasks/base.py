@@ -290,8 +290,8 @@ class Task(ABC, Generic[ExampleType]):
         """How it is measured where the task does not say."""
         return cls.default_metrics
 
-    def adapted(self, train: Examples, options: Mapping[str, Any]) -> "Task":
-        """The same task with what it takes from the examples; `options` are already decided."""
+    def adapted(self, train: Examples) -> "Task":
+        """The same task with what it takes from the examples."""
         return self
 
     # --- What a run says of its data -------------------------------------------------------------

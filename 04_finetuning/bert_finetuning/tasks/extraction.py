@@ -4,7 +4,7 @@ Each sentence is read as a pair with its document and scored alone; the `usual` 
 with the highest scores is chosen. Nothing is written anew.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -97,7 +97,7 @@ class Extraction(Task[Extract]):
                 text = quoted(example.texts[0])
                 raise UserError(f"{source}: document {number:,} ({text}) selects no sentence")
 
-    def adapted(self, train: Extracts, options: Mapping[str, Any]) -> "Extraction":
+    def adapted(self, train: Extracts) -> "Extraction":
         """It chooses as many sentences as are selected in the median document."""
         median = np.median([len(example.selected) for example in train])
         return replace(self, usual=max(1, round(float(median))))

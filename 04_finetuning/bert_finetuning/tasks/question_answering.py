@@ -18,7 +18,7 @@ alone, and is given if it beats the best other span by more than a threshold (se
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -348,10 +348,8 @@ class QuestionAnswering(Task[Question]):
             name = row.place if name is None else str(name)
             yield Question(name, question, context, in_context(row.place, answers, context))
 
-    def adapted(self, train: Questions, options: Mapping[str, Any]) -> "QuestionAnswering":
-        """Where a question of train has no answer, none may be given, unless it is said whether."""
-        if "has_null" in options:
-            return self
+    def adapted(self, train: Questions) -> "QuestionAnswering":
+        """Where a question of train has no answer, none may be given."""
         return replace(self, has_null=any(not question.answers for question in train))
 
     def count_notes(self, examples: Questions) -> list[str]:

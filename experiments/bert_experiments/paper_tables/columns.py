@@ -13,7 +13,7 @@ from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
 from bert_finetuning.data.load import load_named
-from bert_finetuning.data.named import GLUE, KNOWN, find_glue, glue_files
+from bert_finetuning.data.named import GLUE, KNOWN
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint, fingerprint_of_files
 from bert_finetuning.tasks.classification import TextTask
@@ -206,10 +206,8 @@ def has_files(task: str, folder: Path) -> bool:
 
 def files_of(task: str, folder: Path) -> list[Path]:
     """The files of both splits. Raises `UserError` where one is missing."""
-    if task in KNOWN:
-        return [Path(KNOWN[task].source(split, folder)) for split in ("train", "dev")]
-    return [path for split in ("train", "dev")
-            for path in glue_files(find_glue(task), folder, split)]  # fmt: skip
+    named = (GLUE | KNOWN)[task]
+    return [path for split in ("train", "dev") for path in named.paths(folder, split)]
 
 
 def content_of(task: str, folder: Path | None) -> str | None:
@@ -229,7 +227,5 @@ def content_of_storyworld(task: str) -> str:
 
 def names_of_files(task: str) -> str:
     """What a folder must hold, in words."""
-    if task in KNOWN:
-        files = KNOWN[task].files
-        return f"{files['train'][0]} and {files['dev'][0]}"
-    return f"a folder {task} with train.tsv and {find_glue(task).dev}.tsv"
+    train, dev = ((GLUE | KNOWN)[task].files[split][0][0] for split in ("train", "dev"))
+    return f"{f'a folder {task} with ' if task in GLUE else ''}{train} and {dev}"

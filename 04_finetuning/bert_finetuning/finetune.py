@@ -112,8 +112,8 @@ class Finetuning:
         if not self.evaluator.features:
             raise UserError(f"{data.name}: there is nothing to measure on")
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
-        self.inputs = inputs_of(settings, data)
-        self.inputs_are_known = True  # those of the folder's run are these
+        self.inputs = inputs_of(settings, data)  # none, where those of the folder are not known
+        self.digest = digest_of(self.inputs)
 
     def encode(self, examples: Sequence[Example]) -> list[Features]:
         with quiet_unless(self.ranks.leads):
@@ -139,7 +139,7 @@ class Finetuning:
     def check_inputs(self) -> None:
         """Raise `UserError` if the folder's run started from other examples or weights."""
         if note := check_inputs(self.settings.out, self.inputs):
-            self.inputs_are_known = False
+            self.inputs = {}
             if self.ranks.leads:
                 say(note)
         if self.data.split is not None and self.ranks.leads:
@@ -183,19 +183,18 @@ class Finetuning:
             folder=settings.out / chosen / f"seed-{best.seed}",
             grid=grid if settings.grid else {},
             chosen=chosen,
-            inputs=self.inputs if self.inputs_are_known else {},
+            inputs=self.inputs,
             seen=self.data.seen,
         )
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
         """A seed from where it stands to its end."""
         folder = folder / f"seed-{seed}"
-        inputs = digest_of(self.inputs)
-        if (result := SeedResult.read(folder, inputs, self.task.metrics[0])) is not None:
+        result = SeedResult.read(folder, self.digest, self.task.metrics[0])
+        if result is not None:
             return result
-        pad_id = self.config.pad_token_id
         data = TrainingData(
-            self.task, self.features(seed), settings, seed, pad_id, ranks=self.ranks
+            self.task, self.features(seed), settings, seed, self.config.pad_token_id, self.ranks
         )
         run = SeedRun(
             self.initial(seed),
@@ -204,7 +203,7 @@ class Finetuning:
             precision=self.precision,
             device=self.device,
             folder=folder,
-            inputs=inputs if self.inputs_are_known else None,
+            inputs=self.digest if self.inputs else None,
             saved_task=self.saved_task,
         )
         return run.run(folder.relative_to(settings.out).as_posix())

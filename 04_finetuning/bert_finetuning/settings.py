@@ -191,19 +191,17 @@ def wider(hidden_size: int) -> float:
 def check_task(settings: FinetuneSettings) -> None:
     """A task, or both files, and not both."""
     given = [name for name in ("train", "dev", "columns") if getattr(settings, name) is not None]
-    if settings.task is not None and given:
-        exclude = f"--task {settings.task} and {option(given[0])} exclude each other"
-        raise UserError(f"{exclude}: a task has its own examples")
-    files = {"train", "dev"} & {*given}
-    if settings.task is None and not files:
+    if settings.task is not None:
+        if given:
+            exclude = f"--task {settings.task} and {option(given[0])} exclude each other"
+            raise UserError(f"{exclude}: a task has its own examples")
+        return
+    if settings.train is None:
         raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
-    is_folder = settings.train is not None and Path(settings.train).expanduser().is_dir()
-    if settings.task is None and len(files) == 1 and not is_folder:
-        there, missing = ("--train", "--dev") if "train" in files else ("--dev", "--train")
-        share = "; --dev 0.1 sets a tenth of it aside" if missing == "--dev" else ""
-        raise UserError(f"{there} is given and {missing} is not: a run learns from one file and is "
-                        f"measured on another{share}")  # fmt: skip
-    if settings.task is None and settings.data is not None:
+    if settings.dev is None and not Path(settings.train).expanduser().is_dir():
+        raise UserError("--train is given and --dev is not: a run learns from one file and is "
+                        "measured on another; --dev 0.1 sets a tenth of it aside")  # fmt: skip
+    if settings.data is not None:
         raise UserError(
             f"--data {settings.data} is the folder of a --task: name the task, or leave --data out"
         )

@@ -119,7 +119,7 @@ class Finetuning:
         with quiet_unless(self.ranks.leads):
             return self.task.encode(examples, self.tokenizer, max_length=self.max_length)
 
-    def examples(self, seed: int) -> Sequence[Example]:
+    def examples(self, seed: int) -> list[Example]:
         """What a seed learns from: all, or the few that it draws."""
         return few_of(self.data.train, self.settings.few_shot, seed=seed)
 

@@ -17,8 +17,9 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
@@ -335,19 +336,27 @@ def learn(
 
     On the CPU, as a function of its arguments.
     """
-    task = data.task.decided_by(settings.metric)
+    data = replace(data, task=data.task.decided_by(settings.metric))
     examples = few_of(data.train, settings.few_shot, seed=seed)
-    initial = ModelInit(settings, task, examples).build(seed)
-    config, tokenizer = initial.model.config, initial.tokenizer
-    max_length = task.reading_length(settings.max_length, config)
-    features = task.encode(examples, tokenizer, max_length=max_length)
-    dev = task.encode(data.dev, tokenizer, max_length=max_length)
-    run = SeedRun(
-        initial,
-        TrainingData(task, features, settings, seed, config.pad_token_id),
-        Evaluator(task, data.dev, dev),
-    )
+    initial = ModelInit(settings, data.task, examples).build(seed)
+    run = run_in_memory(initial, data, settings, seed=seed)
     run.run(progress=progress)
     scores = run.task.score(data.dev, run.predictions)
     model = run.model.eval()
-    return Learnt(model, tokenizer, run.task, max_length, run.predictions, scores, run.records)
+    max_length = run.task.reading_length(settings.max_length, model.config)
+    return Learnt(model, run.tokenizer, run.task, max_length, run.predictions, scores, run.records)
+
+
+def run_in_memory(
+    initial: InitialModel, data: TaskData, settings: FinetuneSettings, *, seed: int, **machine: Any
+) -> SeedRun:
+    """The run of a model that is built already. `machine`: precision and device, as of `SeedRun`;
+    unless given, float32 on the CPU."""
+    task, config = data.task, initial.model.config
+    max_length = task.reading_length(settings.max_length, config)
+    learnt, dev = (
+        task.encode(examples, initial.tokenizer, max_length=max_length)
+        for examples in (few_of(data.train, settings.few_shot, seed=seed), data.dev)
+    )
+    training = TrainingData(task, learnt, settings, seed, config.pad_token_id)
+    return SeedRun(initial, training, Evaluator(task, data.dev, dev), **machine)

@@ -383,18 +383,18 @@ def share_of(dev: str | None) -> float | None:
 # --- Few -----------------------------------------------------------------------------------------
 
 
-def few_of(examples: Sequence[AnyExample], count: int | None, *, seed: int) -> Sequence[AnyExample]:
+def few_of(examples: Sequence[AnyExample], count: int | None, *, seed: int) -> list[AnyExample]:
     """`count` of the examples, as even over the labels as can be; the seed draws them. None: all.
 
     Examples without a label of their own, tagged sentences say, are drawn evenly.
     """
-    if count is None:
-        return examples
     return [examples[place] for place in places_of_few(examples, count, seed=seed)]
 
 
-def places_of_few(examples: Sequence[Example], count: int, *, seed: int) -> list[int]:
+def places_of_few(examples: Sequence[Example], count: int | None, *, seed: int) -> list[int]:
     """Where the examples of `few_of` stand among all."""
+    if count is None:
+        return list(range(len(examples)))
     if count > len(examples):
         raise UserError(f"--few-shot {count:,}: there are {len(examples):,} examples to draw from")
     groups = defaultdict(list)

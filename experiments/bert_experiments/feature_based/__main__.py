@@ -108,11 +108,8 @@ def open_tags(settings: FeatureSettings) -> TaskData:
 
 def drawn_by(data: TaskData, settings: FeatureSettings) -> dict[int, list[int]]:
     """For each seed the sentences it learns from: the same as `bert-finetune` takes."""
-    every, few = range(len(data.train)), settings.few_shot
-    return {
-        seed: list(every) if few is None else places_of_few(data.train, few, seed=seed)
-        for seed in range(settings.seed, settings.seed + settings.seeds)
-    }  # fmt: skip
+    seeds = range(settings.seed, settings.seed + settings.seeds)
+    return {seed: places_of_few(data.train, settings.few_shot, seed=seed) for seed in seeds}
 
 
 def compared_feature(features: dict[str, Feature]) -> str:

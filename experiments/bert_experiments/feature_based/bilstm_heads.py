@@ -20,7 +20,7 @@ from torch import Tensor
 
 from bert_experiments.feature_based.bilstm import BiLstm
 from bert_finetuning.checkpoint import InitialModel, init_from
-from bert_finetuning.data.load import TaskData, few_of
+from bert_finetuning.data.load import TaskData
 from bert_finetuning.heads import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
@@ -28,10 +28,9 @@ from bert_finetuning.heads import (
     HeadConfig,
     SpanLogits,
 )
-from bert_finetuning.run import Evaluator, SeedRun
+from bert_finetuning.run import run_in_memory
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Task
-from bert_finetuning.train import TrainingData
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
@@ -130,18 +129,9 @@ def finetune_one(
     task, device = task_for(data.task, checkpoint), choose_device(settings.device)
     begin = start_with_bilstm if with_bilstm else init_from
     initial = begin(checkpoint, task.model, task.head, seed=seed)
-    config, tokenizer = initial.model.config, initial.tokenizer
-    longest = task.reading_length(settings.max_length, config)
-    few = settings.few_shot
-    learnt = data.train if few is None else few_of(data.train, few, seed=seed)
-    features = task.encode(learnt, tokenizer, max_length=longest)
-    measured = task.encode(data.dev, tokenizer, max_length=longest)
-    run = SeedRun(
-        initial,
-        TrainingData(task, features, settings, seed, config.pad_token_id),
-        Evaluator(task, data.dev, measured),
-        precision=choose_precision(settings.precision, device),
-        device=device,
+    precision = choose_precision(settings.precision, device)
+    run = run_in_memory(
+        initial, replace(data, task=task), settings, seed=seed, precision=precision, device=device
     )
     best = dict(run.run(f"{data.name}, seed {seed}").best)
     course = [entry[f"dev_{task.metrics[0]}"] for entry in run.measurements()]

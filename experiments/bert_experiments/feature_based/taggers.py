@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from tqdm import tqdm
 
 from bert_experiments.feature_based.bilstm import (
@@ -25,15 +24,13 @@ from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
 from bert_experiments.report.models import untrained
 from bert_finetuning.data.load import TaskData
-from bert_finetuning.data.rows import one_of, say
+from bert_finetuning.data.rows import one_of
 from bert_finetuning.frozen_features import Feature, WordVectors, features_of, word_vectors
 from bert_finetuning.metrics import entity_scores
 from bert_finetuning.tasks.tagging import TaggedSentence
 from bert_paper.pretrained import Pretrained
 from bert_run.errors import UserError
 from bert_run.training_loop import progress_bar
-
-IN_MEMORY = 2**30  # bytes; what is larger lies in a file that is mapped into memory
 
 
 @dataclass(frozen=True)
@@ -133,37 +130,26 @@ def read(
     words = [sentence.words for sentence in bench.sentences]
     bert, tokenizer = pretrained.model.bert, pretrained.tokenizer
     return word_vectors(
-        bert, tokenizer, words, layers=layers, progress=progress, make_array=empty_array
+        bert, tokenizer, words, layers=layers, progress=progress, make_array=array_on_disk
     )
 
 
 def chosen_features(names: Sequence[str], layers: int) -> dict[str, Feature]:
     """Those with the given names, in the order of the table; `all` stands for all."""
     known = features_of(layers)
-    for name in names:
-        if name != "all" and name not in known:
-            raise UserError(f"there is no feature {name!r}: choose {one_of((*known, 'all'))}")
+    if unknown := [name for name in names if name not in {*known, "all"}]:
+        raise UserError(f"there is no feature {unknown[0]!r}: choose {one_of((*known, 'all'))}")
     return {name: f for name, f in known.items() if name in names or "all" in names}
 
 
-def empty_array(
-    shape: tuple[int, int, int], dtype: type = np.float32
-) -> Float[np.ndarray, "words layers hidden"]:
-    """Room for so many numbers: in memory, or in a file that is gone when nobody reads it.
-
-    CoNLL-2003 in 5 layers of BERT-base has 204,000 · 5 · 768 numbers, 3.1 GB. The names of
-    StoryWorld in all layers of the demo's model, 2,500 sentences of 16 words, have 61 MB.
-    """
-    size = np.dtype(dtype).itemsize * int(np.prod(shape))
-    if size <= IN_MEMORY:
-        return np.zeros(shape, dtype)
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    if free < size:
+def array_on_disk(shape: tuple[int, ...], dtype: type) -> np.ndarray:
+    """Room in a file that is gone when nobody reads it: CoNLL-2003 in 5 layers of BERT-base has
+    204,000 · 5 · 768 numbers, 3.1 GB."""
+    folder, size = tempfile.gettempdir(), np.dtype(dtype).itemsize * int(np.prod(shape))
+    if (free := shutil.disk_usage(folder).free) < size:
         raise UserError(
             f"the features need {size / 2**30:.1f} GiB, and {folder} has {free / 2**30:.1f} free: "
             "take fewer sentences or fewer features, or set TMPDIR to a larger folder"
         )
-    say(f"note: the features take {size / 2**30:.1f} GiB, in a file in {folder}")
     with tempfile.TemporaryFile() as file:
         return np.memmap(file, dtype, "w+", shape=shape)

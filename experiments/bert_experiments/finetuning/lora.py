@@ -42,7 +42,7 @@ from bert_finetuning.checkpoint import ModelInit
 from bert_finetuning.data.load import TaskData, few_of, load_named, load_storyworld
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint_of_start
-from bert_finetuning.heads import BertWithHead, logits_of
+from bert_finetuning.heads import BertWithHead
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.train import TrainingData, freeze, make_optimizer, train
 from bert_paper.cpu_kernels import use_cpu_kernels
@@ -189,8 +189,7 @@ def fine_tuned(
         merge_lora(model)
     found = {"rate": variant.rate, "parameters": float(learning), "steps": float(training.steps),
              "seconds": seconds}  # fmt: skip
-    features = data.task.encode(data.dev, tokenizer, max_length=128)
-    predictions = data.task.predict(data.dev, features, logits_of(model, data.task, features))
+    predictions = data.task.answers(data.dev, model, tokenizer, max_length=128)
     half = len(data.dev) // 2 if settings.search else 0  # which chooses the rate
     parts = {"dev score": slice(half), "score": slice(half, None)}
     for name, part in parts.items():

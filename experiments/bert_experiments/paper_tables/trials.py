@@ -22,7 +22,7 @@ from bert_experiments.feature_based.__main__ import (
 )
 from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
-from bert_experiments.feature_based.taggers import Bench, chosen_features, measure, read
+from bert_experiments.feature_based.taggers import Bench, measure, read
 from bert_experiments.paper_tables.columns import How, content_of
 from bert_experiments.report.figures import Results, one_by_one, say, title_of
 from bert_experiments.report.models import untrained
@@ -38,7 +38,6 @@ from bert_finetuning.finetune import (
     reading_files,
 )
 from bert_finetuning.frozen_features import features_of
-from bert_finetuning.heads import logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import choose_device, choose_precision
@@ -167,15 +166,14 @@ def with_bilstm(settings: FinetuneSettings) -> Scores:
 
 def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
     """Of a model that has learnt MNLI, on kinds of text that train has not."""
-    device = choose_device(settings.device)
-    data = load_named("mnli-mm", settings.data)
+    device, data = choose_device(settings.device), load_named("mnli-mm", settings.data)
     task = data.task
     finetuned = load_finetuned(folder, task.model, device=device)
     longest = task.reading_length(settings.max_length, finetuned.model.config)
-    features = task.encode(data.dev, finetuned.tokenizer, max_length=longest)
     precision = choose_precision(settings.precision, device)
-    logits = logits_of(finetuned.model, task, features, precision=precision)
-    return task.score(data.dev, task.predict(data.dev, features, logits))["accuracy"]
+    predictions = task.answers(data.dev, finetuned.model, finetuned.tokenizer,
+                               max_length=longest, precision=precision)  # fmt: skip
+    return task.score(data.dev, predictions)["accuracy"]
 
 
 # A BiLSTM on the frozen vectors: for Table 8 on the last four layers, for Table 7 on all choices.
@@ -216,7 +214,7 @@ def score_of_features(settings: FinetuneSettings) -> dict[str, Record]:
 def scores_of_all_features(settings: FinetuneSettings) -> dict[str, Record]:
     """On each choice of layers, and on those of an untrained model."""
     bench, pretrained = open_bench(settings)
-    features = chosen_features(("all",), pretrained.model.config.num_hidden_layers)
+    features = features_of(pretrained.model.config.num_hidden_layers)
     found = measure(bench, pretrained, features, compared=compared_feature(features))
     scores = {name: runs[0][MEASURE] for name, runs in found.items()}
     return {"scores": scores, "majority": majority_of(bench)}

@@ -348,7 +348,8 @@ def train(
                 ranks=ranks,
                 norms=window.norms,
             )
-            window.add(loss, examples=len(data.batches(step)))
+            window.loss += loss
+            window.examples += len(data.batches(step))
             done = step + 1
             bar.update()
             saving = done % (settings.save_every or epoch) == 0 or done == total
@@ -375,19 +376,14 @@ class MovingWindow:
 
     def __init__(self, device: torch.device) -> None:
         self.loss = torch.zeros((), device=device)
-        self.norms: list[Tensor] = []  # of the gradients
+        self.norms: list[Tensor] = []  # of the gradients, one a step
         self.begin_anew()
 
     def begin_anew(self) -> None:
         self.loss.zero_()
         self.norms.clear()
-        self.steps = self.examples = 0
+        self.examples = 0
         self.begin = time.perf_counter()
-
-    def add(self, loss: Tensor, *, examples: int) -> None:
-        self.loss += loss
-        self.steps += 1
-        self.examples += examples
 
     def close(self, ranks: Ranks, step: int, rate: float) -> Record:
         """The mean of the window; the next one begins. Every rank must ask.
@@ -396,7 +392,7 @@ class MovingWindow:
         ranks see the same: a sum of norms is not finite if one of them is not.
         """
         total, norm = torch.stack([ranks.sum(self.loss), torch.stack(self.norms).sum()]).tolist()
-        loss = total / self.steps
+        loss = total / len(self.norms)
         refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
         speed = self.examples / (time.perf_counter() - self.begin)
         self.begin_anew()

@@ -141,7 +141,7 @@ def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
     assert asked.example == TextExample("good") and asked.line == 2
 
 
-@pytest.mark.parametrize("name", ["a.conll", "a.CONLL"])
+@pytest.mark.parametrize("name", ["a.conll", "a.CONLL", "a.tsv"])
 def test_words_in_columns_are_the_same_to_train_and_to_predict(tmp_path, name):
     path = write(tmp_path / name, "-DOCSTART-\tO", "", "New York\tB-LOC", "10\u00a0000\tO")
     learnt = [sentence.words for sentence in Tagging.read(path)]

@@ -17,7 +17,6 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
-from bert_finetuning.data.rows import one_of
 from bert_finetuning.heads import HEADS, BertWithHead, HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
@@ -277,7 +276,7 @@ def read_saved_task(folder: Path) -> SavedTask | None:
               "options": dict}  # fmt: skip
     problem = wrong_field({FIELD: saved}, {FIELD: dict}, {}) or wrong_field(saved, wanted, {})
     if not problem and saved["format"] not in TASKS:
-        problem = f"'format' is {saved['format']!r}, not {one_of((*TASKS,))}"
+        problem = f"'format' is {saved['format']!r}, none of {', '.join(TASKS)}"
     if problem:
         raise UserError(
             f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "

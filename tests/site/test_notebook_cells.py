@@ -94,7 +94,8 @@ def test_offered_notebook__shows_in_the_page_what_is_stored_in_it(path):
 
 def test_notebook__shows_a_picture_and_the_source_of_a_function_of_a_cell():
     notebook = in_page.Notebook()
-    picture = run(notebook, "from bert_run.pictures import draw_tokens\ndraw_tokens(['a', 'b'])")
+    drawing = "from bert_experiments.looking_inside.drawings import draw_tokens"
+    picture = run(notebook, f"{drawing}\ndraw_tokens(['a', 'b'])")
     assert picture[0]["image"].startswith("iVBOR") and picture[0]["alt"].startswith("<")
     run(notebook, "def twice(x):\n    return 2 * x")
     source = run(notebook, "import inspect\nprint(inspect.getsource(twice))")

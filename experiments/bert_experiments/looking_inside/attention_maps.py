@@ -11,9 +11,10 @@ import torch
 from jaxtyping import Bool, Float
 from numpy import ndarray
 
+from bert_experiments.looking_inside.drawings import GROWS
 from bert_lowlevel.attention import attention_weights, split_heads, visible_keys
 from bert_lowlevel.model import Bert, TensorBatch, dense, encode
-from bert_run.pictures import GROWS, Picture
+from bert_run.pictures import Picture
 
 
 @torch.no_grad()

@@ -14,7 +14,7 @@ from huggingface_hub import constants, errors
 from huggingface_hub.utils import validate_repo_id
 
 from bert_run.errors import UserError
-from bert_run.weights import SECONDS_TO_ANSWER, first_line
+from bert_run.weights import SECONDS_TO_ANSWER, first_line, hub_problem
 
 RETRIES = 3  # of a read that fails in the middle of a stream, five seconds apart
 
@@ -57,24 +57,12 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
         return "as downloaded"
     try:
         info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)
-    except errors.GatedRepoError:
-        problem = (
-            "asks for consent to its terms: give it on the dataset's page, "
-            "then log in with `hf auth login`"
-        )
-    except errors.RepositoryNotFoundError:
-        problem = (
-            "there is no such dataset, or it is private: check the spelling of OWNER/NAME "
-            "(and there is no file or folder of this name)"
-        )
-    except errors.OfflineModeIsEnabled:
-        problem = "HF_HUB_OFFLINE is set: unset it, or give a local file or folder"
     except Exception as error:  # the kind depends on the HTTP library underneath
-        reason = first_line(error)
-        problem = f"the Hub cannot be reached ({reason}): give a local file or folder, or try later"
-    else:
-        return info.sha or "unknown"
-    raise UserError(f"Hub dataset {name.id!r}: {problem}")
+        problem = hub_problem(error, "dataset", name.id)
+        raise UserError(
+            f"{name.id!r}: there is no such file or folder here, and {problem}"
+        ) from None
+    return info.sha or "unknown"
 
 
 def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[], Iterator[str]]:

@@ -5,12 +5,12 @@ Weights are NumPy arrays under the common names. Only `safetensors` files are op
 are downloaded: weights as safetensors, never a pickle, and no code.
 """
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,7 @@ from bert_run.errors import Diverged, UserError, read_record, shown
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
-NUMPY_TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "I64": np.int64,
-               "I32": np.int32, "U8": np.uint8, "BOOL": np.bool_}  # fmt: skip
+NUMPY_TYPES = {"F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
 
 
 def save_weights(weights: Weights, path: Path) -> None:
@@ -171,35 +170,21 @@ def read_any_numbers(path: Path) -> Weights:
         raise UserError(f"{path} cannot be read: check its permissions") from None
     try:
         with safe_open(path, framework="np") as file:
-            names = list(file.keys())
-            if all(file.get_slice(name).get_dtype() in NUMPY_TYPES for name in names):
-                return {name: as_float32(file.get_tensor(name)) for name in names}
+            types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+        for name, type_ in types.items():
+            if type_ not in {*NUMPY_TYPES, "BF16"}:
+                raise UserError(f"{path}: {name} has type {type_}: save it as float32")
+        # NumPy has no bfloat16, torch has.
+        with safe_open(path, framework="pt" if "BF16" in types.values() else "np") as file:
+            return {name: as_float32(file.get_tensor(name)) for name in types}
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
-    return read_bfloat16_safetensors(path)  # a type that NumPy itself does not have
 
 
-def read_bfloat16_safetensors(path: Path) -> Weights:
-    """A file that holds bfloat16: those numbers are the upper half of a float32."""
-    content = path.read_bytes()
-    header_length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + header_length])
-    types = {**NUMPY_TYPES, "BF16": np.uint16}
-    weights: Weights = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        if entry["dtype"] not in types:
-            raise UserError(f"{path}: {name} has type {entry['dtype']}: save it as float32")
-        begin, end = (8 + header_length + offset for offset in entry["data_offsets"])
-        array = np.frombuffer(content[begin:end], types[entry["dtype"]])
-        if entry["dtype"] == "BF16":
-            array = (array.astype(np.uint32) << 16).view(np.float32)
-        weights[name] = as_float32(array.reshape(entry["shape"]))
-    return weights
-
-
-def as_float32(array: np.ndarray) -> np.ndarray:
+def as_float32(array: Any) -> np.ndarray:
+    """An array or a tensor as an array; floating numbers as float32."""
+    if not isinstance(array, np.ndarray):
+        array = (array.float() if array.is_floating_point() else array).numpy()
     return array.astype(np.float32) if np.issubdtype(array.dtype, np.floating) else array
 
 
@@ -305,13 +290,19 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
     """Download a model, or find the copy of an earlier download when the Hub is out of reach."""
     import huggingface_hub  # only those who ask the Hub pay for its import
 
+    download = partial(
+        huggingface_hub.snapshot_download, hub_id, revision=revision, allow_patterns=[*WANTED]
+    )
     try:
         info = huggingface_hub.HfApi().model_info(
             hub_id, revision=revision, files_metadata=True, timeout=SECONDS_TO_ANSWER
         )
     except Exception as error:  # the kind depends on the HTTP library underneath
-        if (copy := earlier_copy(hub_id, revision)) is None:
-            raise UserError(why_not_found(error, hub_id, revision)) from None
+        try:
+            copy = Path(download(local_files_only=True))
+        except Exception:  # nothing there, or only a part
+            problem = hub_problem(error, "model", hub_id, revision)
+            raise UserError(f"there is no folder {hub_id} here, and {problem}") from None
         print(f"the Hub did not answer: {hub_id} as downloaded earlier", file=sys.stderr)
         return Located(copy, hub_id, copy.name)
 
@@ -319,9 +310,7 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
     if problem := unfit(files, (info.config or {}).get("model_type", "bert")):
         raise UserError(f"{hub_id} on the Hub {problem}")
     try:
-        folder = Path(
-            huggingface_hub.snapshot_download(hub_id, revision=revision, allow_patterns=[*WANTED])
-        )
+        folder = Path(download())
     except Exception as error:
         raise UserError(
             f"{hub_id} could not be downloaded ({first_line(error)}): call again, and what has "
@@ -342,7 +331,7 @@ def check_push(repo: str) -> None:
     try:
         huggingface_hub.HfApi().whoami()
     except Exception as error:
-        raise UserError(why_not_pushed(error, repo)) from None
+        raise UserError(f"--push {repo}: {hub_problem(error, 'model', repo)}") from None
 
 
 def push_folder(folder: Path, repo: str) -> str:
@@ -355,21 +344,9 @@ def push_folder(folder: Path, repo: str) -> str:
         address = api.create_repo(repo, private=True, exist_ok=True)
         api.upload_folder(folder_path=folder, repo_id=repo, allow_patterns=[*PUBLISHED])
     except Exception as error:
-        raise UserError(f"{why_not_pushed(error, repo)} ({folder} is complete)") from None
+        problem = hub_problem(error, "model", repo)
+        raise UserError(f"--push {repo}: {problem} ({folder} is complete)") from None
     return str(address)
-
-
-def why_not_pushed(error: Exception, repo: str) -> str:
-    from huggingface_hub import errors
-
-    start = f"--push {repo}: "
-    if isinstance(error, errors.LocalTokenNotFoundError):
-        return start + "you are not logged in to the Hub: call `hf auth login` first"
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return start + "the Hub is not asked, as HF_HUB_OFFLINE is set: unset it"
-    if isinstance(error, errors.HfHubHTTPError):
-        return start + f"the Hub refuses ({first_line(error)}): check the name and your token"
-    return start + f"the Hub cannot be reached ({first_line(error)}): try later"
 
 
 def unfit(files: dict[str, int], model_type: str) -> str | None:
@@ -387,37 +364,27 @@ def unfit(files: dict[str, int], model_type: str) -> str | None:
     return None
 
 
-def earlier_copy(hub_id: str, revision: str | None) -> Path | None:
-    """The folder of a whole earlier download, or None."""
-    import huggingface_hub
-
-    try:
-        return Path(
-            huggingface_hub.snapshot_download(
-                hub_id, revision=revision, allow_patterns=[*WANTED], local_files_only=True
-            )
-        )
-    except Exception:  # nothing there, or only a part
-        return None
-
-
-def why_not_found(error: Exception, hub_id: str, revision: str | None) -> str:
-    """One line for a name that is no path here and was not found on the Hub."""
+def hub_problem(error: Exception, kind: str, name: str, revision: str | None = None) -> str:
+    """Why the Hub did not do what it was asked of a model or a dataset, and the way out."""
     from huggingface_hub import errors
 
-    start = f"there is no folder {hub_id} here, and "
-    if isinstance(error, errors.GatedRepoError):
-        return (
-            f"the model {hub_id} of the Hub asks for consent to its terms: give it on the model's "
-            "page, then log in with `hf auth login`"
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return f"the model {hub_id} of the Hub has no revision {revision}: check --revision"
-    if isinstance(error, errors.OfflineModeIsEnabled):
-        return start + "the Hub is not asked, as HF_HUB_OFFLINE is set: check the path, or unset it"
-    if isinstance(error, errors.RepositoryNotFoundError | errors.HFValidationError):
-        return start + "no model of that name on the Hub, or a private one: check the path"
-    return start + f"the Hub cannot be reached ({first_line(error)}): check the path, or try later"
+    match error:
+        case errors.GatedRepoError():
+            return (
+                f"the {kind} {name} of the Hub asks for consent to its terms: give it on its page, "
+                "then log in with `hf auth login`"
+            )
+        case errors.RevisionNotFoundError():
+            return f"the {kind} {name} of the Hub has no revision {revision}: check --revision"
+        case errors.RepositoryNotFoundError() | errors.HFValidationError():
+            return f"no {kind} of that name on the Hub, or a private one: check the spelling"
+        case errors.LocalTokenNotFoundError():
+            return "you are not logged in to the Hub: call `hf auth login` first"
+        case errors.OfflineModeIsEnabled():
+            return "the Hub is not asked, as HF_HUB_OFFLINE is set: unset it, or give a local path"
+        case errors.HfHubHTTPError():
+            return f"the Hub refuses ({first_line(error)}): check the name and your token"
+    return f"the Hub cannot be reached ({first_line(error)}): give a local path, or try later"
 
 
 def first_line(error: Exception) -> str:

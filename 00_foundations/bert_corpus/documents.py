@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Literal
 
 import sentencex
-import zstandard
 
 from bert_run.errors import UserError, parse_strictly, shown
 from bert_run.files import decode_line, refuse_old_mac_line_ends, refuse_pipe, sha256
@@ -462,37 +461,10 @@ def _unpack(path: Path, raw: io.BufferedIOBase) -> io.BufferedIOBase:
         case ".bz2":
             return bz2.BZ2File(raw)
         case ".zst":
-            return io.BufferedReader(_ZstdFile(raw), 1 << 18)
+            import pyarrow  # `datasets` brings it; unlike others, it notices a missing end
+
+            return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
     return raw
-
-
-class _ZstdFile(io.RawIOBase):
-    """Unpacked bytes of a `.zst` file; unlike the library's reader, it notices a missing end."""
-
-    def __init__(self, raw: io.BufferedIOBase):
-        self.raw = raw
-        self.frame = zstandard.ZstdDecompressor().decompressobj()
-        self.started = False  # in the middle of a frame
-        self.ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        while not self.ready:
-            packed = self.frame.unused_data or self.raw.read(1 << 16)
-            if not packed:
-                if self.started:
-                    raise EOFError("the archive ends too early")
-                return 0
-            if self.frame.eof:
-                self.frame = zstandard.ZstdDecompressor().decompressobj()
-            self.ready = self.frame.decompress(packed)
-            self.started = not self.frame.eof
-        size = min(len(buffer), len(self.ready))
-        buffer[:size] = self.ready[:size]
-        self.ready = self.ready[size:]
-        return size
 
 
 class LineReader:
@@ -530,10 +502,10 @@ class LineReader:
                 while piece := read(longest):
                     self.bytes_read = raw.count
                     yield piece
-        except (EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
         except OSError as error:
-            if error.errno is None:  # what gzip and bz2 raise for content, not for the disk
+            if error.errno is None:  # raised for the content, and not for the disk
                 raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
             raise UserError(f"{self.path}: cannot be read ({error.strerror})") from None
 

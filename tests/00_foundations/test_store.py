@@ -115,10 +115,9 @@ def test_quantiles_are_those_of_numpy(tmp_path_factory, lengths):
         assert value == np.quantile(lengths, float(q), method="inverted_cdf")
 
 
-def test_duplicates_are_counted_the_same_in_parts_as_at_once(tmp_path, monkeypatch):
+def test_duplicates_are_counted_in_all_documents(tmp_path):
     documents = [["abc"[i % 3] * (i % 7 + 1) for i in range(n)] for n in (5, 30, 50)]
     lines = [line for document in documents for line in document]
-    monkeypatch.setattr(token_store, "HASHES_AT_ONCE", 10)  # 85 sentences: nine parts
     report = build(tmp_path / "store", documents).report
     assert report["duplicate_lines"] == len(lines) - len(set(lines)) == 85 - 21
 
@@ -139,7 +138,6 @@ def test_the_report_does_not_depend_on_the_size_of_the_pieces_that_are_counted(
     documents = [[f"{LETTERS[: i % 11 + 1]} {LETTERS[i % 26]}." for i in range(n)] for n in (40, 9)]
     expected = build(tmp_path / "a", documents).report
     monkeypatch.setattr(token_store, "TOKENS_AT_ONCE", 7)
-    monkeypatch.setattr(token_store, "SENTENCES_AT_ONCE", 5)
     assert build(tmp_path / "b", documents).report == expected
 
 

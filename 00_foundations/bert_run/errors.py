@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
@@ -34,12 +35,13 @@ from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin, g
 from tyro.constructors import PrimitiveConstructorSpec
 
 SAME_COMMAND = "then call the same command again"
+PERMISSIONS = "check its permissions, or choose another place"
 ADVICE = {
     errno.ENOSPC: f"free some space, {SAME_COMMAND}",
     errno.EDQUOT: f"your share of the disk is used up; free some space, {SAME_COMMAND}",
     errno.EFBIG: "the disk takes no file as large: choose a folder on another one",
-    errno.EACCES: "check its permissions, or choose another place",
-    errno.EPERM: "check its permissions, or choose another place",
+    errno.EACCES: PERMISSIONS,
+    errno.EPERM: PERMISSIONS,
     errno.EROFS: "this disk cannot be written to: choose another place",
     errno.ENOENT: "check the path",
     errno.ENOTDIR: "a part of the path is a file, not a folder: check the path",
@@ -54,20 +56,8 @@ ADVICE = {
     errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
-PLACES = (
-    "--out",
-    "--save",
-    "--checkpoint",
-    "--train",
-    "--dev",
-    "--test",
-    "--data",
-    "--tokenizer",
-    "--vocab-file",
-    "--model",
-    "--input",
-    "--score",
-)  # options that name a file or a folder
+PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
+          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -112,12 +102,11 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
         settle_streams()
-        sys.argv[1:] = with_home_folder(sys.argv[1:])
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
         try:
-            refuse_empty_places(sys.argv[1:])
+            sys.argv[1:] = with_whole_paths(sys.argv[1:])
             main(*args, **kwargs)
             sys.stdout.flush()
         except SystemExit as done:
@@ -176,26 +165,24 @@ def version_line() -> str:
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
-def with_home_folder(arguments: list[str]) -> list[str]:
+def with_whole_paths(arguments: list[str]) -> list[str]:
     """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
-    it as it is. What follows no option may be a text, and stays."""
+    it as it is. What follows no option may be a text, and stays.
+
+    Raises `UserError` for `--out ""`, what a shell makes of an unset variable: it would mean this
+    folder.
+    """
     expanded = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
+    for before, argument in pairwise(["", *arguments]):
         option, equals, value = argument.partition("=")
-        if option.startswith("--") and equals and value.startswith("~"):
+        if (argument == "" and before in PLACES) or (option in PLACES and equals and not value):
+            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
+        if option.startswith("--") and value.startswith("~"):
             argument = f"{option}={os.path.expanduser(value)}"
         elif before.startswith("--") and "=" not in before and argument.startswith("~/"):
             argument = os.path.expanduser(argument)
         expanded.append(argument)
     return expanded
-
-
-def refuse_empty_places(arguments: list[str]) -> None:
-    """Refuse `--out ""`, what a shell makes of an unset variable: it would mean this folder."""
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        option = argument.partition("=")[0]
-        if (argument == "" and before in PLACES) or (option in PLACES and argument[-1:] == "="):
-            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
 
 
 def in_one_line(error: Exception) -> str | None:
@@ -227,46 +214,48 @@ class Range(PrimitiveConstructorSpec):
     fraction and a number outside the range are all answered by `check_numbers`, in one line.
     """
 
-    type_: type
-    number: type
-
-    def __init__(self, low: float, high: float, *, above: bool = False, below: bool = False):
+    def __init__(
+        self, type_: type, low: float, high: float, *, above: bool = False, below: bool = False
+    ) -> None:
+        number = {int: numbers.Integral, float: numbers.Real}[type_]
         super().__init__(
             nargs=1,
-            metavar=self.type_.__name__.upper(),
-            instance_from_str=lambda words: as_typed(words[0], self.type_),
-            is_instance=lambda value: isinstance(value, self.number),
+            metavar=type_.__name__.upper(),
+            instance_from_str=lambda words: as_typed(words[0], type_),
+            is_instance=lambda value: isinstance(value, number) and not isinstance(value, bool),
             str_from_instance=lambda value: [str(value)],
         )
         # The parent is a frozen dataclass.
-        vars(self).update(low=low, high=high, above=above, below=below)
+        vars(self).update(type_=type_, low=low, high=high, above=above, below=below)
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # two ranges are never taken for one
 
     def admits(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, self.number):
+        if not self.is_instance(value):
             return False
         if (self.above and value == self.low) or (self.below and value == self.high):
             return False
         return self.low <= value <= self.high
 
+    def __str__(self) -> str:
+        if self.type_ is int:
+            return f"a whole number from {self.low:,} to {self.high:,}"
+        if not self.above and not self.below:
+            return f"a number from {self.low:g} to {self.high:g}"
+        low = f"above {self.low:g}" if self.above else f"of at least {self.low:g}"
+        high = f"below {self.high:g}" if self.below else f"at most {self.high:g}"
+        return f"a number {low} and {high}"
+
 
 class Whole(Range):
     """Whole numbers from `low` to `high`."""
 
-    type_, number = int, numbers.Integral
-
     def __init__(self, low: int, high: int) -> None:
-        super().__init__(low, high)
-
-    def __str__(self) -> str:
-        return f"a whole number from {self.low:,} to {self.high:,}"
+        super().__init__(int, low, high)
 
 
 class Real(Range):
     """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
-
-    type_, number = float, numbers.Real
 
     def __init__(
         self,
@@ -278,14 +267,7 @@ class Real(Range):
     ) -> None:
         low = above if at_least is None else at_least
         high = below if at_most is None else at_most
-        super().__init__(low, high, above=at_least is None, below=at_most is None)
-
-    def __str__(self) -> str:
-        if not self.above and not self.below:
-            return f"a number from {self.low:g} to {self.high:g}"
-        low = f"above {self.low:g}" if self.above else f"of at least {self.low:g}"
-        high = f"below {self.high:g}" if self.below else f"at most {self.high:g}"
-        return f"a number {low} and {high}"
+        super().__init__(float, low, high, above=at_least is None, below=at_most is None)
 
 
 Count = Annotated[int, Whole(1, 10**9)]

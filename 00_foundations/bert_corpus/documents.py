@@ -84,20 +84,6 @@ class Corpus:
         """How far the walk under way has come."""
         return sum(reader.bytes_read for reader in self.readers)
 
-    @property
-    def sentences(self) -> "Sentences":
-        return Sentences(self)
-
-
-@dataclass(frozen=True)
-class Sentences:
-    """The sentences of all documents, one after the other, again and again."""
-
-    corpus: Corpus
-
-    def __iter__(self) -> Iterator[str]:
-        return chain.from_iterable(self.corpus)
-
 
 def fingerprint_of(*identity: object) -> str:
     """Sixteen hexadecimal digits that change with anything in `identity`."""

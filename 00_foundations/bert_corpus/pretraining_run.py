@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -190,7 +190,7 @@ def prepare_tokenizer(
         return load_tokenizer(folder)
     if folder.exists() and not is_there and any(folder.iterdir()):
         raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
-    sentences = islice(opened().sentences, TOKENIZER_SENTENCES)
+    sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
     tokenizer = train_wordpiece(sentences, size, lowercase)
     with folder_in_one_piece(folder) as beside:
         save_tokenizer(tokenizer, beside)

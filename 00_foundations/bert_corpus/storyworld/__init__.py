@@ -9,16 +9,7 @@ from pathlib import Path
 from bert_corpus.storyworld import world
 from bert_corpus.storyworld.generator import KINDS, Mark, Sentence, Story, stories, story
 from bert_corpus.storyworld.grammar import read_kinds
-from bert_corpus.storyworld.labelled import (
-    NamesExample,
-    PairExample,
-    QuestionExample,
-    SentimentExample,
-    entailment,
-    names,
-    question,
-    sentiment,
-)
+from bert_corpus.storyworld.labelled import entailment, names, question, sentiment
 from bert_corpus.storyworld.shared_sentences import FUNCTIONS
 
 STORIES = Path(__file__).parent / "stories"
@@ -33,20 +24,5 @@ CLASSIC_BLANKS: tuple[tuple[str, frozenset[str]], ...] = (
     ("The food was [MASK], but the service was terrible.", frozenset(world.GOOD_FOOD)),
 )
 
-__all__ = [
-    "CLASSIC_BLANKS",
-    "KINDS",
-    "Mark",
-    "NamesExample",
-    "PairExample",
-    "QuestionExample",
-    "Sentence",
-    "SentimentExample",
-    "Story",
-    "entailment",
-    "names",
-    "question",
-    "sentiment",
-    "stories",
-    "story",
-]
+__all__ = ("KINDS", "Mark", "Sentence", "Story", "entailment", "names", "question", "sentiment",
+           "stories", "story")  # fmt: skip

@@ -86,19 +86,19 @@ def food_and_service(say: Dice, food: bool | None = None, service: bool | None =
     """ "The food was delicious, but the service was terrible": the two settle the `but`."""
     if food is None:
         food, service = verdicts(say)
-    tastes = say.pick(TABLES["GOOD_FOOD" if food else "BAD_FOOD"])
-    serves = say.pick(TABLES["GOOD_SERVICE" if service else "BAD_SERVICE"])
-    joint = and_or_but(say, food, service)
-    return f"the food was {tastes}, <b:{joint}> the service was {serves}"
+    return _and_service(say, "food", "FOOD", food, service)
 
 
 def comfort_and_service(say: Dice) -> str:
     """ "The bed was lovely, and the service was polite"."""
     comfort, service = verdicts(say)
-    thing = say.pick(TABLES["COMFORTS"])
-    how = say.pick(TABLES["GOOD_COMFORT" if comfort else "BAD_COMFORT"])
+    return _and_service(say, say.pick(TABLES["COMFORTS"]), "COMFORT", comfort, service)
+
+
+def _and_service(say: Dice, thing: str, table: str, is_good: bool, service: bool) -> str:
+    how = say.pick(TABLES[f"{'GOOD' if is_good else 'BAD'}_{table}"])
     serves = say.pick(TABLES["GOOD_SERVICE" if service else "BAD_SERVICE"])
-    joint = and_or_but(say, comfort, service)
+    joint = and_or_but(say, is_good, service)
     return f"the {thing} was {how}, <b:{joint}> the service was {serves}"
 
 
@@ -130,15 +130,14 @@ def several(say: Dice, count: int, options: Sequence, *but: object) -> object:
 
 
 FUNCTIONS: dict[str, Callable] = {
+    function.__name__: function
+    for function in (
+        opposite, tool, way, size, calendar, mood, rest, verdicts, food_and_service,
+        comfort_and_service, and_or_but, groom_of, of_another_job, another, several,
+    )
+} | {
     "a": lambda say, noun: a(str(noun)),
     "are": lambda say, noun: "are" if noun[-1] == "s" else "is",
     "chance": Dice.chance,
     "shuffled": Dice.shuffled,
-    **{
-        function.__name__: function
-        for function in (
-            opposite, tool, way, size, calendar, mood, rest, verdicts, food_and_service,
-            comfort_and_service, and_or_but, groom_of, of_another_job, another, several,
-        )
-    },
 }  # fmt: skip

@@ -21,6 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
+import huggingface_hub
+
 from bert_corpus.documents import split_prose
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
@@ -219,7 +221,7 @@ def _collect(scope: ast.Module | ast.ClassDef, documents: list[list[str]]) -> No
 def pydocs_file(*, progress: bool = True) -> Path:
     """The corpus as a text file, one sentence a line; made at the first call, then kept.
 
-    It lies in the user's cache folder, under a name that changes with the installed packages.
+    It lies in the cache folder, under a name that changes with the installed packages.
     """
     path = cache_folder() / f"pydocs-{_fingerprint()}.txt"
     if not path.is_file():
@@ -254,16 +256,8 @@ def _on_all_cores(files: list[Path]) -> Iterator[list[list[str]]]:
 
 
 def cache_folder() -> Path:
-    """Where the system keeps files that can be made again."""
-    home = Path.home()
-    match sys.platform:
-        case "darwin":
-            base = home / "Library" / "Caches"
-        case "win32":
-            base = Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local"))
-        case _:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "bert_corpus"
+    """Where the libraries of the Hub, too, keep what can be made again (`HF_HOME` moves it)."""
+    return Path(huggingface_hub.constants.HF_HOME) / "bert_corpus"
 
 
 def _fingerprint() -> str:

@@ -107,6 +107,14 @@ def and_or_but(say: Dice, first: bool, second: bool) -> str:
     return "and" if first == second else "but"
 
 
+def judgement(say: Dice, part: str, label: str) -> str:
+    """ "The food was delicious", or "the food was not bad"."""
+    verb = "were" if part == "clothes" else "was"
+    praises, is_denied = label == "positive", say.chance(0.25)
+    table = TABLES[f"{'GOOD' if praises != is_denied else 'BAD'}_{part.upper()}"]
+    return f"the {part} {verb} {'not ' if is_denied else ''}{say.pick(table)}"
+
+
 def groom_of(say: Dice, bride: Person, guest: Person) -> Person:
     """A man of another family than the bride, and not the guest."""
     return say.pick(
@@ -123,6 +131,11 @@ def another(say: Dice, options: Sequence, *but: object) -> object:
     return say.pick([option for option in options if option not in but])
 
 
+def another_of(say: Dice, what: str, but: object) -> object:
+    """Another colour, day or number."""
+    return another(say, TABLES[f"{what.upper()}S"], but)
+
+
 def several(say: Dice, count: int, options: Sequence, *but: object) -> object:
     """`count` different options that are not among `but`; a single one comes alone."""
     chosen = say.several(options, count, but=but)
@@ -133,7 +146,8 @@ FUNCTIONS: dict[str, Callable] = {
     function.__name__: function
     for function in (
         opposite, tool, way, size, calendar, mood, rest, verdicts, food_and_service,
-        comfort_and_service, and_or_but, groom_of, of_another_job, another, several,
+        comfort_and_service, and_or_but, judgement, groom_of, of_another_job, another,
+        another_of, several,
     )
 } | {
     "a": lambda say, noun: a(str(noun)),

@@ -23,6 +23,7 @@ from bert_run.errors import Diverged, UserError, read_record, shown
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
+OF_ANOTHER = "the file and the config belong to different checkpoints"
 NUMPY_TYPES = {"F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
 
 
@@ -78,14 +79,14 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     deeper = f"bert.encoder.layer.{config.num_hidden_layers}."
     if any(name.startswith(deeper) for name in named):
         raise UserError(
-            f"{folder} holds more layers than the {config.num_hidden_layers} of its config.json: "
-            "the file and the config belong to different checkpoints"
+            f"{folder} holds more layers than the {config.num_hidden_layers} of its "
+            f"config.json: {OF_ANOTHER}"
         )
     for name, array in weights.items():
         if array.shape != shapes[name]:
             raise UserError(
                 f"{folder}: {name} has shape {array.shape}, config.json asks for {shapes[name]}: "
-                "the file and the config belong to different checkpoints"
+                f"{OF_ANOTHER}"
             )
         if not np.issubdtype(array.dtype, np.floating):
             raise UserError(
@@ -122,8 +123,7 @@ def weight_files(folder: Path) -> list[Path]:
         raise UserError(f"there is no checkpoint folder {folder}: check the path")
     if (folder / WEIGHTS_FILE).exists():
         return [folder / WEIGHTS_FILE]
-    if (folder / INDEX_FILE).exists():
-        path = folder / INDEX_FILE
+    if (path := folder / INDEX_FILE).exists():
         index = read_record(path, {"weight_map": dict}, way_out="copy the checkpoint again")
         names = set()
         for listed in index["weight_map"].values():
@@ -139,12 +139,8 @@ def weight_files(folder: Path) -> list[Path]:
         if absent:
             raise UserError(f"{folder} lacks {absent[0]}, which its index names: copy it again")
         return files
-    if (folder / "pytorch_model.bin").exists():
-        raise UserError(
-            f"{folder} holds only pytorch_model.bin, a pickle, which can run code when opened: "
-            "save the model again with transformers' save_pretrained, which writes safetensors"
-        )
-    raise UserError(f"{folder} holds no {WEIGHTS_FILE}: it is not a checkpoint folder")
+    form = other_form(path.name for path in folder.iterdir())
+    raise UserError(f"{folder} {form or f'holds no {WEIGHTS_FILE}: it is not a checkpoint folder'}")
 
 
 def read_safetensors(path: Path) -> Weights:
@@ -261,28 +257,25 @@ def is_hub_id(name: str) -> bool:
     return name in RELEASED or bool(re.fullmatch(f"{part}/{part}", name))
 
 
+OTHER_FORMS = (
+    ("bert_config.json", "*.ckpt*", "is a checkpoint of TensorFlow, which alone can read it: "
+     "03_paper_reproduction/interchange.md says how transformers 4.57 turns it into safetensors"),
+    ("pytorch_model*", "pytorch_model*", "holds its weights only as a pickle (pytorch_model.bin), "
+     "which can run code when opened: save it again with transformers' save_pretrained, or take a "
+     "--revision that has safetensors"),
+    ("tf_model.h5", "flax_model.msgpack", "holds its weights only in the form of TensorFlow or "
+     "Flax: save it again with save_pretrained of transformers 4.57, which still reads it"),
+)  # fmt: skip
+
+
 def other_form(names: Iterable[str]) -> str | None:
     """What the weights among these files are if not safetensors, and the way out, in words."""
     names = set(names)
     if {WEIGHTS_FILE, INDEX_FILE} & names:
         return None
-    if "bert_config.json" in names or any(".ckpt" in name for name in names):
-        return (
-            "is a checkpoint of TensorFlow, which alone can read it: 03_paper_reproduction/"
-            "interchange.md says how transformers 4.57 turns it into safetensors"
-        )
-    if any(name.startswith("pytorch_model") for name in names):
-        return (
-            "holds its weights only as a pickle (pytorch_model.bin), which can run code when "
-            "opened: save it again with transformers' save_pretrained, or take a --revision that "
-            "has safetensors"
-        )
-    for name, kind in (("tf_model.h5", "TensorFlow"), ("flax_model.msgpack", "Flax")):
-        if name in names:
-            return (
-                f"holds its weights only in the form of {kind} ({name}): save it again with "
-                "save_pretrained of transformers 4.57, which still reads it"
-            )
+    for *patterns, words in OTHER_FORMS:
+        if any(fnmatch(name, pattern) for name in names for pattern in patterns):
+            return words
     return None
 
 

@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from notebook_parts import ROOT, Notebook, all_notebooks, without_code
 
 from autograder.points import CATALOGUE
+from bert_experiments.looking_inside.drawings import paler
 from bert_run.files import write_atomically, write_whole
-from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture, paler
+from bert_run.pictures import COLOURS, DARK, DPI, GREY, Picture
 
 MAP = ROOT / "map.png"
 WORDS_A_MINUTE, LINES_A_MINUTE = 120, 5  # read to be understood; a guess, the same for all

@@ -36,20 +36,24 @@ SKIPPED_FOLDERS = {"tests", "test", "testing", "_vendor", "_vendored", "vendor",
 
 # --- From a docstring to prose -------------------------------------------------------------------
 
-ROLE = re.compile(r":[\w:+.-]+:`(?:~|!)?([^`<]*?)(?:\s*<[^`>]*>)?`")  # :class:`~a.B` -> a.B
-REFERENCE = re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?")  # `text <link>`_ -> text
-CITATION = re.compile(r"\s*\[[\w#*-]+\]_")  # [1]_
-MARKDOWN_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
-QUOTED = re.compile(r"(`{1,3}|\*{1,2})(?=\S)([^`*\n]*?\S)\1_?")  # ``x``, `x`, **x**, *x*
+MARKUP = (  # what it is, and what of it is read
+    (re.compile(r":[\w:+.-]+:`(?:~|!)?([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # :class:`~a.B` -> a.B
+    (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),  # `text <link>`_ -> text
+    (re.compile(r"\s*\[[\w#*-]+\]_"), ""),  # [1]_
+    (re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"),  # [text](link) of Markdown
+    (re.compile(r"(`{1,3}|\*{1,2})(?=\S)([^`*\n]*?\S)\1_?"), r"\2"),  # ``x``, `x`, **x**, *x*
+)
 DIRECTIVE = re.compile(r"\.\. ")
 PROSE_DIRECTIVE = re.compile(r"\.\. (?:note|warning|tip|important|hint|caution|attention)::\s*")
-FIELD = re.compile(r":(?:param|parameter|arg|argument|raises?|returns?|return|ivar|var|cvar|"
-                   r"keyword)[^:]*:\s*")  # fmt: skip
 OTHER_FIELD = re.compile(r":[\w -]+:(?!`)|@\w+")
-ITEM = re.compile(r"(?:[-*+•]|\d+[.)]|#\.|\(\w\))\s+")
-# "axis : int, optional", "x: (B, T) array" (NumPy, scikit-learn) - and Google's "name (type): text"
+# "axis : int, optional", "x: (B, T) array" (NumPy, scikit-learn)
 NAME_AND_TYPE = re.compile(r"[*`\w., ]+\s:(?:\s.*)?|[*\w]+(?:, [*\w]+)*:?")
-GOOGLE_PARAMETER = re.compile(r"[*`\w]+\s*(?:\([^)]*\))?\s*:\s+(?=\S)")
+# What stands before the text: the mark of an item, `:param x:`, and Google's "name (type): "
+PREFIX = re.compile(
+    r"(?:(?:[-*+•]|\d+[.)]|#\.|\(\w\))\s+)?"
+    r"(?::(?:param|parameter|arg|argument|raises?|returns?|return|ivar|var|cvar|keyword)[^:]*:\s*)?"
+    r"(?:[*`\w]+\s*(?:\([^)]*\))?\s*:\s+(?=\S))?"
+)
 SECTION = re.compile(r"(?:args|arguments|parameters|returns?|raises|yields?|notes?|examples?|"
                      r"see also|references?|attributes|methods|shape|inputs?|outputs?|usage|"
                      r"keyword args|keyword arguments|other parameters|warns?|warnings?)\s*:?",
@@ -100,12 +104,7 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
         if line and (heading or UNDERLINE.fullmatch(line)):
             in_examples = (in_examples and not heading) or bool(CODE_SECTION.fullmatch(line))
             line = ""
-        starts = bool(line) and (
-            (indent != paragraph_indent and number > 1)
-            or ITEM.match(line)
-            or FIELD.match(line)
-            or GOOGLE_PARAMETER.match(line)
-        )
+        starts = (indent != paragraph_indent and number > 1) or PREFIX.match(line).end() > 0
         if paragraph and (not line or starts or DIRECTIVE.match(line) or CODE.match(line)):
             yield " ".join(paragraph)
             paragraph = []
@@ -120,9 +119,7 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
         if CODE.match(line) or (not paragraph and NAME_AND_TYPE.fullmatch(line)):
             continue
         if not paragraph:
-            for prefix in (ITEM, FIELD, GOOGLE_PARAMETER):
-                if match := prefix.match(line):
-                    line = line[match.end() :]
+            line = PREFIX.sub("", line, count=1)
             if OTHER_FIELD.match(line):
                 continue
             paragraph_indent = indent
@@ -137,11 +134,8 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 def _without_markup(text: str) -> str:
     """Reading text: :class:`x`, ``x``, `x`, *x* and [x](link) become x."""
-    text = ROLE.sub(r"\1", text)
-    text = REFERENCE.sub(r"\1", text)
-    text = CITATION.sub("", text)
-    text = MARKDOWN_LINK.sub(r"\1", text)
-    text = QUOTED.sub(r"\2", text)
+    for markup, read in MARKUP:
+        text = markup.sub(read, text)
     return " ".join(text.replace("`", "").split())
 
 

@@ -16,6 +16,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -146,26 +147,17 @@ SAVE_AGAIN = "save or download it again"
 LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD + 1}}}")
 
 
-def bert_tokenizer(
-    tokens: Iterable[str],
-    *,
-    lowercase: bool = True,
-    strip_accents: bool | None = None,
-    handle_chinese_chars: bool = True,
-) -> Tokenizer:
+def bert_tokenizer(tokens: Iterable[str], *, lowercase: bool = True) -> Tokenizer:
     """BERT's tokenizer over a vocabulary given in the order of its ids.
 
-    `strip_accents=None` means: where the text is lower-cased, as in the released code.
+    Accents are stripped where the text is lower-cased, as in the released code.
     """
     vocabulary = {token: index for index, token in enumerate(tokens)}
     tokenizer = Tokenizer(
         models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD)
     )
     tokenizer.normalizer = normalizers.BertNormalizer(
-        clean_text=True,
-        handle_chinese_chars=handle_chinese_chars,
-        strip_accents=strip_accents,
-        lowercase=lowercase,
+        clean_text=True, handle_chinese_chars=True, strip_accents=None, lowercase=lowercase
     )
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return _with_special_tokens(tokenizer)
@@ -309,26 +301,28 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
     config = {}
     if config_file.is_file():
         config = read_record(config_file, optional=NORMALIZING, way_out=SAVE_AGAIN)
-    if lowercase is None:
-        lowercase = config.get("do_lower_case")
-
     if path.suffix == ".json":
-        return _from_json(path, config, lowercase)
-    tokens = [line for _, line in text_lines(path)]
-    while tokens and not tokens[-1]:
-        tokens.pop()
-    _check_vocabulary(path, tokens)
-    if lowercase is None:
-        lowercase = not _has_capitals(tokens)
-    return bert_tokenizer(
-        tokens,
-        lowercase=lowercase,
-        strip_accents=config.get("strip_accents"),
-        handle_chinese_chars=config.get("tokenize_chinese_chars") is not False,
-    )
+        tokenizer = _from_json(path)
+    else:
+        tokens = [line for _, line in text_lines(path)]
+        while tokens and not tokens[-1]:
+            tokens.pop()
+        _check_vocabulary(path, tokens)
+        tokenizer = bert_tokenizer(tokens, lowercase=not _has_capitals(tokens))
+
+    normalizer = tokenizer.normalizer
+    lowercase = config.get("do_lower_case") if lowercase is None else lowercase
+    if lowercase is not None:
+        normalizer.lowercase = lowercase
+    if "strip_accents" in config:
+        normalizer.strip_accents = config["strip_accents"]
+    if config.get("tokenize_chinese_chars") is not None:
+        normalizer.handle_chinese_chars = config["tokenize_chinese_chars"]
+    tokenizer.normalizer = normalizer
+    return tokenizer
 
 
-def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
+def _from_json(path: Path) -> Tokenizer:
     state = read_record(path, optional=dict.fromkeys(PARTS, dict), way_out=SAVE_AGAIN)
     for part, wanted in PARTS.items():
         found = (state.get(part) or {}).get("type")
@@ -342,19 +336,10 @@ def _from_json(path: Path, config: dict, lowercase: bool | None) -> Tokenizer:
         tokenizer = Tokenizer.from_str(json.dumps(state))
     except Exception as error:  # the library raises plain `Exception`
         raise UserError(f"{path}: damaged tokenizer ({shown(str(error))}); {SAVE_AGAIN}") from None
-    vocabulary = tokenizer.get_vocab()
-    tokens = sorted(vocabulary, key=vocabulary.get)
-    _check_vocabulary(path, tokens)
-    if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-        raise UserError(f"{path}: its ids do not run from 0 to {len(vocabulary) - 1} without gaps")
-    normalizer = tokenizer.normalizer
-    if lowercase is not None:
-        normalizer.lowercase = lowercase
-    if "strip_accents" in config:
-        normalizer.strip_accents = config["strip_accents"]
-    if config.get("tokenize_chinese_chars") is not None:
-        normalizer.handle_chinese_chars = config["tokenize_chinese_chars"]
-    tokenizer.normalizer = normalizer
+    _check_vocabulary(path, vocabulary_of(tokenizer))
+    ids = sorted(tokenizer.get_vocab().values())
+    if ids != list(range(len(ids))):
+        raise UserError(f"{path}: its ids do not run from 0 to {len(ids) - 1} without gaps")
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return _with_special_tokens(tokenizer)
@@ -405,14 +390,12 @@ def _has_capitals(tokens: list[str]) -> bool:
 
 
 def _check_vocabulary(path: Path, tokens: list[str]) -> None:
-    known = set(tokens)
-    missing = [token for token in SPECIAL_TOKENS if token not in known]
+    missing = [token for token in SPECIAL_TOKENS if token not in tokens]
     if missing:
         raise UserError(
             f"{path}: {', '.join(missing)} not in the vocabulary of {len(tokens)} entries: "
             "not the vocabulary of a BERT model"
         )
-    if len(known) < len(tokens):
-        seen: set[str] = set()
-        twice = next(token for token in tokens if token in seen or seen.add(token))
-        raise UserError(f"{path}: the entry {twice!r} occurs twice; each token has one id")
+    token, count = Counter(tokens).most_common(1)[0]
+    if count > 1:
+        raise UserError(f"{path}: the entry {token!r} occurs twice; each token has one id")

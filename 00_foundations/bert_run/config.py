@@ -565,15 +565,16 @@ class RunSettings:
     def bert_config(self, vocab_size: int) -> BertConfig:
         """The preset with the fields that were given in place of its own."""
         preset = PRESETS[self.model]
-        names = ("num_hidden_layers", "hidden_act", "hidden_dropout_prob",
-                 "attention_probs_dropout_prob", "max_position_embeddings", "type_vocab_size",
-                 "initializer_range", "layer_norm_eps")  # fmt: skip
-        given = {n: getattr(self, n) for n in names if getattr(self, n) is not None}
+        given = {
+            field.name: value
+            for field in fields(BertConfig)
+            if (value := getattr(self, field.name, None)) is not None
+        }
         hidden = self.hidden_size or preset.hidden_size
-        given["hidden_size"] = hidden
+        given["vocab_size"], given["hidden_size"] = vocab_size, hidden
         given["num_attention_heads"] = self.num_attention_heads or max(1, hidden // 64)
         given["intermediate_size"] = self.intermediate_size or 4 * hidden
-        config = preset.with_changes(vocab_size=vocab_size, **given)
+        config = preset.with_changes(**given)
         if self.seq_length > config.max_position_embeddings:
             raise UserError(
                 f"--seq-length {self.seq_length} is longer than the model's "

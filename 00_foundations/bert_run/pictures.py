@@ -74,9 +74,3 @@ def picture_with_axes(
     if title:
         picture.suptitle(title, fontsize=11)
     return picture, axes
-
-
-def paler(colour: str, keep: float = 0.4) -> str:
-    """The colour mixed with white."""
-    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(255 - keep * (255 - part)):02x}" for part in parts)

@@ -43,7 +43,9 @@ def whole(text: Path) -> Corpus:
 
 
 def train_tokenizer(text: Path) -> Tokenizer:
-    return train_wordpiece(islice(whole(text).sentences, TOKENIZER_SENTENCES), VOCABULARY)
+    return train_wordpiece(
+        islice(chain.from_iterable(whole(text)), TOKENIZER_SENTENCES), VOCABULARY
+    )
 
 
 def in_batches(sentences: list[str]) -> list[list[str]]:
@@ -56,7 +58,7 @@ def in_batches(sentences: list[str]) -> list[list[str]]:
 def speed(text: Path, tokenizer: Tokenizer, folder: Path, rounds: int) -> dict:
     """Megabytes a second of `build_store`, from the file to the finished store, and of nothing but
     `encode_batch` on the same sentences, which lie in memory; in turns, with the ratio."""
-    batches = in_batches(list(whole(text).sentences))
+    batches = in_batches(list(chain.from_iterable(whole(text))))
     size = text.stat().st_size / MEGABYTE
     times: dict[str, list[float]] = {"bare": [], "store": []}
     with progress_bar(rounds + WARM_UP, "rounds", unit="round") as bar:

@@ -20,8 +20,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Polygon, Rectangle
 from PIL import Image
 
+from bert_experiments.looking_inside.drawings import paler
 from bert_run.errors import UserError
-from bert_run.pictures import AMBER, DARK, GREEN, ORANGE, PAGE, PINK, SKY, Picture, paler
+from bert_run.pictures import AMBER, DARK, GREEN, ORANGE, PAGE, PINK, SKY, Picture
 
 HEIGHT = 7.5  # inches, as all coordinates below
 COLORS = 32  # of the stored picture, which every notebook holds: a quarter of the bytes

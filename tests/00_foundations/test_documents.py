@@ -94,9 +94,6 @@ def test_a_corpus_can_be_walked_again_and_again(file):
     corpus = open_corpus(file(LINES))
     assert list(corpus) == list(corpus)
     assert list(corpus.held_out) == list(corpus.held_out)
-    sentences = corpus.sentences
-    for _ in range(2):
-        assert list(sentences) == [s for document in corpus for s in document]
 
 
 def test_prose_is_recognised_and_split_and_the_user_may_overrule(file):

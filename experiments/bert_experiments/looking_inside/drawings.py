@@ -21,10 +21,9 @@ from bert_run.pictures import (
     PAGE,
     PINK,
     Picture,
-    paler,
 )
 
-# What a token's box is filled with; a kind that is not here gets the next of `COLOURS`, paler.
+# What a token's box is filled with; a kind that is not here gets the next of `COLOURS`.
 KINDS = {
     "special": "#dddddd",
     "A": "#b3d4e8",
@@ -111,6 +110,12 @@ def fills(kinds: Sequence[str]) -> dict[str, str]:
     known |= {kind: paler(fixed[kind]) for kind in fixed if kind in present}
     others = [kind for kind in present if kind not in known]
     return known | {kind: paler(COLOURS[i % len(COLOURS)]) for i, kind in enumerate(others)}
+
+
+def paler(colour: str, keep: float = 0.4) -> str:
+    """The colour mixed with white."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - keep * (255 - part)):02x}" for part in parts)
 
 
 def draw_line_of_tokens(

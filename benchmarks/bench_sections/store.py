@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 
 import numpy as np

@@ -61,27 +61,19 @@ PEOPLE = _people()
 
 @dataclass(frozen=True)
 class Weather:
-    fact: str  # "it rained and would not stop"
-    takes: str  # what one takes along
-    looks: str  # how the street looks
+    """A row of WEATHERS in one of its months."""
+
     word: str
+    fact: str
+    takes: str
+    looks: str
     month: str
 
     def __str__(self) -> str:
         return f"{self.word} in {self.month}"
 
 
-WEATHER = tuple(
-    Weather(fact, takes, looks, word, month)
-    for fact, takes, looks, word, months in (
-        ("it rained and would not stop", "umbrella", "wet", "rain", MONTHS),
-        ("it snowed and would not stop", "sledge", "slippery", "snow", MONTHS[:3] + MONTHS[10:]),
-        ("the sun shone and it was hot", "sunglasses", "bright", "sun", MONTHS[3:10]),
-        ("the wind blew and grew strong", "kite", "wild", "wind", MONTHS),
-        ("the fog came and would not go", "torch", "invisible", "fog", MONTHS[:4] + MONTHS[8:]),
-    )
-    for month in months
-)
+WEATHER = tuple(Weather(*row[:4], month) for row in TABLES["WEATHERS"] for month in row.months)
 
 TABLES |= {
     "PEOPLE": PEOPLE,

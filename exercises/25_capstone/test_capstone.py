@@ -12,19 +12,17 @@ import numpy as np
 import pytest
 
 from autograder import checks, sweep
-from autograder.capstone_run import formed
 from autograder.codec import Rng
 from autograder.points import checks_of, find
 from autograder.runner import load_test
 from autograder.student import Trace
+from bert_experiments.capstone.forms import formed
 from bert_experiments.capstone.mistakes import MISTAKES, ON_LARGE_NUMBERS, attend, layer, layer_back
 from bert_experiments.capstone.side_by_side import (
     FUNCTIONS,
     Recipe,
     Training,
     begin,
-    fill_blanks,  # this and the next are for `python -m autograder capstone`
-    in_a_minute,
     side_by_side,
     story_data,
     train,
@@ -142,6 +140,13 @@ def agrees(name, function):
         checks.difference(few_steps(setting, {name: function}), reference(setting), "", tolerance)
         for setting, (*_, tolerance) in SETTINGS.items()
     )
+
+
+def train_capstone(file, *, out, steps):
+    """What `python -m autograder capstone` does."""
+    from bert_experiments.capstone.command import run_capstone  # loads matplotlib
+
+    run_capstone(file, agrees=agrees, out=out, steps=steps)
 
 
 def weights_of(recipe):

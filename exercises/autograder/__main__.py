@@ -23,6 +23,8 @@ from autograder.points import READY, find, present
 from bert_run.config import Steps
 from bert_run.errors import UserError, Whole, check_numbers, command
 
+CAPSTONE = find("25_capstone")
+
 
 @dataclass(frozen=True)
 class Diff:
@@ -57,7 +59,7 @@ class Capstone:
     python -m autograder capstone
     """
 
-    file: Positional[Path] = find("25_capstone").starter
+    file: Positional[Path] = CAPSTONE.starter
     """your file; functions that are still to do are taken from the reference"""
     out: Path = Path("runs/capstone")
     """the folder of the picture and the numbers"""
@@ -136,10 +138,9 @@ def main() -> None:
 
         call_again(choice.exercise, choice.check)
     elif isinstance(choice, Capstone):
-        # Imported here because this import also loads matplotlib.
-        from autograder.capstone_run import run_capstone
+        from autograder.runner import load_test
 
-        run_capstone(choice.file, out=choice.out, steps=choice.steps)
+        load_test(CAPSTONE).train_capstone(choice.file, out=choice.out, steps=choice.steps)
     elif isinstance(choice, Variants):
         if bool(choice.number) == bool(choice.roster):
             raise UserError("name your number, or --roster FILE of the class")

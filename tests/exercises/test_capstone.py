@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from autograder.capstone_run import FORMS
 from autograder.checks import CheckFailed
 from autograder.points import checks_of, find
 from autograder.runner import PASSED, grade, load_test
+from bert_experiments.capstone.forms import FORMS
 from bert_experiments.capstone.mistakes import MISTAKES
 
 CAPSTONE = find("25_capstone")

@@ -1,4 +1,4 @@
-"""The capstone's own command, and what its test and the command share.
+"""The capstone's own command.
 
     python -m autograder capstone [FILE]
 
@@ -9,94 +9,42 @@ that has the reference's, and draws both curves. What is still to do is taken fr
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 
-from autograder import checks
+from autograder.checks import CheckFailed
 from autograder.codec import Rng
-from autograder.points import find
-from autograder.runner import load_test
 from autograder.student import Student, StudentError
 from autograder.transports import LocalTransport
 from autograder.worker import load
+from bert_experiments.capstone.forms import formed
+from bert_experiments.capstone.side_by_side import (
+    FUNCTIONS,
+    begin,
+    fill_blanks,
+    in_a_minute,
+    side_by_side,
+)
 from bert_run.errors import UserError
 from bert_run.pictures import AMBER, BLUE, GREY, picture_with_axes
 from bert_run.training_loop import MetricsLog, Record, progress_bar
 
-CAPSTONE = find("25_capstone")
-FOLDER = f"exercises/{CAPSTONE.name}"
-
-
-def like_adam(weights, gradients, state, **_):
-    return weights, {"m": state["m"], "v": state["v"]}
-
-
-# What each function must return, but for the numbers: its arguments have the forms.
-FORMS: dict[str, Callable[..., Any]] = {
-    "layer_forward": lambda x, mask, weights, **_: x,
-    "layer_backward": lambda dout, x, mask, weights, **_: (x, weights),
-    "layer_norm_forward": lambda x, weight, bias, eps: x,
-    "layer_norm_backward": lambda dout, x, weight, eps: (x, weight, weight),
-    "gelu_forward": lambda x, approximation: x,
-    "gelu_backward": lambda dout, x, approximation: x,
-    "attention_forward": lambda query, key, value, mask: (query, query @ key.swapaxes(-1, -2)),
-    "attention_backward": lambda dcontext, query, key, value, probs: (query, key, value),
-    "lookup_backward": lambda dout, ids, entries: np.zeros((entries, dout.shape[-1]), dout.dtype),
-    "masked_cross_entropy_forward": lambda logits, labels, weights: 0.0,
-    "masked_cross_entropy_backward": lambda dloss, logits, labels, weights: logits,
-    "mask_tokens": lambda ids, rng, **_: (0 * ids, 0 * ids),
-    "learning_rate": lambda step, **_: 0.0,
-    "clip_gradients": lambda gradients, max_norm: (gradients, 0.0),
-    "adam_step": like_adam,
-}
-FLOAT64 = "the result is always float64: a Python float or NumPy's own float64 came in"
-
-
-def formed(function: Any) -> Callable[..., Any]:
-    """The function of a student, whose results are looked at before the model goes on with them:
-    types and shapes, and no NaN."""
-    name = function.name
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        out = function(*args, **kwargs)
-        told = out
-        if name == "adam_step" and type(out) is tuple and len(out) == 2 and type(out[1]) is dict:
-            told = (out[0], {k: out[1][k] for k in ("m", "v") if k in out[1]})  # more may be kept
-        if name == "mask_tokens" and type(out) is tuple:  # whole numbers would have to be equal
-            told = tuple(0 * part if type(part) is np.ndarray else part for part in out)
-        form = FORMS[name](*args, **kwargs)
-        named = {} if is_float64(form) else {FLOAT64: is_float64}
-        checks.same(told, form, of=f"what {name} returned", mistakes=named, tolerance=np.inf)
-        return out
-
-    return call
-
-
-def is_float64(out: Any) -> bool:
-    """Whether an array somewhere in a tree of values is float64."""
-    if type(out) is np.ndarray:
-        return out.dtype == np.float64
-    if type(out) in (list, tuple, dict):
-        return any(map(is_float64, out.values() if type(out) is dict else out))
-    return False
-
-
-# --- The command ---
+Agrees = Callable[[str, Callable], bool]  # whether a function of this name is the reference's
 
 TO_DO, YOURS, OTHER = "still to do: the reference's", "yours", "yours, and gives other numbers"
 
 
-def stand_of(course: ModuleType, file: Path) -> dict[str, str]:
+def stand_of(file: Path, agrees: Agrees) -> dict[str, str]:
     """What may be said of each function of a file, before a long training is begun."""
     student, found = Student(file, LocalTransport(file)), {}
-    for name in course.FUNCTIONS:
+    for name in FUNCTIONS:
         try:
-            right = try_alone(course, student, name)
+            right = try_alone(student, name, agrees)
             found[name] = YOURS if right else OTHER
-        except checks.CheckFailed as error:
-            raise UserError(f"{name}: {first_line(error)}: pytest {FOLDER} says more") from None
+        except CheckFailed as error:
+            raise UserError(
+                f"{name}: {first_line(error)}: pytest exercises/25_capstone says more"
+            ) from None
         except StudentError as error:
             if not error.to_do:
                 raise UserError(f"{first_line(error)}: mend it, or leave it to do") from None
@@ -104,11 +52,11 @@ def stand_of(course: ModuleType, file: Path) -> dict[str, str]:
     return found
 
 
-def try_alone(course: ModuleType, student: Student, name: str) -> bool:
+def try_alone(student: Student, name: str, agrees: Agrees) -> bool:
     """Whether a function gives what the reference gives; of masks, only whether it runs."""
     function = formed(getattr(student, name))
     if name != "mask_tokens":
-        return course.agrees(name, function)
+        return agrees(name, function)
     function(np.full((2, 9), 7), Rng(0), mask_id=4, vocab_size=9, special_ids=[0, 4], rate=0.5)
     return True
 
@@ -117,25 +65,25 @@ def first_line(error: Exception) -> str:
     return str(error).splitlines()[0].removesuffix(":")
 
 
-def run_capstone(file: Path, *, out: Path, steps: int) -> None:
-    """Train with the functions of a file, beside the reference; draw both, fill blanks."""
+def run_capstone(file: Path, *, agrees: Agrees, out: Path, steps: int) -> None:
+    """Train with the functions of a file, beside the reference; draw both, fill blanks. `agrees`
+    is the comparison of the exercise's test."""
     if not file.is_file():
         raise UserError(f"{file} does not exist: name the file of the capstone")
-    course = load_test(CAPSTONE)
-    stand = stand_of(course, file)
+    stand = stand_of(file, agrees)
     for name, remark in stand.items():
         print(f"  {name:<30} {remark}")
     own = [name for name, remark in stand.items() if remark != TO_DO]
     functions = {name: getattr(load(file), name) for name in own}
     print(f"\nA small BERT learns a corner of StoryWorld; {len(own)} of its {len(stand)} functions "
           "are yours.\n", flush=True)  # fmt: skip
-    data, recipe = course.in_a_minute(steps)
+    data, recipe = in_a_minute(steps)
     out.mkdir(parents=True, exist_ok=True)
     log, records = MetricsLog(out / "metrics.jsonl"), []
     bar = progress_bar(steps, "pretraining", unit="step")
-    training = course.begin(recipe, functions)
+    training = begin(recipe, functions)
     try:
-        for theirs, ours in course.side_by_side(data, training):
+        for theirs, ours in side_by_side(data, training):
             records.append({"step": len(records) + 1, "mlm_loss": theirs.mlm,
                             "nsp_loss": theirs.nsp, "reference_mlm_loss": ours.mlm,
                             "reference_nsp_loss": ours.nsp})  # fmt: skip
@@ -150,7 +98,7 @@ def run_capstone(file: Path, *, out: Path, steps: int) -> None:
         return
     draw(records, out / "curve.png", counted=data.unigram_entropy(), own=len(own))
     print(f"\n{apart(records)}\nThe curves: {out / 'curve.png'}\n")
-    for text, words, is_right in course.fill_blanks(training, data):
+    for text, words, is_right in fill_blanks(training, data):
         shown = ", ".join(f"{word} {share:.0%}" for word, share in words)
         print(f"  {text}  {'✓' if is_right else '✗'}  {shown}")
 

@@ -1,11 +1,12 @@
 """The calls that a check makes of the student's functions, in words and as Python to paste."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.codec import Rng, TorchRng, is_tensor, type_name
+from autograder.codec import Rng, TorchRng, is_array, is_tensor, leaves, type_name
 
 WIDTH, LONGEST = 96, 480  # characters of a line, and of a call to paste
 
@@ -74,7 +75,7 @@ class Unspellable(Exception):
 
 def spell(value: Any) -> str:
     """A value as Python: arrays and tensors with exact numbers, generators with their seed."""
-    if is_tensor(value) or type(value) is np.ndarray:
+    if is_array(value):
         return _spell_array(value)
     if type(value) in (list, tuple):
         items = ", ".join(map(spell, value))
@@ -122,11 +123,7 @@ def _spell_number(number: Any, library: str) -> str:
 
 
 def count_numbers(tree: Any) -> int:
-    if type(tree) in (list, tuple, dict):
-        return sum(map(count_numbers, tree.values() if type(tree) is dict else tree))
-    if is_tensor(tree) or type(tree) is np.ndarray:
-        return int(np.prod(tree.shape))
-    return 1
+    return sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(tree))
 
 
 def describe_arguments(args: tuple, kwargs: dict) -> str:
@@ -136,7 +133,7 @@ def describe_arguments(args: tuple, kwargs: dict) -> str:
 
 def describe_value(value: Any) -> str:
     """An argument in a few characters."""
-    if is_tensor(value) or (type(value) is np.ndarray):
+    if is_array(value):
         kind = "tensor" if is_tensor(value) else "array"
         return f"{kind} {type_name(value.dtype)}{list(value.shape)}"
     if type(value) in (list, tuple, dict) and (holds_arrays(value) or len(repr(value)) > 60):
@@ -147,6 +144,4 @@ def describe_value(value: Any) -> str:
 
 def holds_arrays(tree: Any) -> bool:
     """Whether an array lies in a list or dict: writing it out would take longer than the call."""
-    if type(tree) in (list, tuple, dict):
-        return any(map(holds_arrays, tree.values() if type(tree) is dict else tree))
-    return type(tree) is np.ndarray or is_tensor(tree)
+    return any(map(is_array, leaves(tree)))

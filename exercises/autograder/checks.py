@@ -9,13 +9,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from autograder.calls import describe_value, holds_arrays
-from autograder.codec import Rng, TorchRng, is_tensor, pack, reseeded, type_name
+from autograder.codec import (
+    Rng,
+    TorchRng,
+    is_array,
+    is_tensor,
+    leaves,
+    map_leaves,
+    pack,
+    reseeded,
+    type_name,
+)
 from autograder.student import Function
 from autograder.transports import StudentError
 from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
@@ -86,16 +96,18 @@ def that(condition: bool, message: str, *, likely: str = "") -> None:
 def same(
     out: Any, expected: Any, *, of: str = "the result",
     mistakes: Mistakes | Callable[[], Mistakes] = NO_MISTAKES, tolerance: float | None = None,
+    magnitude: float | None = None,
 ) -> None:  # fmt: skip
     """`out` must be `expected`: of the same type, the same shape, the same type of number, and
     the same values, but for rounding. Lists, tuples and dicts are compared item by item.
 
-    `tolerance` is absolute up to 1 and relative above; whole numbers and words must be equal.
+    `tolerance` is absolute up to 1 and relative above; with a `magnitude` it is in proportion to
+    that and to the largest number of each array. Whole numbers and words must be equal.
     `mistakes` maps the name of a mistake to the answer that it gives, or to a function of `out`
     that tells whether it was made. The first that fits is named. `lambda: {…}` computes the table
     only if it is needed, which a right answer should not pay for.
     """
-    problem = difference(out, expected, of, tolerance)
+    problem = difference(out, expected, of, tolerance, magnitude)
     if problem:
         problem += _shown_whole(out, expected)
         known = (mistakes() if callable(mistakes) else mistakes) or {}
@@ -202,8 +214,8 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
         "`is` asks for the object, not for its place or what it holds",
         way="shared",
     )
-    own = {id(leaf) for leaf in _leaves((args, kwargs)) if holds_arrays(leaf)}
-    related = [call for call in function.inspected if own & set(map(id, _leaves(call[1:])))]
+    own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
+    related = [call for call in function.inspected if own & set(map(id, leaves(call[1:])))]
     for other, given, more in related[-3:]:
         returns_it_again(f"after a call of {other.name} {others}", by_object,
                          before=(other.name, given, more))  # fmt: skip
@@ -239,32 +251,13 @@ def _turned(tree: Any) -> Any:
     """The same values, each of NumPy's arrays in Fortran's order, and the entries of each dict in
     the opposite one. None if nothing has another order, or if there is a generator: a right answer
     may draw in the order of memory."""
-    leaves = list(_leaves(tree))
-    if any(type(leaf) in (Rng, TorchRng) for leaf in leaves):
+    found = list(leaves(tree))
+    if any(type(leaf) in (Rng, TorchRng) for leaf in found):
         return None
-    turned = _each(tree, lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
-                   and leaf.ndim > 1 else leaf, turned=True)  # fmt: skip
-    has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in leaves)
+    turned = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
+                        and leaf.ndim > 1 else leaf, tree, order=reversed)  # fmt: skip
+    has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in found)
     return turned if has_arrays or repr(turned) != repr(tree) else None
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    if type(tree) in (list, tuple, dict):
-        for item in tree.values() if type(tree) is dict else tree:
-            yield from _leaves(item)
-    else:
-        yield tree
-
-
-def _each(tree: Any, make: Callable[[Any], Any], *, turned: bool = False) -> Any:
-    """The same tree, with what `make` makes of each leaf; `turned`: the last entry of a dict comes
-    first."""
-    if type(tree) in (list, tuple):
-        return type(tree)(_each(item, make, turned=turned) for item in tree)
-    if type(tree) is dict:
-        items = reversed(tree.items()) if turned else tree.items()
-        return {name: _each(item, make, turned=turned) for name, item in items}
-    return make(tree)
 
 
 def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
@@ -276,8 +269,8 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
              likely="a copy of it was drawn from, so two calls in a row draw the same"
              )  # fmt: skip
     for drawn in range(1, 21):  # of few possible results, two may be the same by chance
-        moved = _each((args, kwargs), lambda leaf, drawn=drawn: replace(leaf, drawn=drawn)
-                      if type(leaf) in (Rng, TorchRng) else leaf)  # fmt: skip
+        moved = map_leaves(lambda leaf, drawn=drawn: replace(leaf, drawn=drawn)
+                           if type(leaf) in (Rng, TorchRng) else leaf, (args, kwargs))  # fmt: skip
         if pack(_in_order(function(*moved[0], **moved[1]))) != pack(_in_order(first.value)):
             return _passed()
     fail(f"{function.name} gives the same result from wherever its generator stands",
@@ -288,11 +281,8 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
 def _in_order(tree: Any) -> Any:
     """The same values, the entries of each dict by their names: their order is no part of an answer
     (that of the loader of `safetensors` is another at every call)."""
-    if type(tree) in (list, tuple):
-        return type(tree)(_in_order(item) for item in tree)
-    if type(tree) is dict:
-        return {name: _in_order(tree[name]) for name in sorted(tree, key=repr)}
-    return tree
+    by_name = partial(sorted, key=lambda entry: repr(entry[0]))
+    return map_leaves(lambda leaf: leaf, tree, order=by_name)
 
 
 def not_slower(
@@ -321,34 +311,40 @@ def not_slower(
          f"{times:g} times is allowed", likely=likely)  # fmt: skip
 
 
-def difference(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+def difference(
+    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None = None
+) -> str:
     """What differs, in words; nothing if nothing does."""
     if expected is None or type(expected) in (str, bool, np.bool_, bytes):
         kinds = {type(out), type(expected)}
         same_kind = len(kinds) == 1 or kinds == {bool, np.bool_}
         return "" if same_kind and out == expected else _told(of, expected, out)
     if type(expected) in (list, tuple):
-        return _difference_of_items(out, expected, of, tolerance)
+        return _difference_of_items(out, expected, of, tolerance, magnitude)
     if type(expected) is dict:
-        return _difference_of_dicts(out, expected, of, tolerance)
+        return _difference_of_dicts(out, expected, of, tolerance, magnitude)
     if type(expected) in (int, float) or isinstance(expected, np.generic):
-        return _difference_of_numbers(out, expected, of, tolerance)
-    return _difference_of_arrays(out, expected, of, tolerance)
+        return _difference_of_numbers(out, expected, of, tolerance, magnitude)
+    return _difference_of_arrays(out, expected, of, tolerance, magnitude)
 
 
-def _difference_of_items(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+def _difference_of_items(
+    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
+) -> str:
     if type(out) is not type(expected):
         return (f"{of}: expected a {type(expected).__name__} of {len(expected)}, "
                 f"got {describe_value(out)}")  # fmt: skip
     for i, (left, right) in enumerate(zip(out, expected, strict=False)):
-        if problem := difference(left, right, f"{of}[{i}]", tolerance):
+        if problem := difference(left, right, f"{of}[{i}]", tolerance, magnitude):
             return problem
     if len(out) != len(expected):
         return f"{of}: expected {len(expected)} items, got {len(out)}: {describe_value(out)}"
     return ""
 
 
-def _difference_of_dicts(out: Any, expected: dict, of: str, tolerance: float | None) -> str:
+def _difference_of_dicts(
+    out: Any, expected: dict, of: str, tolerance: float | None, magnitude: float | None
+) -> str:
     if type(out) is not dict:
         return f"{of}: expected a dict, got {describe_value(out)}"
     missing, extra = expected.keys() - out.keys(), out.keys() - expected.keys()
@@ -359,14 +355,16 @@ def _difference_of_dicts(out: Any, expected: dict, of: str, tolerance: float | N
             f"; not expected: {', '.join(sorted(map(describe_value, extra))[:5])}" if extra else ""
         )
     for name, right in expected.items():
-        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance):
+        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
             return problem
     return ""
 
 
-def _difference_of_numbers(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+def _difference_of_numbers(
+    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
+) -> str:
     """A number may come as Python's, as NumPy's, or as an array or tensor without axes."""
-    if is_tensor(out) or type(out) is np.ndarray:
+    if is_array(out):
         if out.ndim:
             return f"{of}: expected a number, got {describe_value(out)}"
         out = out.item()
@@ -374,13 +372,15 @@ def _difference_of_numbers(out: Any, expected: Any, of: str, tolerance: float | 
         return f"{of}: expected a number, got {describe_value(out)}"
     if isinstance(expected, int | np.integer):
         return "" if out == expected else _told(of, expected, out)
-    bound = (TOLERANCES["float64"] if tolerance is None else tolerance) * max(1, abs(expected))
-    close = out == expected or (out != out and expected != expected)
-    close = close or (math.isfinite(expected) and abs(out - expected) <= bound)
-    return "" if close else _told(of, expected, out)
+    tolerance = TOLERANCES["float64"] if tolerance is None else tolerance
+    values = np.array([out, expected], np.float64)
+    close = _are_close(values[:1], values[1:], tolerance, magnitude)
+    return "" if close.all() else _told(of, expected, out)
 
 
-def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | None) -> str:
+def _difference_of_arrays(
+    out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
+) -> str:
     if is_tensor(expected) != is_tensor(out) or (
         not is_tensor(out) and type(out) not in (np.ndarray, type(expected))
     ):
@@ -394,18 +394,10 @@ def _difference_of_arrays(out: Any, expected: Any, of: str, tolerance: float | N
                 "the wrong type")  # fmt: skip
     if tolerance is None:
         tolerance = TOLERANCES.get(dtype, 0.0)
-    return _difference_of_values(_as_numpy(out), _as_numpy(expected), of, tolerance)
-
-
-def _difference_of_values(out: np.ndarray, expected: np.ndarray, of: str, tolerance: float) -> str:
+    out, expected = _as_numpy(out), _as_numpy(expected)
     with np.errstate(all="ignore"):
-        if expected.dtype.kind in "biu":
-            wrong = out != expected
-        else:
-            bound = tolerance * np.maximum(1, np.abs(expected))
-            equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
-            close = np.isfinite(expected) & (np.abs(out - expected) <= bound)
-            wrong = ~(equal | close)  # of an infinite number only the same one is right
+        is_exact = expected.dtype.kind in "biu"
+        wrong = out != expected if is_exact else ~_are_close(out, expected, tolerance, magnitude)
         if not wrong.any():
             return ""
         if out.size == 1:
@@ -420,6 +412,24 @@ def _difference_of_values(out: np.ndarray, expected: np.ndarray, of: str, tolera
             + f"\n  at {list(place)}: expected {expected[place]!s}, got {out[place]!s}"
             + _printed(out, expected)
         )
+
+
+def _are_close(
+    out: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: float | None
+) -> np.ndarray:
+    """Which floats are right: absolutely up to 1, relatively above; with a `magnitude`, in
+    proportion to it or to the largest number that is expected. Of an infinite number only the same
+    one is right."""
+    with np.errstate(all="ignore"):
+        equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
+        out, expected = out.astype(np.float64), expected.astype(np.float64)
+        size, gap = np.abs(expected), np.abs(out - expected)
+        if magnitude is None:
+            close = gap <= tolerance * np.maximum(1, size)
+        else:  # a power of 2 is the unit: then nothing is rounded, however tiny the numbers are
+            _, power = np.frexp(np.max(size, where=np.isfinite(size), initial=magnitude))
+            close = np.ldexp(gap, -power) <= tolerance
+        return equal | (np.isfinite(expected) & close)
 
 
 def _printed(out: np.ndarray, expected: np.ndarray) -> str:

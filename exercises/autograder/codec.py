@@ -13,7 +13,7 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -89,11 +89,30 @@ def reseeded(seed: int) -> int:
 
 def with_fresh_generators(tree: Any) -> Any:
     """The same values, with the seed of each `Rng` and `TorchRng` as it is under a secret seed."""
+    return map_leaves(lambda leaf: replace(leaf, seed=reseeded(leaf.seed))
+                      if type(leaf) in (Rng, TorchRng) else leaf, tree)  # fmt: skip
+
+
+def leaves(tree: Any) -> Iterator[Any]:
+    """What lies in nested lists, tuples and dicts."""
+    if type(tree) in (list, tuple, dict):
+        for item in tree.values() if type(tree) is dict else tree:
+            yield from leaves(item)
+    else:
+        yield tree
+
+
+def map_leaves(
+    make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
+) -> Any:
+    """The same lists, tuples and dicts with what `make` makes of each leaf; `order` puts the
+    entries of each dict in order."""
     if type(tree) in (list, tuple):
-        return type(tree)(with_fresh_generators(item) for item in tree)
+        return type(tree)(map_leaves(make, item, order=order) for item in tree)
     if type(tree) is dict:
-        return {name: with_fresh_generators(item) for name, item in tree.items()}
-    return replace(tree, seed=reseeded(tree.seed)) if type(tree) in (Rng, TorchRng) else tree
+        items = order(tree.items())
+        return {name: map_leaves(make, item, order=order) for name, item in items}
+    return make(tree)
 
 
 @dataclass(frozen=True)
@@ -150,6 +169,11 @@ def is_tensor(value: Any) -> bool:
     """Exactly a torch tensor; never imports torch, for what is not imported made no tensor."""
     torch = sys.modules.get("torch")  # None also where an exercise does without it
     return torch is not None and type(value) is torch.Tensor
+
+
+def is_array(value: Any) -> bool:
+    """Exactly a NumPy array or a torch tensor."""
+    return type(value) is np.ndarray or is_tensor(value)
 
 
 def _describe(value: Any, buffers: list[bytes], place: str) -> Any:

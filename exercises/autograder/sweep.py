@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autograder import checks
-from autograder.codec import is_tensor
+from autograder.codec import is_array, is_tensor, leaves, map_leaves
 from autograder.student import Function
 
 SIZES = (1, 1, 2, 2, 3, 3, 4, 5, 7, 9)
@@ -112,8 +112,8 @@ def same(
 ) -> None:  # fmt: skip
     """`out` must be `expected`, floats in proportion to the largest number of their array, and as
     exactly as the type with the fewest digits among them and the arguments `given` lets them."""
-    checks.same(*scaled(out, expected, magnitude), of=of + unit(expected, magnitude),
-                tolerance=TOLERANCES.get(number_type((expected, given)), 0.0))  # fmt: skip
+    tolerance = TOLERANCES.get(number_type((expected, given)), 0.0)
+    checks.same(out, expected, of=of, tolerance=tolerance, magnitude=magnitude)
 
 
 def same_each(
@@ -132,89 +132,28 @@ def same_each(
 
 def laid_out(tree: Any, way: int) -> Any:
     """The same values: as they are, in Fortran's order, or with gaps between them in memory."""
-    if type(tree) in (list, tuple):
-        return type(tree)(laid_out(item, way) for item in tree)
-    if type(tree) is dict:
-        return {name: laid_out(item, way) for name, item in tree.items()}
-    is_array = type(tree) is np.ndarray or is_tensor(tree)
-    if not is_array or tree.ndim == 0 or way % 3 == 0 or not _size(tree):
-        return tree
-    if way % 3 == 1:
-        if is_tensor(tree):
-            return tree.permute(*reversed(range(tree.ndim))).contiguous().permute(
-                *reversed(range(tree.ndim)))  # fmt: skip
-        return np.asfortranarray(tree)
-    if is_tensor(tree):
-        return tree.repeat_interleave(2, -1)[..., ::2]
-    return np.repeat(tree, 2, -1)[..., ::2]
+
+    def lay_out(leaf: Any) -> Any:
+        if way % 3 == 0 or not is_array(leaf) or leaf.ndim == 0 or 0 in leaf.shape:
+            return leaf
+        if way % 3 == 1:
+            if not is_tensor(leaf):
+                return np.asfortranarray(leaf)
+            back = tuple(reversed(range(leaf.ndim)))
+            return leaf.permute(back).contiguous().permute(back)
+        wide = leaf.repeat_interleave(2, -1) if is_tensor(leaf) else np.repeat(leaf, 2, -1)
+        return wide[..., ::2]
+
+    return map_leaves(lay_out, tree)
 
 
 def number_type(tree: Any) -> str:
-    """The type of the floats in a tree of values; that of the first with the fewest digits."""
-    if type(tree) in (list, tuple, dict):
-        found = {number_type(item) for item in (tree.values() if type(tree) is dict else tree)}
-        return next((name for name in ("float32", "float64") if name in found), "")
-    if type(tree) is float:
-        return "float64"
-    return str(getattr(tree, "dtype", "")).removeprefix("torch.")
-
-
-def _size(array: Any) -> int:
-    return math.prod(array.shape)
-
-
-def exponent(expected: Any, magnitude: float = 0.0) -> int:
-    """The power of two that the largest finite number of an array has, but no smaller one than
-    `magnitude` has; 0 for anything that is no array of floats."""
-    if is_tensor(expected) and expected.is_floating_point():
-        expected = expected.detach().double().numpy()
-    if type(expected) is float:
-        expected = np.float64(expected)
-    is_float = isinstance(expected, np.ndarray | np.floating) and expected.dtype.kind == "f"
-    if not is_float or not expected.size:
-        return 0
-    size = np.abs(np.asarray(expected, np.float64))
-    largest = np.max(size, where=np.isfinite(size), initial=magnitude)
-    return int(np.frexp(largest)[1]) if largest else 0
-
-
-def scaled(out: Any, expected: Any, magnitude: float = 0.0) -> tuple[Any, Any]:
-    """Both, divided by the power of two next to the largest number that is expected."""
-    if type(expected) in (list, tuple) and type(out) is type(expected):
-        pairs = [scaled(o, e, magnitude) for o, e in zip(out, expected, strict=False)]
-        rest = list(out[len(pairs) :])
-        return (type(out)([*(o for o, _ in pairs), *rest]),
-                type(out)([*(e for _, e in pairs), *expected[len(pairs) :]]))  # fmt: skip
-    if type(expected) is dict and type(out) is dict:
-        both = {
-            name: scaled(out[name], e, magnitude) for name, e in expected.items() if name in out
-        }
-        return ({**out, **{name: o for name, (o, _) in both.items()}},
-                {**expected, **{name: e for name, (_, e) in both.items()}})  # fmt: skip
-    power = exponent(expected, magnitude)
-    if power == 0:
-        return out, expected
-    return _times(out, -power), _times(expected, -power)
-
-
-def _times(value: Any, power: int) -> Any:
-    """A float, or an array of them, times a power of two: no digit changes."""
-    if is_tensor(value):
-        if not value.is_floating_point():
-            return value
-        half = power // 2  # 2 to the whole power may be no float32
-        return value.detach() * 2.0**half * 2.0 ** (power - half)
-    if type(value) is float or isinstance(value, np.floating):
-        return type(value)(np.ldexp(value, power))
-    if type(value) is np.ndarray and value.dtype.kind == "f":
-        return np.ldexp(value, power)
-    return value
-
-
-def unit(expected: Any, magnitude: float = 0.0) -> str:
-    """In which unit a message shows an array whose numbers are tiny or huge."""
-    power = exponent(expected, magnitude)
-    return f", divided by 2 to the {power}" if abs(power) > 10 else ""
+    """The type of the floats in a tree of values, of several that with the fewest digits; "" if
+    there are none."""
+    found = {"float64" if type(leaf) is float else
+             str(getattr(leaf, "dtype", "")).removeprefix("torch.") for leaf in leaves(tree)
+             }  # fmt: skip
+    return next((name for name in ("float32", "float64") if name in found), "")
 
 
 def is_about(count: int, expected: float, *, of: str, likely: str = "") -> None:

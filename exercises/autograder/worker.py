@@ -23,7 +23,17 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from autograder.codec import LARGEST, BadMessage, Uncrossable, is_tensor, pack, unpack
+from autograder.codec import (
+    LARGEST,
+    BadMessage,
+    Uncrossable,
+    is_array,
+    is_tensor,
+    leaves,
+    map_leaves,
+    pack,
+    unpack,
+)
 
 GENERATORS = (np.random.Generator,)
 PYTHON = "Python's global generator (random)"
@@ -147,7 +157,7 @@ def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[s
     after = _global_state()
     changed = [name for name in before if before[name] != after.get(name)]
     changed += [name for name in dict.fromkeys(seeded) if name not in changed]
-    if _records_gradients((args, kwargs)):  # none does when it arrives
+    if any(getattr(leaf, "requires_grad", False) for leaf in leaves((args, kwargs))):  # by itself
         changed.append("requires_grad of a tensor that it was given")
     if any(is_tensor(array) and array.is_leaf and array.grad is not None for array in arrays):
         changed.append("grad of a tensor that it was given")
@@ -213,7 +223,7 @@ def _fill(old: Any, new: Any) -> None:
             return
         for name, item in old.items() if type(old) is dict else enumerate(old):
             _fill(item, new[name])
-    elif new is not None and (type(old) is np.ndarray or is_tensor(old)):
+    elif new is not None and is_array(old):
         old[...] = new
 
 
@@ -242,13 +252,7 @@ def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
 
 def _arrays(tree: Any) -> Iterator[Any]:
     """The arrays and tensors in nested tuples, lists and dicts."""
-    if type(tree) is dict:
-        tree = list(tree.values())
-    if type(tree) in (list, tuple):
-        for item in tree:
-            yield from _arrays(item)
-    elif type(tree) is np.ndarray or is_tensor(tree):
-        yield tree
+    return filter(is_array, leaves(tree))
 
 
 def _spoiled(value: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -333,15 +337,6 @@ def _states_of_generators(values: list) -> list:
         states = [v.get_state() for v in values if isinstance(v, torch.Generator)]
         found += [state.numpy().tobytes() for state in states]
     return found
-
-
-def _records_gradients(tree: Any) -> bool:
-    """Whether a tensor in nested tuples, lists and dicts requires a gradient."""
-    if type(tree) is dict:
-        tree = list(tree.values())
-    if type(tree) in (list, tuple):
-        return any(_records_gradients(item) for item in tree)
-    return bool(getattr(tree, "requires_grad", False))
 
 
 def _processor_seconds() -> float:
@@ -469,18 +464,19 @@ def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:
     """Run forward, then autograd backward from `upstream` to the arguments named in `wrt`."""
     names = inspect.signature(function).bind_partial(*request["args"], **request["kwargs"])
     wanted = [names.arguments[name] for name in request["wrt"]]
-    leaves = [leaf for tree in wanted for leaf in _float_tensors(tree)]
-    for leaf in leaves:
+    inputs = _float_tensors(wanted)
+    for leaf in inputs:
         leaf.requires_grad_()
     value = function(*request["args"], **request["kwargs"])
     outs, upstream = _float_tensors(value), _float_tensors(request["upstream"])
-    rest = iter(gradients_of(outs, leaves, upstream))
-    trees = {name: _refill(names.arguments[name], rest) for name in request["wrt"]}
-    return {"value": value, "seconds": 0.0, "gradients": trees}
+    rest = iter(gradients_of(outs, inputs, upstream))
+    gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
+    by_name = dict(zip(request["wrt"], gradients, strict=True))
+    return {"value": value, "seconds": 0.0, "gradients": by_name}
 
 
-def gradients_of(outs: Any, leaves: list, upstream: Any) -> list:
-    """What arrives at each leaf when `upstream` goes back from `outs`; None where nothing does.
+def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:
+    """What arrives at each input when `upstream` goes back from `outs`; None where nothing does.
 
     Through a sum, whose own gradient is 1: to send back a tensor autograd loads sympy first, which
     takes a second.
@@ -495,36 +491,23 @@ def gradients_of(outs: Any, leaves: list, upstream: Any) -> list:
         if out.requires_grad:
             total = total + (out * arrives).sum()
     if not is_tensor(total):
-        return [None] * len(leaves)
-    return list(torch.autograd.grad(total, leaves, allow_unused=True))
+        return [None] * len(inputs)
+    return list(torch.autograd.grad(total, inputs, allow_unused=True))
 
 
 def _float_tensors(tree: Any) -> list:
     """The tensors of floats in a tree of values, in order."""
-    if type(tree) in (list, tuple):
-        return [leaf for item in tree for leaf in _float_tensors(item)]
-    if type(tree) is dict:
-        return [leaf for item in tree.values() for leaf in _float_tensors(item)]
-    return [tree] if is_tensor(tree) and tree.is_floating_point() else []
-
-
-def _refill(tree: Any, leaves) -> Any:
-    """The same tree, with a gradient for every tensor of floats and None for all else."""
-    if type(tree) in (list, tuple):
-        return type(tree)(_refill(item, leaves) for item in tree)
-    if type(tree) is dict:
-        return {name: _refill(item, leaves) for name, item in tree.items()}
-    return next(leaves) if _float_tensors(tree) else None
+    return [leaf for leaf in leaves(tree) if is_tensor(leaf) and leaf.is_floating_point()]
 
 
 def _plain(tree: Any) -> Any:
     """The inputs as they are after the call; generators and folders are meant to change."""
-    if type(tree) in (list, tuple):
-        return type(tree)(_plain(item) for item in tree)
-    if type(tree) is dict:
-        return {name: _plain(item) for name, item in tree.items()}
-    is_generator = isinstance(tree, GENERATORS) or type(tree).__name__ == "Generator"
-    return None if is_generator or isinstance(tree, Path) else tree
+
+    def plain(leaf: Any) -> Any:
+        is_generator = isinstance(leaf, GENERATORS) or type(leaf).__name__ == "Generator"
+        return None if is_generator or isinstance(leaf, Path) else leaf
+
+    return map_leaves(plain, tree)
 
 
 def seed_everything(seed: int) -> None:

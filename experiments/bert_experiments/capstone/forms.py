@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from autograder import checks
+from autograder.codec import leaves
 
 
 def like_adam(weights, gradients, state, **_):
@@ -55,8 +56,4 @@ def formed(function: Any) -> Callable[..., Any]:
 
 def is_float64(out: Any) -> bool:
     """Whether an array somewhere in a tree of values is float64."""
-    if type(out) is np.ndarray:
-        return out.dtype == np.float64
-    if type(out) in (list, tuple, dict):
-        return any(map(is_float64, out.values() if type(out) is dict else out))
-    return False
+    return any(type(leaf) is np.ndarray and leaf.dtype == np.float64 for leaf in leaves(out))

@@ -30,7 +30,6 @@ from autograder.transports import (
     LocalTransport,
     Transport,
     can_fork,
-    child_command,
     use_one_thread,
 )
 from bert_run.errors import UserError
@@ -112,7 +111,7 @@ class Grading:
         if self.config.getoption("usepdb") or self.config.getoption("trace"):
             return LocalTransport(path)
         if self.config.getoption("--isolated") or not can_fork():
-            return ChildTransport(child_command(path))
+            return ChildTransport(path)
         return ForkTransport(path)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:

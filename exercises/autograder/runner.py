@@ -31,7 +31,7 @@ from autograder.checks import CheckFailed
 from autograder.codec import drawing_from
 from autograder.points import STARTERS, Check, Exercise, checks_of
 from autograder.student import Student, StudentError
-from autograder.transports import ChildTransport, LocalTransport, Transport, child_command
+from autograder.transports import LocalTransport, Transport
 from bert_run.errors import UserError
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
@@ -52,18 +52,22 @@ class Outcome:
     message: str = ""
 
 
+def for_all_checks(exercise: Exercise, outcome: str, message: str) -> list[Outcome]:
+    return [Outcome(check.id, outcome, message) for check in checks_of(exercise)]
+
+
 def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
     """Why no test of this file need be run; None if they may be."""
     if not path.is_file():
         return Outcome("", NOT_RUN, f"{path.name} is missing")
     try:
-        text = source_text(path.read_bytes())
+        text = source_text(file := path.read_bytes())
     except OSError as error:
         return Outcome("", FAILED, f"{path.name} cannot be read: {error}")
     except (SyntaxError, UnicodeDecodeError) as error:
         return Outcome("", FAILED, f"{path.name} is not written in UTF-8, and its first lines name "
                                    f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
-    if is_untouched(exercise, text):
+    if is_untouched(exercise, file):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
     if foreign := sorted(imported(text) - ALWAYS - {*exercise.libraries, *exercise.uses}):
         return Outcome("", FAILED, f"{path.name} imports {', '.join(foreign)}: write what the "
@@ -80,9 +84,13 @@ def source_text(file: bytes) -> str:
     return io.StringIO(file.decode(encoding), newline=None).read()
 
 
-def is_untouched(exercise: Exercise, text: str) -> bool:
+def is_untouched(exercise: Exercise, file: bytes) -> bool:
     """Whether a file is the starter as it was handed out: by its hash, or, for an exercise that has
     none, because its solution gives this starter."""
+    try:
+        text = source_text(file)
+    except (SyntaxError, UnicodeDecodeError):
+        return False
     if known := hashes_of_starters().get(exercise.name):
         return hashlib.sha256(text.encode()).hexdigest() == known
     return exercise.solution.is_file() and text == starter_text(exercise)
@@ -221,7 +229,7 @@ def grade(
     that are left are not run.
     """
     if reason := obstacle(exercise, path):
-        return [Outcome(check.id, reason.outcome, reason.message) for check in checks_of(exercise)]
+        return for_all_checks(exercise, reason.outcome, reason.message)
     transport = transport or LocalTransport(path)
     student, outcomes = Student(path, transport), []
     try:
@@ -238,11 +246,6 @@ def grade(
     finally:
         transport.close()
     return settled(exercise, outcomes)
-
-
-def grade_in_child(exercise: Exercise, path: Path, **more) -> list[Outcome]:
-    """The same with the student's code in a plain process of its own."""
-    return grade(exercise, path, transport=ChildTransport(child_command(path)), **more)
 
 
 def run(test: Callable[[Student], None], student: Student) -> BaseException | None:

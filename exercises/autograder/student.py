@@ -108,16 +108,16 @@ class Function:
 
     def operations(self, *args, **kwargs) -> int:
         """How often a call calls torch, directly or in a loop of its own."""
-        found = self._ask(args, kwargs, count_operations=True).get("operations")
-        if type(found) is not int:
-            raise BadMessage("the number of operations did not come back")
-        return found
+        return self._count("operations", args, kwargs)
 
     def instructions(self, *args, **kwargs) -> int:
         """How many instructions of Python the student's file runs in a call."""
-        found = self._ask(args, kwargs, count_instructions=True).get("instructions")
+        return self._count("instructions", args, kwargs)
+
+    def _count(self, what: str, args: tuple, kwargs: dict) -> int:
+        found = self._ask(args, kwargs, count=what).get("count")
         if type(found) is not int:
-            raise BadMessage("the number of instructions did not come back")
+            raise BadMessage(f"the number of {what} did not come back")
         return found
 
     def seconds(self, *args, repeats: int = 3, **kwargs) -> float:
@@ -149,7 +149,7 @@ def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[st
     """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
     return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
             "way": "", "before": None, "global_seed": None, "wrt": [], "upstream": None,
-            "count_operations": False, "count_instructions": False, **more}  # fmt: skip
+            "count": "", **more}  # fmt: skip
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:

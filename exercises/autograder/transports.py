@@ -63,19 +63,17 @@ class LocalError(Exception):
 
 
 class ChildTransport:
-    """The student's code in a process of its own, which is ended when a call takes too long.
+    """The student's code in a process of its own, which is ended when a call takes too long. It is
+    no sandbox: it sees what this process sees."""
 
-    `command` starts a `worker.py` for the file: a plain child here; the sandbox gives another one.
-    """
-
-    def __init__(self, command: list[str], *, seconds: float = CALL_SECONDS, **popen) -> None:
-        self.command, self.seconds, self.popen = command, seconds, popen
+    def __init__(self, path: Path, *, seconds: float = CALL_SECONDS) -> None:
+        self.path, self.seconds = path, seconds
         self.process: subprocess.Popen | Fork | None = None
 
     def start(self) -> "subprocess.Popen | Fork":
-        return subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, start_new_session=True,
-                                **self.popen)  # fmt: skip
+        command = [sys.executable, "-I", "-m", "autograder.worker", str(self.path)]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.process is None or self.process.poll() is not None:
@@ -135,10 +133,6 @@ class ChildTransport:
 class ForkTransport(ChildTransport):
     """The student's code in a fork of this process: what it prints is seen, what it imports is
     already loaded, and whatever it ends, patches or leaves behind is not ours."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__([])
-        self.path = path
 
     def start(self) -> "Fork":
         return Fork(self.path)
@@ -207,8 +201,3 @@ def serve_fork(path: Path, questions: int, answers: int) -> None:
 
 def refuse_breakpoint(*args, **kwargs) -> None:
     raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
-
-
-def child_command(path: Path) -> list[str]:
-    """A worker without a sandbox: it sees what this process sees."""
-    return [sys.executable, "-I", "-m", "autograder.worker", str(path)]

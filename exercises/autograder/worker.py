@@ -122,12 +122,10 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
     args, kwargs = request["args"], request["kwargs"]
     if request["global_seed"] is not None:
         seed_everything(request["global_seed"])
-    if request["count_operations"]:
-        value, operations = _run_and_count(function, args, kwargs)
-        return {"value": value, "seconds": 0.0, "operations": operations}
-    if request["count_instructions"]:
-        value, instructions = _run_and_trace(function, args, kwargs, file)
-        return {"value": value, "seconds": 0.0, "instructions": instructions}
+    if request["count"] == "operations":
+        return _run_and_count(function, args, kwargs)
+    if request["count"] == "instructions":
+        return _run_and_trace(function, args, kwargs, file)
     if request["inspect"]:
         return _run_and_inspect(function, args, kwargs, way=request["way"])
     start = _processor_seconds()
@@ -345,7 +343,7 @@ def _processor_seconds() -> float:
     return time.process_time() + below.children_user + below.children_system
 
 
-def _run_and_count(function, args: tuple, kwargs: dict) -> tuple[Any, int]:
+def _run_and_count(function, args: tuple, kwargs: dict) -> dict[str, Any]:
     """What the function returns, and how often it called torch on the way. A loop over the rows of
     a tensor shows as a count that grows with the rows, on any machine and at any load."""
     from torch.overrides import TorchFunctionMode
@@ -359,10 +357,10 @@ def _run_and_count(function, args: tuple, kwargs: dict) -> tuple[Any, int]:
 
     with Counter() as counter:
         value = function(*args, **kwargs)
-    return value, counter.calls
+    return {"value": value, "seconds": 0.0, "count": counter.calls}
 
 
-def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> tuple[Any, int]:
+def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> dict[str, Any]:
     """What the function returns, and how many instructions of Python `file` ran on the way. A
     loop over single numbers shows as a count that grows with them, on any machine at any load."""
     count = 0
@@ -381,7 +379,7 @@ def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> tuple[Any,
 
     with _each_instruction(step) if sys.version_info >= (3, 12) else _traced(trace):
         value = function(*args, **kwargs)
-    return value, count
+    return {"value": value, "seconds": 0.0, "count": count}
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from autograder.points import READY, checks_of, present
-from autograder.runner import PASSED, Outcome, grade, grade_in_child
+from autograder.runner import PASSED, Outcome, grade
 from bert_experiments.grader import bank
 from bert_experiments.grader.bank import Variant, try_out, try_out_until_decided
 
@@ -88,7 +88,7 @@ def test_in_a_process_of_its_own_the_verdict_is_the_same(exercise):
     own = bank.variants(exercise)
     few = [v for v in own if not v.is_right][:1] + [v for v in own if v.is_right][:1]
     for variant in own if os.environ.get("BANK") == "all" else few:
-        here, there = try_out(variant), try_out(variant, grade_in_child)
+        here, there = try_out(variant), try_out(variant, bank.grade_in_child)
         assert [o.outcome for o in here.outcomes] == [o.outcome for o in there.outcomes], (
             f"{variant.name}\n{here.messages}\n{there.messages}"
         )

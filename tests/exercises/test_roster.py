@@ -7,7 +7,7 @@ import pytest
 
 from autograder.course import Week
 from autograder.points import CATALOGUE
-from autograder.untrusted.gradebook import is_untouched
+from autograder.runner import is_untouched
 from autograder.untrusted.marks import days_late
 from autograder.untrusted.roster import Person, read_label, read_roster, time_of
 from autograder.untrusted.submissions import Handed, gather, named

@@ -61,8 +61,8 @@ class Lookup:
 
 def keys(request: dict[str, Any]) -> list[tuple]:
     """The same call; the same without generators; any call of the function that asks as much."""
-    kind = (request["function"], request["inspect"], request["count_operations"],
-            request["count_instructions"], tuple(request["wrt"]))  # fmt: skip
+    kind = (request["function"], request["inspect"], request["count"],
+            tuple(request["wrt"]))  # fmt: skip
     given = request["args"], request["kwargs"], request["upstream"]
     return [(kind, pack(given)), (kind, pack(without_generators(given))), (kind, b"")]
 

@@ -12,7 +12,7 @@ from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng, TorchRng, drawing_from
 from autograder.student import Student, StudentError, likely_mistake
-from autograder.transports import ChildTransport, LocalTransport, child_command
+from autograder.transports import ChildTransport, LocalTransport
 from autograder.worker import gradients_of
 
 FILE = """
@@ -111,9 +111,7 @@ def raise_odd():
 def student(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("student") / "answer.py"
     path.write_text(FILE)
-    transport = (
-        LocalTransport(path) if request.param == "local" else ChildTransport(child_command(path))
-    )
+    transport = LocalTransport(path) if request.param == "local" else ChildTransport(path)
     yield Student(path, transport)
     transport.close()
 
@@ -398,7 +396,7 @@ for descriptor in range(3, 20):
 def in_child(tmp_path, text, **more):
     path = tmp_path / "answer.py"
     path.write_text(textwrap.dedent(text))
-    return Student(path, ChildTransport(child_command(path), **more))
+    return Student(path, ChildTransport(path, **more))
 
 
 def test_what_is_printed_does_not_disturb_the_answers(tmp_path):

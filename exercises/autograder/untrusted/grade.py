@@ -25,8 +25,9 @@ from autograder.course import (
 )
 from autograder.points import ROOT, Exercise, find, present
 from autograder.report import write_report
+from autograder.runner import is_untouched
 from autograder.untrusted import exports, gradebook, likeness, marks
-from autograder.untrusted.gradebook import Graded, Work, is_untouched, key_of, sha
+from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
 from autograder.untrusted.roster import Roster, read_roster
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box

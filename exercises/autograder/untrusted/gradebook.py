@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.course import Course
 from autograder.plugin import HINT
-from autograder.points import ROOT, Exercise, checks_of, find
+from autograder.points import ROOT, Exercise, find
 from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
 from autograder.runner import (
     BLOCKED,
@@ -31,15 +31,15 @@ from autograder.runner import (
     NOT_RUN,
     PASSED,
     Outcome,
-    source_text,
-    starter_text,
+    for_all_checks,
+    is_untouched,
 )
 from autograder.untrusted.grading_process import Done
 from autograder.untrusted.marks import Marks, harmless
 from autograder.untrusted.roster import Person
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
 from autograder.untrusted.submissions import Handed
-from bert_run.files import write_atomically
+from bert_run.files import sha256, write_atomically
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Graded:
         outcomes = {}
         for exercise in self.counted:
             work = self.works.get(exercise.name)
-            outcomes[exercise.name] = work.done.outcomes if work else missing(exercise)
+            outcomes[exercise.name] = work.done.outcomes if work else for_all_checks(
+                exercise, NOT_RUN, f"{exercise.file} is missing")  # fmt: skip
         return make_report(outcomes, [exercise.name for exercise in self.counted])
 
     @property
@@ -82,23 +83,8 @@ class Graded:
                 if not is_untouched(find(name), work.file)}  # fmt: skip
 
 
-def is_untouched(exercise: Exercise, file: bytes) -> bool:
-    try:
-        return source_text(file) == handed_out(exercise)
-    except (SyntaxError, UnicodeDecodeError):
-        return False
-
-
-handed_out = cache(starter_text)
-
-
 def sha(file: bytes) -> str:
     return hashlib.sha256(file).hexdigest()[:16]
-
-
-def missing(exercise: Exercise) -> list[Outcome]:
-    reason = f"{exercise.file} is missing"
-    return [Outcome(check.id, NOT_RUN, reason) for check in checks_of(exercise)]
 
 
 def key_of(
@@ -121,7 +107,7 @@ def trusted_code() -> str:
     for pattern in patterns:
         for path in sorted(ROOT.glob(pattern)):
             digest.update(f"{path.relative_to(ROOT)}\n".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
+            digest.update(sha256(path).encode())
     return digest.hexdigest()
 
 

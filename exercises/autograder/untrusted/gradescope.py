@@ -17,27 +17,9 @@ from pathlib import Path
 from autograder.course import parse_exercises, tomllib
 from autograder.points import ROOT, Exercise
 from autograder.report import Report, write_report
+from autograder.untrusted.gradebook import TEMPLATES
 from bert_run.files import write_atomically
 
-SETUP = """#!/usr/bin/env bash
-# Gradescope calls this once, when it builds the image.
-set -euo pipefail
-apt-get update
-apt-get install -y python3 python3-venv bubblewrap
-python3 -m venv /autograder/venv
-/autograder/venv/bin/pip install -c /autograder/source/course/constraints.txt \\
-    --extra-index-url https://download.pytorch.org/whl/cpu {libraries}
-"""
-RUN = """#!/usr/bin/env bash
-# Gradescope calls this for each submission.
-root=${{AUTOGRADER:-/autograder}}
-course=$root/source/course
-chmod 700 "$root/source"  # as root: a student's code runs as another user and cannot look here
-cd "$course" || exit 1
-export PYTHONPATH=$course/exercises:$course/experiments:$(printf '%s:' "$course"/0*)
-exec "${{PYTHON:-$root/venv/bin/python}}" -m autograder.untrusted.gradescope "$root" {exercises} \\
-    {visibility}
-"""
 SECONDS = "180"  # of a processor for an exercise: containers are slow
 # What grading does not need of the libraries of the course.
 UNUSED = {"datasets", "jupyterlab"}
@@ -47,14 +29,13 @@ def write_bundle(path: Path, exercises: list[Exercise], visibility: str) -> None
     numbers = ",".join(exercise.name[:2] for exercise in exercises)
     text = io.BytesIO()
     with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
-        scripts = {
-            "setup.sh": SETUP.format(libraries=" ".join(libraries())),
-            "run_autograder": RUN.format(exercises=numbers, visibility=visibility),
-        }
-        for name, script in scripts.items():
+        for name in ("setup.sh", "run_autograder"):
+            script = TEMPLATES.get_template(name).render(
+                libraries=" ".join(libraries()), exercises=numbers, visibility=visibility
+            )
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100755 << 16
-            archive.writestr(entry, script, zipfile.ZIP_DEFLATED)
+            archive.writestr(entry, f"{script}\n", zipfile.ZIP_DEFLATED)
         for file in files_of(exercises):
             entry = zipfile.ZipInfo(f"course/{file.relative_to(ROOT).as_posix()}")
             archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.codec import BadMessage
-from autograder.points import Exercise, checks_of, find, present
-from autograder.runner import NOT_RUN, Outcome, grade, source_text
+from autograder.points import Exercise, find, present
+from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade, source_text
 from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
 from autograder.untrusted.likeness import fingerprint
@@ -167,8 +167,7 @@ def end_with_parent() -> None:
 def grade_file(
     cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed: int = 0, *, variant: int = 0
 ) -> Done:
-    start = time.monotonic()
-    sound = True
+    start, sound = time.monotonic(), True
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / exercise.file
         path.write_bytes(file)
@@ -177,10 +176,8 @@ def grade_file(
             outcomes = grade(exercise, path, transport=transport, seed=seed, variant=variant,
                              seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
-            outcomes, sound = (
-                unsound(exercise, f"the sandbox did not start: {error}").outcomes,
-                False,
-            )
+            sound = False
+            outcomes = for_all_checks(exercise, NOT_RUN, f"the sandbox did not start: {error}")
     outcomes = [Outcome(o.id, o.outcome, settle(o.message, cell)) for o in outcomes]
     try:
         text = source_text(file)
@@ -199,8 +196,7 @@ def settle(message: str, cell: Cell) -> str:
 
 
 def unsound(exercise: Exercise, message: str) -> Done:
-    outcomes = [Outcome(check.id, NOT_RUN, message) for check in checks_of(exercise)]
-    return Done(outcomes, "", 0.0, sound=False)
+    return Done(for_all_checks(exercise, NOT_RUN, message), "", 0.0, sound=False)
 
 
 def dumps(done: Done) -> bytes:

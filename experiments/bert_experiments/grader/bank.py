@@ -24,8 +24,8 @@ from autograder.runner import (
     TO_DO,
     Outcome,
     grade,
-    grade_in_child,
 )
+from autograder.transports import ChildTransport
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
@@ -101,6 +101,11 @@ def edited(text: str, edits: list[tuple[str, str]], name: str) -> str:
                             "not once: make the edit longer")  # fmt: skip
         text = text.replace(old, new)
     return text
+
+
+def grade_in_child(exercise: Exercise, path: Path, **more) -> list[Outcome]:
+    """`grade` with the student's code in a plain process of its own."""
+    return grade(exercise, path, transport=ChildTransport(path), **more)
 
 
 def try_out(variant: Variant, grader: Callable[..., list[Outcome]] = grade, **more) -> Verdict:

@@ -20,7 +20,9 @@ class Call:
     kwargs: dict
 
     def __str__(self) -> str:
-        return f"{self.function}({describe_arguments(self.args, self.kwargs)})"
+        shown = [describe_value(value) for value in self.args]
+        shown += [f"{name}={describe_value(value)}" for name, value in self.kwargs.items()]
+        return f"{self.function}({', '.join(shown)})"
 
 
 @dataclass
@@ -124,11 +126,6 @@ def _spell_number(number: Any, library: str) -> str:
 
 def count_numbers(tree: Any) -> int:
     return sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(tree))
-
-
-def describe_arguments(args: tuple, kwargs: dict) -> str:
-    shown = [describe_value(value) for value in args]
-    return ", ".join(shown + [f"{name}={describe_value(value)}" for name, value in kwargs.items()])
 
 
 def describe_value(value: Any) -> str:

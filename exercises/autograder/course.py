@@ -7,16 +7,16 @@ import hashlib
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from autograder.codec import variant
 from autograder.points import CATALOGUE, ROOT, Exercise, find, present
-from bert_run.errors import UserError, is_of, shown
+from bert_run.errors import Real, Seed, UserError, Whole, check_fields, shown
 from bert_run.files import write_atomically
 
 if sys.version_info >= (3, 11):
@@ -59,12 +59,20 @@ class Week:
 @dataclass(frozen=True)
 class Course:
     weeks: tuple[Week, ...]
-    drop_lowest: int = 0
-    late_days: int = 0
-    late_penalty: float = 0.0
-    seed: int | None = None
+    drop_lowest: Annotated[int, Whole(0, 100)] = 0
+    late_days: Annotated[int, Whole(0, 365)] = 0
+    late_penalty: Annotated[float, Real(at_least=0, at_most=100)] = 0.0  # percent
+    seed: Seed | None = None
     variants: bool = False  # whether each student has defaults of their own
-    variant: int = 0  # in a student's copy: their number
+    variant: Annotated[int, Whole(0, MOST)] = 0  # in a student's copy: their number
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not isinstance(self.variants, bool):
+            raise UserError(f"variants is {shown(self.variants)}: it must be true or false")
+        if self.weeks and self.drop_lowest >= len(self.weeks):
+            raise UserError(f"drop_lowest is {self.drop_lowest}, and there are only "
+                            f"{len(self.weeks)} weeks: one has to count")  # fmt: skip
 
     def week(self, name: str) -> Week:
         for week in self.weeks:
@@ -127,16 +135,9 @@ def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
 
 # Reading the file: every mistake is told in one line, with its place.
 
-NUMBER = "a number from 0 on"
+FIELDS = [field.name for field in fields(Course) if field.name != "weeks"]
 OF_WEEK = ["exercises", "due", "weight", "libraries", "title", "parts"]
-FIELDS: dict[str, tuple[type, float, float, str]] = {
-    "drop_lowest": (int, 0, 100, "a whole number from 0 on"),
-    "late_days": (int, 0, 365, "a whole number of days from 0 on"),
-    "late_penalty": (float, 0, 100, "a percentage from 0 to 100"),
-    "seed": (int, 0, 2**32 - 1, "a whole number from 0 to 4294967295"),
-    "variants": (bool, 0, 1, "true or false"),
-    "variant": (int, 0, MOST, f"the number that your course gave you, at most {MOST}"),
-}
+POINTS = Real(at_least=0, at_most=1e6)
 
 
 def read_course(path: Path) -> Course:
@@ -154,72 +155,61 @@ def read_course(path: Path) -> Course:
 
 def parse_course(content: dict[str, Any]) -> Course:
     refuse_unknown(content, [*FIELDS, "week"], "")
-    numbers = {name: number(content[name], name, *FIELDS[name]) for name in FIELDS
-               if name in content}  # fmt: skip
+    settings = {name: content[name] for name in FIELDS if name in content}
     weeks = content.get("week")
     if not isinstance(weeks, dict) or not weeks:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
     found: list[Week] = []
     taken: dict[str, str] = {}
-    for name, fields in weeks.items():
-        week = parse_week(name, fields)
+    for name, content_of_week in weeks.items():
+        week = parse_week(name, content_of_week)
         for exercise in week.exercises:
             if exercise.name in taken:
                 raise UserError(f"{exercise.name} is in week {taken[exercise.name]} and in week "
                                 f"{name}: take it out of one")  # fmt: skip
             taken[exercise.name] = name
         found.append(week)
-    if numbers.get("drop_lowest", 0) >= len(found):
-        raise UserError(f"drop_lowest is {numbers['drop_lowest']}, and there are only {len(found)} "
-                        "weeks: one has to count")  # fmt: skip
-    return Course(tuple(found), **numbers)
+    return Course(tuple(found), **settings)
 
 
-def parse_week(name: str, fields: Any) -> Week:
+def parse_week(name: str, content: Any) -> Week:
     place = f"week {name}"
-    if not isinstance(fields, dict):
-        raise UserError(f"{place} is {shown(fields)}: write [week.{name}] and its fields below")
-    refuse_unknown(
-        fields, ["exercises", "due", "weight", "libraries", "title", "parts"], f"{place}: "
-    )
-    exercises = texts(fields.get("exercises", []), f"{place}: exercises", '["01-02", "10"]')
-    parts = fields.get("parts", {})
+    if not isinstance(content, dict):
+        raise UserError(f"{place} is {shown(content)}: write [week.{name}] and its fields below")
+    refuse_unknown(content, OF_WEEK, f"{place}: ")
+    title, parts = content.get("title", ""), content.get("parts", {})
+    if not isinstance(title, str):
+        raise UserError(f"{place}: title is {shown(title)}: write it in quotes")
     if not isinstance(parts, dict):
         raise UserError(f"{place}: parts is {shown(parts)}: write parts = {{ report = 20 }}")
-    for part in parts:
-        number(parts[part], f"{place}: parts.{part}", float, 0, 1e6, NUMBER)
-        if find(part) or part.startswith("week "):
-            raise UserError(f"{place}: parts.{part} has the name of something else: take another")
-    if not isinstance(fields.get("title", ""), str):
-        raise UserError(f"{place}: title is {shown(fields['title'])}: write it in quotes")
+    if taken := [part for part in parts if find(part) or part.startswith("week ")]:
+        raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
+    named = {"weight": content.get("weight", 0)} | {f"parts.{p}": parts[p] for p in parts}
+    for field, points in named.items():
+        if not POINTS.admits(points):
+            raise UserError(f"{place}: {field} is {shown(points)}: it must be {POINTS}")
+    exercises = texts(content.get("exercises", []), f"{place}: exercises", '["01-02", "10"]')
+    libraries = texts(content.get("libraries", []), f"{place}: libraries", '["numpy"]')
     week = Week(
         name,
         tuple(parse_exercises(exercises, f"{place}: exercises")) if exercises else (),
-        due_time(fields["due"], place) if "due" in fields else None,
-        number(fields["weight"], f"{place}: weight", float, 0, 1e6, NUMBER)
-        if "weight" in fields else None,
-        tuple(texts(fields["libraries"], f"{place}: libraries", '["numpy"]'))
-        if "libraries" in fields else None,
-        fields.get("title", ""),
+        due_time(content["due"], place) if "due" in content else None,
+        content.get("weight"),
+        tuple(libraries) if "libraries" in content else None,
+        title,
         tuple((part, float(points)) for part, points in parts.items()),
-    )  # fmt: skip
+    )
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
     return week
 
 
-def refuse_unknown(fields: dict[str, Any], known: list[str], place: str) -> None:
-    for name in fields:
+def refuse_unknown(content: dict[str, Any], known: list[str], place: str) -> None:
+    for name in content:
         if name not in known:
             close = get_close_matches(name, known, 1)
             way_out = f"was {close[0]} meant?" if close else f"there are {', '.join(known)}"
             raise UserError(f"{place}{name} is no field: {way_out}")
-
-
-def number(value: Any, place: str, kind: type, low: float, high: float, asked: str) -> Any:
-    if not is_of(kind, value) or not low <= value <= high:
-        raise UserError(f"{place} is {shown(value)}: it must be {asked}")
-    return value
 
 
 def texts(value: Any, place: str, example: str) -> list[str]:
@@ -301,9 +291,7 @@ def plans() -> dict[int, list[tuple[str, str]]]:
     return found
 
 
-def write_course(
-    path: Path, weeks: int, start: date | None, draw: Callable[[int], int] = secrets.randbelow
-) -> None:
+def write_course(path: Path, weeks: int, start: date | None) -> None:
     """Write `course.toml` for a term of so many weeks; each is due on the seventh day, at the end
     of the day. Without a `start` the dates are left to be filled in."""
     found = plans()
@@ -317,7 +305,7 @@ def write_course(
         "drop_lowest = 0      # weeks that do not count, for each student those with the least",
         "late_days = 0        # days of delay that are free, for each student over the term",
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
-        f"seed = {draw(2**32)}    # secret: students get this file without this line",
+        f"seed = {secrets.randbelow(2**32)}    # secret: students get this file without this line",
     ]
     for name, exercises in found[weeks]:
         listed = ", ".join(f'"{part.strip().replace("–", "-")}"' for part in exercises.split(","))

@@ -7,6 +7,7 @@ table; the exit status is 0 only if every exercise that was run has full marks.
 
 import gc
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,14 +169,15 @@ class Grading:
         report.graded = outcome.outcome
         if outcome.outcome != PASSED:
             report.outcome = "failed"
-            report.longrepr = told(report, outcome)
+            # The inside of the check is not what a student wants to read.
+            report.longrepr = f"{sentence(outcome.id)}\n{outcome.message}"
         return report
 
     def outcome_of(self, exercise: Exercise, name: str, call: pytest.CallInfo) -> Outcome:
         check = next((c for c in checks_of(exercise) if c.id == name), Check(name, 0, ()))
         error = call.excinfo.value if call.excinfo else None
         if isinstance(error, Settled):
-            return Outcome(name, error.reason.outcome, error.reason.message)
+            return replace(error.args[0], id=name)
         return judge(check, error)
 
     @pytest.hookimpl(tryfirst=True)
@@ -237,11 +239,7 @@ def chosen_names(config: pytest.Config) -> list[str] | None:
 
 
 class Settled(Exception):
-    """There was nothing to run."""
-
-    def __init__(self, reason: Outcome) -> None:
-        super().__init__(reason.message)
-        self.reason = reason
+    """There was nothing to run; the argument is the `Outcome` of `obstacle`."""
 
 
 def submitted(exercise: Exercise, folder: Path) -> Path:
@@ -250,11 +248,6 @@ def submitted(exercise: Exercise, folder: Path) -> Path:
               folder / "exercises" / exercise.name / exercise.file,
               folder / exercise.file]  # fmt: skip
     return next((place for place in places if place.is_file()), places[0])
-
-
-def told(report: pytest.TestReport, outcome: Outcome) -> str:
-    """The message alone: the inside of the check is not what a student wants to read."""
-    return f"{sentence(outcome.id)}\n{outcome.message}"
 
 
 def starting_points(outcomes: dict[str, list[Outcome]]) -> list[str]:

@@ -216,8 +216,7 @@ def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[O
 
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
-    variant: int = 0,
-    only: Callable[[Check], bool] = lambda check: True, seconds: float = math.inf,
+    variant: int = 0, seconds: float = math.inf,
     decided: Callable[[Outcome], bool] = lambda outcome: False, first: str = "",
 ) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise on a file, in this process or through `transport`. Their inputs
@@ -235,8 +234,7 @@ def grade(
     try:
         with drawing_from(seed, variant=variant):
             tests = load_test(exercise)
-            chosen = filter(only, checks_of(exercise))
-            for check in sorted(chosen, key=lambda check: check.id != first):
+            for check in sorted(checks_of(exercise), key=lambda check: check.id != first):
                 start = time.process_time()
                 with limited(seconds):
                     outcomes.append(judge(check, run(getattr(tests, check.id), student)))

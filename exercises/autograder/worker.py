@@ -35,7 +35,6 @@ from autograder.codec import (
     unpack,
 )
 
-GENERATORS = (np.random.Generator,)
 PYTHON = "Python's global generator (random)"
 NUMPY = "NumPy's global generator (np.random)"
 TORCH = "torch's global generator (torch.manual_seed)"
@@ -227,11 +226,9 @@ def _fill(old: Any, new: Any) -> None:
 
 def _own_generator(value: Any) -> Any:
     """A copy of a generator, so that another call draws from where this one stands."""
-    if isinstance(value, GENERATORS):
+    if isinstance(value, np.random.Generator):
         return copy.deepcopy(value)
-    if type(value).__name__ == "Generator":
-        return value.clone_state()
-    return value
+    return value.clone_state() if type(value).__name__ == "Generator" else value
 
 
 def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
@@ -330,7 +327,7 @@ def _holds_text(value: Any) -> bool:
 def _states_of_generators(values: list) -> list:
     """Where the generators among the arguments stand: a draw moves them."""
     found = [(value.bit_generator.state, value.bit_generator.seed_seq.n_children_spawned)
-             for value in values if isinstance(value, GENERATORS)]  # fmt: skip
+             for value in values if isinstance(value, np.random.Generator)]  # fmt: skip
     if torch := sys.modules.get("torch"):
         states = [v.get_state() for v in values if isinstance(v, torch.Generator)]
         found += [state.numpy().tobytes() for state in states]
@@ -502,7 +499,7 @@ def _plain(tree: Any) -> Any:
     """The inputs as they are after the call; generators and folders are meant to change."""
 
     def plain(leaf: Any) -> Any:
-        is_generator = isinstance(leaf, GENERATORS) or type(leaf).__name__ == "Generator"
+        is_generator = type(leaf).__name__ == "Generator"  # of NumPy or torch
         return None if is_generator or isinstance(leaf, Path) else leaf
 
     return map_leaves(plain, tree)

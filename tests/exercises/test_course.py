@@ -71,9 +71,9 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
     ("text", "says"),
     [
         ("late = 3", "course.toml: late is no field: was late_days meant?"),
-        ("late_days = -1", "late_days is -1: it must be a whole number of days"),
+        ("late_days = -1", "late_days is -1: it must be a whole number from 0 to 365"),
         ("late_days = 1.5", "late_days is 1.5"),
-        ("late_penalty = 101", "late_penalty is 101: it must be a percentage from 0 to 100"),
+        ("late_penalty = 101", "late_penalty is 101: it must be a number from 0 to 100"),
         ("drop_lowest = true", "drop_lowest is True"),
         ("drop_lowest = 1", "drop_lowest is 1, and there are only 1 weeks"),
         ("seed = 'x'", "seed is 'x'"),

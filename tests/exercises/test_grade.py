@@ -21,9 +21,9 @@ from autograder.runner import grade
 from autograder.untrusted import gradebook
 from autograder.untrusted.cell import Cell
 from autograder.untrusted.grade import GradeSettings, claim, hidden_from_students
-from autograder.untrusted.gradebook import harmless
 from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
 from autograder.untrusted.likeness import fingerprint, marks
+from autograder.untrusted.roster import harmless
 from autograder.untrusted.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
 from bert_run.errors import UserError
 

@@ -80,7 +80,9 @@ def test_course_toml__says_whether_there_are_variants_and_a_students_number():
     assert course.parse_course({"variant": NUMBER, **week}).variant == NUMBER
     with pytest.raises(UserError, match="variants is 'yes': it must be true or false"):
         course.parse_course({"variants": "yes", **week})
-    with pytest.raises(UserError, match="variant is 10000: it must be the number that your course"):
+    with pytest.raises(
+        UserError, match="variant is 10000: it must be a whole number from 0 to 9,999"
+    ):
         course.parse_course({"variant": 10_000, **week})
 
 

@@ -191,15 +191,13 @@ class CellTransport:
             if self.stopwatch.threads > 1 + PROCESSES:
                 why = f"was ended: it started more than {PROCESSES} processes and threads"
             raise StudentError(f"{name} {why}", function=name) from None
-        except EOFError:
+        except (EOFError, BadMessage) as error:
             self.spent += (time.monotonic() - start) / WAITING
             self.close()
+            if isinstance(error, BadMessage):
+                raise
             raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
                                "the memory?", function=name) from None  # fmt: skip
-        except BadMessage:
-            self.spent += (time.monotonic() - start) / WAITING
-            self.close()
-            raise
         seconds, took = worked(), (time.monotonic() - start) / WAITING
         self.spent += max(seconds, took)
         if type(answer) is dict and type(answer.get("seconds")) is float:

@@ -2,7 +2,6 @@
 handed in, and pages without names.
 """
 
-import csv
 import hmac
 import io
 import secrets
@@ -17,7 +16,14 @@ from autograder.points import Exercise
 from autograder.untrusted import gradebook
 from autograder.untrusted.gradebook import Graded
 from autograder.untrusted.marks import Mark, WeekMark
-from autograder.untrusted.roster import Person, Roster, read_cells, read_label, tokens
+from autograder.untrusted.roster import (
+    Person,
+    Roster,
+    read_cells,
+    read_label,
+    save_table,
+    tokens,
+)
 from autograder.untrusted.submissions import name_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically
@@ -138,12 +144,6 @@ def in_words(total: WeekMark, items: list[Mark]) -> str:
         lines += [f"{mark.what}: {mark.cut:g} off for being late"] * bool(mark.cut)
         lines += [f"{mark.what}: {comment}" for comment in mark.comments]
     return "; ".join(lines)
-
-
-def save_table(path: Path, table: Table) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(table)
-    write_atomically(path, text.getvalue())
 
 
 def write_feedback(

@@ -29,7 +29,7 @@ from autograder.runner import is_untouched
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
-from autograder.untrusted.roster import Roster, read_roster
+from autograder.untrusted.roster import Roster, harmless, read_roster
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
 from autograder.untrusted.submissions import Handed, Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command
@@ -202,9 +202,8 @@ class Call:
         return variant_of(self.seed, student) if self.course and self.course.variants else 0
 
     def key_of(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
-        exercise = self.as_asked(exercise)
-        return key_of(exercise, file, sandbox, timeout=self.settings.timeout, seed=self.seed,
-                      variant=self.variant(student))  # fmt: skip
+        return key_of(self.as_asked(exercise), file, sandbox.kind, self.settings.timeout,
+                      self.seed, self.variant(student))  # fmt: skip
 
     def as_asked(self, exercise: Exercise) -> Exercise:
         """With the libraries that its week allows, if course.toml says which."""
@@ -437,7 +436,7 @@ def grade_jobs(
                 works[name] = gradebook.saved_work(path) or replace(works[name], done=done)
                 bar.write(f"{job.student}, {name}: {done.outcomes[0].message}; call again to "
                           "grade it", file=sys.stderr)  # fmt: skip
-            rows.writerow([marks.harmless(job.student), name, f"{done.seconds:.2f}"])
+            rows.writerow([harmless(job.student), name, f"{done.seconds:.2f}"])
             times.flush()
             bar.update()
 

@@ -3,9 +3,7 @@
 Nothing in them depends on the time or the machine: grading again gives the same bytes.
 """
 
-import csv
 import hashlib
-import io
 import json
 import platform
 import re
@@ -35,9 +33,9 @@ from autograder.runner import (
     is_untouched,
 )
 from autograder.untrusted.grading_process import Done
-from autograder.untrusted.marks import Marks, harmless
-from autograder.untrusted.roster import Person
-from autograder.untrusted.sandbox import WARNINGS, Sandbox
+from autograder.untrusted.marks import Marks
+from autograder.untrusted.roster import Person, harmless, save_table
+from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
 from bert_run.files import sha256, write_atomically
 
@@ -87,14 +85,11 @@ def sha(file: bytes) -> str:
     return hashlib.sha256(file).hexdigest()[:16]
 
 
-def key_of(
-    exercise: Exercise, file: bytes, sandbox: Sandbox, *, timeout: float, seed: int, variant: int
-) -> str:
-    """Changes with whatever a result can depend on."""
-    parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name, sandbox.kind,
-             f"{timeout:g}", f"{seed} {variant}", " ".join(exercise.libraries),
-             platform.python_version()]  # fmt: skip
-    parts += [installed(package) for package in ("numpy", "torch")]
+def key_of(exercise: Exercise, file: bytes, *settings: object) -> str:
+    """Changes with whatever a result can depend on; `settings` are those of the call."""
+    parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name,
+             " ".join(exercise.libraries), *map(str, settings), platform.python_version(),
+             *map(installed, ("numpy", "torch"))]  # fmt: skip
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -168,25 +163,23 @@ def save_reports(graded: Graded, folder: Path) -> None:
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:
     """A row for each student, a column for each exercise; in a spreadsheet it runs nothing."""
-    table = io.StringIO()
-    writer = csv.writer(table, lineterminator="\n")
     first, has_roster = graded[0].marks, any(one.person for one in graded)
-    writer.writerow([
+    rows = [[
         "student", *["name", "section"] * has_roster, "score", "max_score",
         *[mark.what for mark in first.items], *[f"week {week.name}" for week in first.weeks],
         *["late days", "percent"] * bool(first.weeks), "notes", "alike",
-    ])  # fmt: skip
+    ]]  # fmt: skip
     for one in graded:
         marks = one.marks
         person = one.person or Person(one.student)
         ends = [sum(week.days for week in marks.weeks), f"{marks.percent or 0:g}"]
-        writer.writerow([
+        rows.append([
             harmless(one.student), *[harmless(person.name), harmless(person.section)] * has_roster,
             f"{marks.points:g}", f"{marks.best:g}", *[f"{mark.points:g}" for mark in marks.items],
             *[f"{week.points:g}" for week in marks.weeks], *ends * bool(marks.weeks),
             harmless("; ".join(one.notes)), harmless("; ".join(one.likeness)),
         ])  # fmt: skip
-    write_atomically(path, table.getvalue())
+    save_table(path, rows)
 
 
 # Pages to read: one for each student, and a summary for whoever teaches. Everything that a student

@@ -110,9 +110,9 @@ class Grader:
         if self.jobs and not self.is_at_work:
             job = self.jobs[0]
             with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                for part in (job.student, job.exercise.name, " ".join(job.exercise.libraries),
-                             str(job.variant)):  # fmt: skip
-                    self.pipe.send_bytes(part.encode())
+                exercise = job.exercise
+                about = [job.student, exercise.name, exercise.libraries, job.variant]
+                self.pipe.send_bytes(json.dumps(about).encode())
                 self.pipe.send_bytes(job.file)
             self.is_at_work = True
 
@@ -120,14 +120,18 @@ class Grader:
         """The answer to the first job; None if it has to be tried again."""
         self.is_at_work = False
         try:
-            done = loads(self.pipe.recv_bytes())
+            answer: dict[str, Any] = json.loads(self.pipe.recv_bytes())
+            outcomes = [Outcome(**fields) for fields in answer.pop("outcomes")]
+            done = Done(outcomes, **answer)
         except (EOFError, OSError):
             self.stop()
             self.start()
             self.tries += 1
             if self.tries < TRIES:
                 return None
-            done = unsound(self.jobs[0].exercise, "the grader was ended while it graded this file")
+            outcomes = for_all_checks(self.jobs[0].exercise, NOT_RUN,
+                                      "the grader was ended while it graded this file")  # fmt: skip
+            done = Done(outcomes, "", 0.0, sound=False)
         self.tries = 0
         return self.jobs.pop(0), done
 
@@ -141,17 +145,18 @@ class Grader:
 def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed: int) -> None:
     """The process itself: file in, outcomes out, until no more come or the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    cell, of = Cell(sandbox, folder), b""
+    cell, of = Cell(sandbox, folder), ""
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            student, name, libraries, variant, file = (pipe.recv_bytes() for _ in range(5))
+            student, name, libraries, variant = json.loads(pipe.recv_bytes())
+            file = pipe.recv_bytes()
             if student != of:  # nobody has a cell that another student's code was in
                 cell.close()
             of = student
-            exercise = replace(find(name.decode()), libraries=tuple(libraries.decode().split()))
-            done = grade_file(cell, exercise, file, timeout, seed, variant=int(variant))
-            pipe.send_bytes(dumps(done))
+            exercise = replace(find(name), libraries=tuple(libraries))
+            done = grade_file(cell, exercise, file, timeout, seed, variant=variant)
+            pipe.send_bytes(json.dumps(asdict(done)).encode())
     except (EOFError, OSError, KeyboardInterrupt):
         pass
     finally:
@@ -193,19 +198,6 @@ def settle(message: str, cell: Cell) -> str:
     message = SECONDS.sub(lambda found: "… s" if found[0].endswith("s") else "… ", message)
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}"
                    for c in message)[:4_000]  # fmt: skip
-
-
-def unsound(exercise: Exercise, message: str) -> Done:
-    return Done(for_all_checks(exercise, NOT_RUN, message), "", 0.0, sound=False)
-
-
-def dumps(done: Done) -> bytes:
-    return json.dumps(asdict(done)).encode()
-
-
-def loads(data: bytes) -> Done:
-    fields: dict[str, Any] = json.loads(data)
-    return Done(**{**fields, "outcomes": [Outcome(**o) for o in fields["outcomes"]]})
 
 
 def choose(candidates: list[Sandbox], kind: str, folder: Path) -> Sandbox:

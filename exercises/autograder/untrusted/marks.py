@@ -2,21 +2,18 @@
 marks have changed since they were last written.
 """
 
-import csv
-import io
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from autograder.course import Course, Week, parse_exercises
 from autograder.report import Report, write_report
-from autograder.untrusted.roster import Person, read_table
+from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
 TERM = "term"
@@ -136,8 +133,7 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
         range(len(marks.weeks)), key=lambda i: marks.weeks[i].points / marks.weeks[i].best
     )
     dropped = order[:lowest] if len(order) > lowest else []
-    marks.weeks = [WeekMark(**{**asdict(week), "is_dropped": i in dropped})
-                   for i, week in enumerate(marks.weeks)]  # fmt: skip
+    marks.weeks = [replace(week, is_dropped=i in dropped) for i, week in enumerate(marks.weeks)]
     kept = [week for week in marks.weeks if not week.is_dropped and week.weight]
     whole = sum(week.weight for week in kept)
     parts = sum(week.weight * week.points / week.best for week in kept)
@@ -230,11 +226,8 @@ def write_changes(out: Path, state: State, *, why: str) -> None:
             if row[2] != row[3] and not (last and [last["from"], last["to"]] == row[2:]):
                 rows.append([harmless(student), what, *row[2:], harmless(reason(was, now, why))])
     if rows or not path.is_file():
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
-        writer.writerow(["student", "what", "from", "to", "why"])
-        writer.writerows([*(list(line.values()) for line in lines), *rows])
-        write_atomically(path, table.getvalue())
+        head = ["student", "what", "from", "to", "why"]
+        save_table(path, [head, *(line.values() for line in lines), *rows])
     write_report(out / STATE, state)
 
 
@@ -258,8 +251,3 @@ def reason(was: dict[str, Any], now: dict[str, Any] | None, why: str) -> str:
             comments = "; ".join(now["comments"])
             found.append(f"{ADJUST}: {comments}" if comments else ADJUST)
     return "; ".join([*found, *[why] * bool(why)])
-
-
-def harmless(text: str) -> str:
-    """A cell that begins like a formula is taken for one: an apostrophe says that it is text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text

@@ -124,7 +124,8 @@ class Stopwatch:
             now = {s.process: s.seconds + s.waited_for for s in family}
             self.spent += sum(max(0.0, now[p] - self.below.get(p, 0.0)) for p in now)
             self.below = now
-            self.threads = sum(s.threads for s in family) + threads_of(self.chain[-1])
+            worker = status_of(self.chain[-1])
+            self.threads = sum(s.threads for s in family) + (worker.threads if worker else 0)
         return self.spent + self._of_chain() - self.start
 
     def _of_chain(self) -> float:
@@ -134,11 +135,6 @@ class Stopwatch:
         """The processes below this one, but for `others`."""
         every = {status.process: status for status in all_processes()}
         return [every[p] for p in descendants(os.getpid(), self.others) if p in every]
-
-
-def threads_of(process: int) -> int:
-    status = status_of(process)
-    return status.threads if status else 0
 
 
 def chain_to_latest(process: int) -> list[int]:

@@ -13,11 +13,14 @@ import csv
 import io
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from bert_run.errors import UserError
+from bert_run.files import write_atomically
 
 CANVAS = re.compile(
     r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.IGNORECASE
@@ -178,6 +181,18 @@ def read_cells(path: Path) -> list[tuple[int, list[str]]]:
         raise UserError(f"{path} is no CSV file: {error}") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def save_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    """Write a CSV file in one piece."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_atomically(path, text.getvalue())
+
+
+def harmless(text: str) -> str:
+    """A cell that begins like a formula is taken for one: an apostrophe says that it is text."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
 
 
 def time_of(text: str, place: str) -> datetime:

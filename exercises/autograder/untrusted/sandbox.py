@@ -20,6 +20,8 @@ from typing import Any, Literal
 from autograder.points import CATALOGUE, ROOT
 
 Kind = Literal["bwrap", "unshare", "none"]
+# What each kind needs; the best kind first.
+PROGRAMS = {"bwrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount"), "none": ()}
 
 MEGABYTE = 1 << 20
 LIMITS = {
@@ -126,17 +128,13 @@ class Sandbox:
 
 def candidates(kind: str, box: Path, hidden: Iterable[Path]) -> list[Sandbox]:
     """What to try for a `--sandbox`, the best first."""
-    kinds = ("bwrap", "unshare", "none") if kind == "auto" else (kind,)
+    kinds = PROGRAMS if kind == "auto" else (kind,)
     found = []
     for each in kinds:
-        if all(shutil.which(program) for program in programs(each)):
+        if all(map(shutil.which, PROGRAMS[each])):
             sandbox = Sandbox(each, box, tuple(hidden))
             found += [replace(sandbox, as_nobody=True)] * (os.geteuid() == 0) + [sandbox]
     return found
-
-
-def programs(kind: str) -> tuple[str, ...]:
-    return {"bwrap": ("bwrap",), "unshare": ("unshare", "setpriv", "mount")}.get(kind, ())
 
 
 def make_box(folder: Path) -> Path:

@@ -58,7 +58,6 @@ class Submission:
     """A student's work: the content of each exercise's file, and what there is to say about it."""
 
     student: str
-    path: Path
     files: dict[str, bytes] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     handed: dict[str, Handed] = field(default_factory=dict)  # of each file
@@ -195,7 +194,7 @@ def read(student: str, pieces: list[Piece]) -> Submission:
     the last one that has an exercise's file counts."""
     order = sorted(pieces, key=lambda p: (p.time.timestamp() if p.time else 0.0, p.label.attempt,
                                           p.path.name))  # fmt: skip
-    submission = Submission(student, order[-1].path)
+    submission = Submission(student)
     for piece in order:
         files, notes = read_piece(piece)
         for name, content in files.items():

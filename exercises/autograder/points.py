@@ -8,7 +8,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -23,14 +23,12 @@ STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is han
 
 @dataclass(frozen=True)
 class Exercise:
-    """`chapter` is the last one that it needs; `uses` the packages of the course that the
-    student's file may import, without those that hold the answer; `libraries` what else it may
-    import, beside Python's own library."""
+    """`chapter` is the last one that it needs; `libraries` what the student's file may import,
+    beside Python's own library."""
 
     name: str
     points: int
     chapter: int
-    uses: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ("numpy",)
     is_local: bool = False
 
@@ -57,45 +55,23 @@ class Exercise:
     @property
     def allowed(self) -> str:
         """The sentence of its page that says what the file may import."""
-        names = ", ".join([*(NAMED.get(name, name) for name in self.libraries + self.uses)])
+        names = ", ".join(NAMED.get(name, name) for name in self.libraries)
         return f"Your file may import {names} and Python's own library; any other import scores 0."
 
 
 NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
-TORCH = ("numpy", "torch")
 # What one should know before the first week: no points, and no place in reports of all exercises.
 READY = Exercise("00_ready", 0, chapter=0)
-CATALOGUE = (
-    Exercise("01_wordpiece", 4, chapter=0),
-    Exercise("02_sentence_pairs", 4, chapter=0),
-    Exercise("03_softmax", 3, chapter=1),
-    Exercise("04_layer_norm", 4, chapter=1),
-    Exercise("05_gelu", 2, chapter=1),
-    Exercise("06_attention", 5, chapter=1),
-    Exercise("07_multi_head", 3, chapter=1),
-    Exercise("08_embeddings", 3, chapter=1),
-    Exercise("09_masked_cross_entropy", 4, chapter=1),
-    Exercise("10_mlm_masking", 4, chapter=0),
-    Exercise("11_bert_adam", 4, chapter=1),
-    Exercise("12_encoder_layer", 3, chapter=2, libraries=TORCH),
-    Exercise("13_encoder_real_weights", 4, chapter=2, libraries=(*TORCH, "safetensors")),
-    Exercise("14_masking_on_device", 4, chapter=2, libraries=TORCH),
-    Exercise("15_causal_or_bidirectional", 3, chapter=2, libraries=TORCH),
-    Exercise("16_tied_gathered_head", 3, chapter=2, libraries=TORCH),
-    Exercise("17_joint_loss_accumulation", 4, chapter=2, libraries=TORCH),
-    Exercise("18_mlm_training", 5, chapter=3, libraries=TORCH),
-    Exercise("19_find_the_bug", 5, chapter=3, libraries=TORCH),
-    Exercise("20_reading_transformers", 3, chapter=3),
-    Exercise("21_finetuning", 4, chapter=4, libraries=TORCH),
-    Exercise("22_ner_alignment", 4, chapter=4),
-    Exercise("23_best_span", 4, chapter=4),
-    Exercise("24_frozen_features", 3, chapter=4, libraries=TORCH),
-    Exercise("25_capstone", 5, chapter=4),
-    Exercise("26_learning_curves", 3, chapter=3),
-    Exercise("27_is_the_score_true", 3, chapter=4),
-)
 
 
+def read_catalogue() -> Iterator[Exercise]:
+    text = Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
+    for name, fields in json.loads(text).items():
+        libraries = tuple(fields.get("libraries", ["numpy"]))
+        yield Exercise(name, fields["points"], fields["chapter"], libraries)
+
+
+CATALOGUE = tuple(read_catalogue())
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
 

@@ -69,7 +69,7 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
                                    f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
     if is_untouched(exercise, file):
         return Outcome("", TO_DO, f"{path.name} is as it was handed out")
-    if foreign := sorted(imported(text) - ALWAYS - {*exercise.libraries, *exercise.uses}):
+    if foreign := sorted(imported(text) - ALWAYS - {*exercise.libraries}):
         return Outcome("", FAILED, f"{path.name} imports {', '.join(foreign)}: write what the "
                                    f"exercise asks for yourself. {exercise.allowed}")  # fmt: skip
     return None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder.points import CATALOGUE, ROOT
+from autograder.points import ROOT
 
 Kind = Literal["bwrap", "unshare", "none"]
 # What each kind needs; the best kind first.
@@ -78,10 +78,6 @@ class Sandbox:
         return {**LIMITS, "processes": processes, "user": self.user, "work": str(work),
                 "path": path, "alone": alone}  # fmt: skip
 
-    def packages(self, uses: tuple[str, ...]) -> list[str]:
-        """Where an exercise finds the packages of the course that it may import."""
-        return [str(self.box / "uses" / name) for name in uses]
-
     def command(self, settings: str, work: Path) -> list[str]:
         guard = [os.path.realpath(sys.executable), "-S", "-B", "-X", "utf8",
                  str(self.box / "guard.py"), settings]  # fmt: skip
@@ -138,16 +134,12 @@ def candidates(kind: str, box: Path, hidden: Iterable[Path]) -> list[Sandbox]:
 
 
 def make_box(folder: Path) -> Path:
-    """The code on the student's side: three files of the grader, and what exercises may import."""
+    """The code on the student's side: the guard, and three files of the grader."""
     here, box = Path(__file__).parent, folder / "box"
     (box / "autograder").mkdir(parents=True)
     for name in BOX_FILES:
         shutil.copyfile(here.parent / name, box / "autograder" / name)
     shutil.copyfile(here / "guard.py", box / "guard.py")
-    for name in sorted({name for exercise in CATALOGUE for name in exercise.uses}):
-        source = next(ROOT.glob(f"[0-9][0-9]_*/{name}"))
-        shutil.copytree(source, box / "uses" / name / name,
-                        ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     for path in [box, *box.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)  # whoever the student's process is
     return box

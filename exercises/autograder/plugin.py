@@ -6,7 +6,6 @@ table; the exit status is 0 only if every exercise that was run has full marks.
 """
 
 import gc
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from autograder.codec import drawing_from
 from autograder.course import chosen, course_file, find_course
-from autograder.points import READY, Check, Exercise, checks_of, find
+from autograder.points import READY, Check, Exercise, checks_of, find, hints_of
 from autograder.report import (
     gradescope,
     is_full,
@@ -34,8 +33,6 @@ from autograder.transports import (
     use_one_thread,
 )
 from bert_run.errors import UserError
-
-HINT = re.compile(r"<summary>(?P<title>.*?)</summary>(?P<text>.*?)</details>", re.DOTALL)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -221,9 +218,9 @@ class Grading:
         lines = []
         for name, outcomes in self.outcomes.items():
             if number > 0 and any(o.outcome != PASSED for o in outcomes):
-                text = (find(name).folder / "README.md").read_text(encoding="utf-8")
                 lines += ["", f"hints for {name}:"]
-                lines += [f"  {hint}" for hint in fitting_hints(name, outcomes, text)[:number]]
+                for title, text in fitting_hints(find(name), outcomes)[:number]:
+                    lines.append(f"  {title}: {' '.join(text.split())}")
         return lines
 
 
@@ -264,17 +261,12 @@ def starting_points(outcomes: dict[str, list[Outcome]]) -> list[str]:
     return lines
 
 
-def fitting_hints(name: str, outcomes: list[Outcome], readme: str) -> list[str]:
+def fitting_hints(exercise: Exercise, outcomes: list[Outcome]) -> list[tuple[str, str]]:
     """All hints of an exercise, those that its failing checks are marked with first. The sketch of
     the whole answer stays the last of them all."""
-    hints = list_hints(readme)
-    marks = {check.id: check.hint for check in checks_of(find(name))}
+    hints = hints_of(exercise)
+    marks = {check.id: check.hint for check in checks_of(exercise)}
     failing = [marks.get(one.id, 0) for one in outcomes if one.outcome == FAILED]
     first = [number for number in dict.fromkeys(failing) if 0 < number < len(hints)]
     order = first + [number for number in range(1, len(hints) + 1) if number not in first]
     return [hints[number - 1] for number in order]
-
-
-def list_hints(readme: str) -> list[str]:
-    return [f"{hint['title'].strip()}: {' '.join(hint['text'].split())}"
-            for hint in HINT.finditer(readme)]  # fmt: skip

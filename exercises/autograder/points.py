@@ -72,6 +72,7 @@ def read_catalogue() -> Iterator[Exercise]:
 
 
 CATALOGUE = tuple(read_catalogue())
+HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
 
@@ -128,6 +129,13 @@ def checks_of(exercise: Exercise) -> tuple[Check, ...]:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     used = {node.name: Used.by(node) for node in functions}
     return tuple(check_of(node, used) for node in functions if node.name.startswith("test_"))
+
+
+def hints_of(exercise: Exercise) -> list[tuple[str, str]]:
+    """Title and text of the hints on its page."""
+    page = exercise.folder / "README.md"
+    found = HINT.findall(page.read_text(encoding="utf-8")) if page.is_file() else []
+    return [(title.strip(), text.strip()) for title, text in found]
 
 
 class Used(NamedTuple):

@@ -38,6 +38,9 @@ from autograder.codec import (
 PYTHON = "Python's global generator (random)"
 NUMPY = "NumPy's global generator (np.random)"
 TORCH = "torch's global generator (torch.manual_seed)"
+DTYPE = "torch's default type (torch.set_default_dtype)"
+GRADIENTS = "whether torch records gradients"
+DETERMINISTIC = "torch's deterministic mode"
 EARLIER = "what an earlier call of it returned"
 SPOILED = 77  # stands in what an earlier call returned until it is written to
 
@@ -408,18 +411,18 @@ def _torch_settings() -> dict[str, Any]:
     """What decides how torch computes; what it starts with, where nobody has imported it yet."""
     torch = sys.modules.get("torch")
     return {
-        "gradients": torch.is_grad_enabled() if torch else True,
-        "dtype": str(torch.get_default_dtype()) if torch else "torch.float32",
-        "deterministic": torch.are_deterministic_algorithms_enabled() if torch else False,
+        GRADIENTS: torch.is_grad_enabled() if torch else True,
+        DTYPE: str(torch.get_default_dtype()) if torch else "torch.float32",
+        DETERMINISTIC: torch.are_deterministic_algorithms_enabled() if torch else False,
     }
 
 
 def _set_torch(settings: dict[str, Any]) -> None:
     if torch := sys.modules.get("torch"):
-        torch.set_grad_enabled(settings["gradients"])
-        torch.set_default_dtype(getattr(torch, settings["dtype"].removeprefix("torch.")))
-        if torch.are_deterministic_algorithms_enabled() != settings["deterministic"]:  # slow to set
-            torch.use_deterministic_algorithms(settings["deterministic"])
+        torch.set_grad_enabled(settings[GRADIENTS])
+        torch.set_default_dtype(getattr(torch, settings[DTYPE].removeprefix("torch.")))
+        if torch.are_deterministic_algorithms_enabled() != settings[DETERMINISTIC]:  # slow to set
+            torch.use_deterministic_algorithms(settings[DETERMINISTIC])
 
 
 def load(path: Path) -> ModuleType:
@@ -525,12 +528,9 @@ def _global_state() -> dict[str, Any]:
     if torch := sys.modules.get("torch"):
         found |= {
             TORCH: torch.get_rng_state().numpy().tobytes(),
-            "torch's default type (torch.set_default_dtype)": str(torch.get_default_dtype()),
-            "whether torch records gradients": torch.is_grad_enabled(),
             "torch's number of threads": torch.get_num_threads(),
-            "torch's deterministic mode": torch.are_deterministic_algorithms_enabled(),
         }
-    return found
+    return found | _torch_settings()
 
 
 def read_message(stream: BinaryIO) -> bytes:

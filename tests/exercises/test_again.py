@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from autograder import again
 from autograder.calls import LONGEST, Call, as_python, spell
 from autograder.codec import Meta, Rng, TorchRng
-from autograder.points import EXERCISES, Exercise, checks_of, find
+from autograder.points import EXERCISES, Exercise, checks_of, find, hints_of
 from autograder.runner import FAILED, Outcome, grade
 from bert_run.errors import UserError
 
@@ -119,18 +119,14 @@ def test_an_untouched_file_has_nothing_to_try():
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(EXERCISES.glob("[0-9]*"))])
 def test_every_mark_names_a_hint_of_the_page(name):
-    from autograder.plugin import list_hints
-
-    hints = list_hints((EXERCISES / name / "README.md").read_text("utf-8"))
     marks = {check.id: check.hint for check in checks_of(find(name))}
-    assert all(0 <= number <= len(hints) for number in marks.values()), marks
+    assert all(0 <= number <= len(hints_of(find(name))) for number in marks.values()), marks
 
 
 def test_the_hint_of_the_check_that_fails_comes_first():
     from autograder.plugin import fitting_hints
 
-    page = (EXERCISES / "03_softmax" / "README.md").read_text("utf-8")
     failed = [Outcome("test_the_backward_uses_its_axis", FAILED)]
-    first, *others = fitting_hints("03_softmax", failed, page)
-    assert first.startswith("Hint 3: if the backward is wrong")
-    assert [hint[:6] for hint in others] == ["Hint 1", "Hint 2", "Hint 4"]
+    first, *others = [title for title, _ in fitting_hints(SOFTMAX, failed)]
+    assert first == "Hint 3: if the backward is wrong"
+    assert [title[:6] for title in others] == ["Hint 1", "Hint 2", "Hint 4"]

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from autograder.plugin import list_hints
 from autograder.points import (
     CATALOGUE,
     EXERCISES,
@@ -14,6 +13,7 @@ from autograder.points import (
     SOLUTIONS,
     all_present,
     checks_of,
+    hints_of,
     present,
     shares,
     worth,
@@ -81,8 +81,8 @@ def test_the_readme_has_what_a_student_needs(exercise):
     assert points and int(points[1]) == exercise.points
     for heading in ("## The task", "## An example", "## Hints"):
         assert heading in text, f"{heading} is missing"
-    hints = list_hints(text)
-    assert len(hints) >= 3 and hints[0].startswith("Hint 1"), hints
+    hints = hints_of(exercise)
+    assert len(hints) >= 3 and hints[0][0].startswith("Hint 1"), hints
 
 
 def test_every_folder_is_in_the_catalogue():

@@ -20,8 +20,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.course import Course
-from autograder.plugin import HINT
-from autograder.points import ROOT, Exercise, find
+from autograder.points import ROOT, Exercise, find, hints_of
 from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
 from autograder.runner import (
     BLOCKED,
@@ -196,7 +195,8 @@ MOST_MISTAKES = 30
 def save_student(path: Path, graded: Graded) -> None:
     write(
         path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
-        notes=graded.notes, share=share, remark=remark, sentence=sentence, hints=hints,
+        notes=graded.notes, share=share, remark=remark, sentence=sentence,
+        hints=lambda name: hints_of(find(name)),
     )  # fmt: skip
 
 
@@ -264,11 +264,3 @@ def mistakes(reports: list[Report], course: Course | None = None) -> list[tuple[
     order = sorted(counts, key=lambda which: (
         -number.get(which[1], 0), which[0], -counts[which], which))  # fmt: skip
     return [(*which[1:], counts[which]) for which in order[:MOST_MISTAKES]]
-
-
-@cache
-def hints(exercise: str) -> tuple[tuple[str, str], ...]:
-    """Title and text of the hints in the README of an exercise."""
-    readme = find(exercise).folder / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
-    return tuple((hint["title"].strip(), hint["text"].strip()) for hint in HINT.finditer(text))

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.course import tomllib
-from autograder.plugin import HINT
-from autograder.points import CATALOGUE, ROOT, Exercise
+from autograder.points import CATALOGUE, ROOT, Exercise, hints_of
 from bert_experiments.grader.bank import BANK
 from bert_experiments.grader.promises import cell
 from bert_run.errors import UserError
@@ -48,17 +47,17 @@ def guide() -> str:
             f"{exercise.points} points, {minutes} minutes", "",
             f"**Ask:** {' '.join(own['question'].split())}", "",
             "| mistake | the message | hint |", "|---|---|---|",
-            *(f"| {' | '.join(map(cell, row))} |" for row in rows(exercise, own["mistakes"], page)),
+            *(f"| {' | '.join(map(cell, row))} |" for row in rows(exercise, own["mistakes"])),
             "",
         ]  # fmt: skip
     return "\n".join(lines)
 
 
-def rows(exercise: Exercise, own: dict[str, int], page: str) -> Iterator[tuple[str, str, str]]:
+def rows(exercise: Exercise, own: dict[str, int]) -> Iterator[tuple[str, str, str]]:
     """Of each mistake its name, the message that names it, and the title of the hint. Raises
     `UserError` for a mistake that the bank does not have, or that no message names."""
     bank = runpy.run_path(str(BANK / exercise.name / "wrong.py"))["WRONG"]
-    titles = ["", *(hint["title"].strip() for hint in HINT.finditer(page))]
+    titles = ["", *(title for title, _ in hints_of(exercise))]
     messages = messages_of(exercise.test)
     for name, hint in own.items():
         says = bank.get(name, ([], None))[1]

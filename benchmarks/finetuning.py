@@ -1,13 +1,13 @@
-"""What pretraining bought: every task fine-tuned from a checkpoint, from nothing, and not at all.
+"""What pretraining bought: every task from a checkpoint, from scratch, and a majority baseline.
 
     python benchmarks/finetuning.py --checkpoint runs/demo --out results/finetuning.md
     python benchmarks/finetuning.py --checkpoint runs/wikipedia --data DATA --out results/real.md
 
-Without `--data` the tasks are StoryWorld's, and sentiment also from a hundred labelled examples,
-with five seeds. With `--data` they are real ones: the folders of `REAL`, in the forms they are
-given out in; those that are not there are left out. Beside each task stands the same model with
-nothing learnt before (its sizes and its vocabulary, other weights), and the answer that is most
-common, said unread. A call that is repeated goes on where the last one stopped (`--runs`).
+Without `--data` the tasks are StoryWorld's, and sentiment is also learned from a hundred labeled
+examples, with five seeds. With `--data` the tasks are real: the folders of `REAL`, in the format in
+which each data set is published; tasks whose folder is missing are skipped. Each task is also
+learned from scratch (the same sizes and vocabulary, without pretraining) and compared with the
+majority baseline. A repeated call continues where the last one stopped (`--runs`).
 """
 
 import argparse
@@ -41,24 +41,25 @@ class Job:
 
 
 STORYWORLD = (
-    Job("sentiment", "is the review of a restaurant praise?", {"task": "sentiment"}),
+    Job("sentiment", "is the restaurant review positive?", {"task": "sentiment"}),
     Job("pairs", "does the second sentence follow from the first?", {"task": "pairs"}),
     Job("stars", "how many stars does the review give?", {"task": "stars"}),
-    Job("names", "which words name people, places, firms?", {"task": "names"}),
+    Job("names", "which words name people, places, companies?", {"task": "names"}),
     Job("questions", "which words of the text answer the question?", {"task": "questions"}),
     Job("endings", "which of four sentences comes next?", {"task": "endings"}),
-    Job("summary", "which sentences sum the document up?", {"task": "summary", "epochs": 6.0}),
+    Job("summary", "which sentences summarize the document?", {"task": "summary", "epochs": 6.0}),
 )
 
-# Folders of real data, and how each is read. Where a set is large, not all of it is learnt from.
+# Folders of real data, and how each is read. Of a large set only a part is used.
 REAL = (
-    ("sst2", Job("SST-2", "is it praise?", {"task": "sst-2", "few_shot": 6_000})),
-    ("cola", Job("CoLA", "is it English?", {"task": "cola"})),
-    ("rte", Job("RTE", "does it follow?", {"task": "rte"})),
-    ("snli", Job("SNLI, counterfactual", "does it follow?",
+    ("sst2", Job("SST-2", "is the sentence positive?", {"task": "sst-2", "few_shot": 6_000})),
+    ("cola", Job("CoLA", "is the sentence grammatical?", {"task": "cola"})),
+    ("rte", Job("RTE", "does the second text follow from the first?", {"task": "rte"})),
+    ("snli", Job("SNLI, counterfactual", "does the hypothesis follow?",
                  {"train": "train.tsv", "dev": "dev.tsv"})),
     ("wnut17", Job("WNUT-17", "which words are names?", {"task": "wnut17"})),
-    ("ud-english-ewt", Job("UD English EWT", "which part of speech?", {"task": "pos"})),
+    ("ud-english-ewt", Job("UD English EWT", "which part of speech is each word?",
+                           {"task": "pos"})),
     ("squad", Job("SQuAD 1.1", "which words answer the question?",
                   {"task": "squad", "few_shot": 4_000, "epochs": 2.0, "max_length": 256})),
 )  # fmt: skip
@@ -94,7 +95,7 @@ def jobs(data: Path | None) -> Iterator[Job]:
 
 
 def measure(job: Job, checkpoint: str, runs: Path, *, seeds: int = 1, **more) -> Row:
-    """The task from the checkpoint and from nothing."""
+    """The task from the checkpoint and from scratch."""
     scores, seconds = {}, 0.0
     for start in ("pretrained", "untrained"):
         from_nothing = {"checkpoint": "none", "model": checkpoint}
@@ -116,8 +117,8 @@ def measure(job: Job, checkpoint: str, runs: Path, *, seeds: int = 1, **more) ->
 
 def rows_of(rows: list[Row]) -> list[list[str]]:
     """The table, its head first."""
-    head = ["task", "metric, per cent", "learnt from", "measured on", "most common",
-            "from nothing", "**pretrained**", "seconds, both"]  # fmt: skip
+    head = ["task", "metric, %", "training examples", "dev examples", "majority baseline",
+            "from scratch", "**pretrained**", "seconds, both"]  # fmt: skip
     return [head] + [
         [f"{row.job.name}: {row.job.asks}", row.metric, *(f"{count:,}" for count in row.examples),
          f"{row.majority:.1f}", spread(row.untrained, ".1f"),
@@ -151,20 +152,22 @@ def page_of(rows: list[Row], few: Row | None, checkpoint: str, *, real: bool) ->
     size = count_parameters(parameter_shapes(config))
     minutes = sum(row.seconds for row in rows) / 60
     notes = (
-        "*From nothing* is the same model and vocabulary with nothing learnt before; *most common* "
-        "is what one would say without reading. Each score is the best of the measurements after "
-        "each pass, on the same examples, so it is a little flattering, for both."
+        "*From scratch*: the same model and vocabulary, fine-tuned without pretraining. *Majority "
+        "baseline*: the most common answer, given without reading the text. Each score is the best "
+        "of the evaluations after each epoch, on the same dev examples, so all scores are slightly "
+        "optimistic."
     )
     if few is not None:
         notes += (
-            f"\n\nThe last row: sentiment from {FEW} labelled reviews, {FEW_EPOCHS:.0f} passes, "
-            f"{FEW_SEEDS} seeds; each draws its own hundred. Median (lowest–highest)."
+            f"\n\nThe last row: sentiment from {FEW} labeled reviews, {FEW_EPOCHS:.0f} epochs, "
+            f"{FEW_SEEDS} seeds; each seed draws its own hundred reviews. Median (lowest–highest)."
         )
     every = [*rows, *([few] if few else [])]
     results = {}
     for row in every:
         name = row.job.name if row is not few else f"{row.job.name}, {FEW} examples"
-        for start, scores in (("most common", [row.majority]), ("from nothing", row.untrained),
+        for start, scores in (("majority baseline", [row.majority]),
+                              ("from scratch", row.untrained),
                               ("pretrained", row.pretrained)):  # fmt: skip
             results[f"{name}, {start}"] = [{row.metric: score / 100} for score in scores]
     return Page(
@@ -172,10 +175,10 @@ def page_of(rows: list[Row], few: Row | None, checkpoint: str, *, real: bool) ->
         results=results,
         columns=(),
         verdicts=[],
-        made=f"From `{checkpoint}`: {config.num_hidden_layers} layers, {config.hidden_size} wide, "
-        f"{size:,} parameters. {os.cpu_count()} cores. One seed, the settings of `bert-finetune` "
-        f"where nothing else is said; {minutes:.1f} minutes for all tasks, from the checkpoint and "
-        "from nothing.",
+        made=f"From `{checkpoint}`: {config.num_hidden_layers} layers, hidden size "
+        f"{config.hidden_size}, {size:,} parameters. {os.cpu_count()} cores. One seed, the "
+        f"default settings of `bert-finetune` unless stated otherwise; {minutes:.1f} minutes "
+        "for all tasks, from the checkpoint and from scratch.",
         notes=notes,
         rows=rows_of(every),
     )

@@ -72,7 +72,9 @@ def test_the_figures_of_fine_tuning_are_those_of_the_page(name):
                       r"\*\*(.+?)\*\* \|", page, flags=re.MULTILINE)  # fmt: skip
     for task, metric, examples, *cells in rows:
         few = f"{task}, {examples} examples"
-        for start, cell in zip(("most common", "from nothing", "pretrained"), cells, strict=True):
+        for start, cell in zip(
+            ("majority baseline", "from scratch", "pretrained"), cells, strict=True
+        ):
             one = found.get(f"{few}, {start}", found[f"{task}, {start}"])[metric]
             values = [one["lowest"], one["median"], one["highest"]][: 3 if one["seeds"] > 1 else 1]
             assert spread([100 * value for value in values], ".1f") == cell

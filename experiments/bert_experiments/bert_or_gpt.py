@@ -1,8 +1,8 @@
 """`python -m bert_experiments.bert_or_gpt`: BERT and GPT from one code, on the same stories.
 
-One argument, `causal`, hides from every token what stands on its right. Everything else is equal:
-weights at the start, pairs, masks, steps. Then both are asked for held-out words, apart by what
-settles them. What is settled by the right can be known by one of them only.
+One argument, `causal`, hides from every token the tokens on its right. Everything else is equal:
+initial weights, pairs, masks, steps. Then both predict held-out words, counted separately by what
+determines the word. Only one of them can know words that are determined by their right context.
 """
 
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def first_guess(bert: Bert) -> Guess:
 
 
 def measure(folder: Path, *, causal: bool, count: int) -> dict[str, dict[str, float]]:
-    """Accuracy of a trained model on held-out marked words, by what settles them."""
+    """Accuracy of a trained model on held-out marked words, by what determines them."""
     config = BertConfig.load(folder)
     bert = Bert(config, to_tensors(load_weights(folder, config)), causal=causal)
     held_out = stories(count, split="heldout")
@@ -92,7 +92,7 @@ def table(both_sides: dict, causal: dict) -> str:
     """As Markdown; `other` is another sentence, which for GPT counts only if it came before."""
     names = {"left": "words on its left", "right": "words on its right",
              "both": "both sides together", "other": "another sentence"}  # fmt: skip
-    lines = ["| a word settled by | both sides seen (BERT) | the left alone (GPT) | words |",
+    lines = ["| the word is determined by | both sides (BERT) | left side only (GPT) | words |",
              "|---|---|---|---|"]  # fmt: skip
     for kind in SETTLED_BY:
         lines.append(

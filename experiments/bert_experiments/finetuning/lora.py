@@ -290,7 +290,7 @@ def median_of(runs: list[Figures], measure: str) -> float:
 
 def rows_of(settings: LoraSettings, results: Results) -> Iterator[list[str]]:
     """A line for each task and variant."""
-    yield ["task", "what learns", "parameters that learn", "score, equal steps", "seconds",
+    yield ["task", "what is trained", "trained parameters", "score, equal steps", "seconds",
            "score, equal seconds", "steps"]  # fmt: skip
     for task in settings.tasks:
         for variant in VARIANTS:
@@ -309,7 +309,7 @@ def rates_of(settings: LoraSettings, results: Results) -> str:
     """The peak rates in words: one for all tasks, or those that were found."""
     if not settings.search:
         usual = ", ".join(f"{each.name} {each.rate:g}" for each in VARIANTS)
-        return f"Peak rates, chosen once and not searched: {usual}."
+        return f"Peak learning rates, chosen once and not searched: {usual}."
     found = "; ".join(
         f"{task}: "
         + ", ".join(f"{each.name} {results[key(task, each, EQUAL_STEPS)][0]['rate']:.2g}"
@@ -317,15 +317,15 @@ def rates_of(settings: LoraSettings, results: Results) -> str:
         for task in settings.tasks
     )  # fmt: skip
     return (
-        f"Peak rates, the best of {len(FACTORS)} on one half of the held-out texts, for a seed of "
-        f"its own; the other half is measured. {found}."
+        f"Peak learning rates: the best of {len(FACTORS)} on one half of the held-out texts, "
+        f"chosen with a separate seed; scores are measured on the other half. {found}."
     )
 
 
 LEAD = (
-    "[Notebook 04/08](../04_finetuning/08_is_the_score_true.ipynb) tells what these figures mean, "
-    "and [wikipedia.md](wikipedia.md#tiny-a-quarter-of-an-hour-on-one-core) how `wikipedia-tiny` "
-    "was trained."
+    "[Notebook 04/08](../04_finetuning/08_is_the_score_true.ipynb) explains what these figures "
+    "mean, and [wikipedia.md](wikipedia.md#tiny-a-quarter-of-an-hour-on-one-core) describes how "
+    "`wikipedia-tiny` was trained."
 )
 
 
@@ -334,25 +334,26 @@ def page_of(settings: LoraSettings, results: Results) -> Page:
     if settings.search:
         texts = f"the second half of {texts}"
     return Page(
-        title="LoRA and frozen layers beside full fine-tuning"
+        title="LoRA and frozen layers compared with full fine-tuning"
         + (" on StoryWorld" if settings.data is None else " on real text"),
         lead="" if settings.data is None else LEAD,
         results=results,
         columns=(),
         verdicts=[],
         made=f"From `{settings.checkpoint}`, {settings.seeds} seeds, {settings.examples:,} "
-        f"examples, {settings.epochs} epochs, batches of 32, float32. LoRA has rank "
+        f"examples, {settings.epochs} epochs, batch size 32, float32. LoRA has rank "
         f"{settings.rank} and an alpha of {2 * settings.rank}. {rates_of(settings, results)}",
-        notes="The median of the seeds, lowest and highest in brackets: entity F1 for names, "
-        f"otherwise accuracy, on {texts} after the last step. *Seconds* are processor seconds of "
-        "all training steps at equal steps. *Equal seconds*: so many steps as take the seconds of "
-        "the run in which all weights learn. The head, and for whole texts the pooler below it, "
-        "learn in every variant and are counted. LoRA's matrices are written into the weights "
-        "before the measurement, so the model that is measured is a plain one."
-        "\n\nLoRA saves memory for gradients and for Adam's moments, which counts in a model of "
-        "billions of parameters and not in this one. In time it saves the gradients of the frozen "
-        "matrices and Adam's work; the gradient still passes through all layers. Where the whole "
-        "encoder is frozen there is no backward pass through it.",
+        notes="Each cell is the median of the seeds, with the lowest and highest in parentheses: "
+        f"entity F1 for names, otherwise accuracy, on {texts} after the last step. *Seconds* "
+        "are processor seconds for all training steps at equal steps. *Equal seconds*: as "
+        "many steps as fit into the seconds of the run in which all weights are trained. "
+        "The head, and for whole texts the pooler below it, are trained in every variant "
+        "and are counted. LoRA's matrices are merged into the weights before the "
+        "evaluation, so the evaluated model is an ordinary one.\n\nLoRA saves memory for "
+        "gradients and for Adam's moments, which matters in a model of billions of "
+        "parameters but not in this one. It saves the time for the gradients of the frozen "
+        "matrices and for Adam's updates; the gradient still passes through all layers. When "
+        "the whole encoder is frozen, there is no backward pass through it.",
         rows=list(rows_of(settings, results)),
     )
 

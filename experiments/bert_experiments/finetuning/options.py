@@ -112,7 +112,7 @@ def several_labels(settings: OptionsSettings, seed: int) -> dict[str, Figures]:
         for name, scores in (
             ("threshold chosen on dev", learnt.scores),
             ("threshold 0.5", half.score(data.dev, at_half)),
-            ("the commonest labels, unread", learnt.task.score(data.dev, unread)),
+            ("majority baseline", learnt.task.score(data.dev, unread)),
         )
     }
 
@@ -160,7 +160,7 @@ def measure(settings: OptionsSettings) -> Results:
 
 def rows_of(results: Results) -> Iterator[list[str]]:
     """A line for each variant: per cent, and steps as they are."""
-    yield ["variant", "what is measured", "median of the seeds (lowest–highest)"]
+    yield ["variant", "measure", "median of the seeds (lowest–highest)"]
     for variant, runs in results.items():
         for measure in runs[0]:
             scale = 1 if measure == "steps" else 100
@@ -172,28 +172,27 @@ def rows_of(results: Results) -> Iterator[list[str]]:
 IN_WORDS = {
     "recall": "rare label: recall", "precision": "rare label: precision", "f1": "rare label: F1",
     "accuracy": "accuracy", "micro_f1": "micro F1", "macro_f1": "macro F1", "steps": "steps taken",
-    "best": "accuracy of the model that is kept", "last": "accuracy after the last step",
+    "best": "accuracy of the saved model", "last": "accuracy after the last step",
 }  # fmt: skip
 
 NOTES = (
-    f"*Class weights*: {COMMON[1]} {COMMON[0]} reviews and {RARE[1]} {RARE[0]} ones to learn from, "
-    "drawn anew by each seed, ten epochs; measured on 500 held-out reviews, of which about half "
-    f"are {RARE[0]}, so that recall is known well. The rare label's precision would be lower on "
-    "texts in which it is rare."
-    "\n\n*Several labels*: five things that a review may praise, 1,000 reviews to learn from, six "
-    "epochs, 500 to measure on. The threshold is one for all labels. The one chosen on dev is "
-    "measured on the same texts, so its F1 is a little too good; that of 0.5 is not."
-    "\n\n*Early stopping*: 640 reviews, eight epochs, accuracy on 500 held-out ones every "
-    f"{STEPS_BETWEEN} steps. The learning rate falls as in the whole run; a run that stops early "
-    "never reaches its low rates."
+    f"*Class weights*: {COMMON[1]} {COMMON[0]} and {RARE[1]} {RARE[0]} training reviews, drawn "
+    "anew for each seed, ten epochs; evaluated on 500 held-out reviews, of which about half are "
+    f"{RARE[0]}, so that recall can be estimated well. On texts in which the rare label is rare, "
+    "its precision would be lower.\n\n*Several labels*: five things that a review may praise, "
+    "1,000 training reviews, six epochs, 500 dev reviews. All labels share one threshold. The "
+    "threshold chosen on dev is evaluated on the same texts, so its F1 is slightly optimistic; "
+    "the F1 at 0.5 is not.\n\n*Early stopping*: 640 reviews, eight epochs, accuracy on 500 "
+    f"held-out reviews every {STEPS_BETWEEN} steps. The learning rate follows the schedule of the "
+    "whole run; a run that stops early never reaches its low values."
 )
 
 
 def page_of(settings: OptionsSettings, results: Results) -> Page:
     return Page(
         title="Class weights, several labels, early stopping",
-        lead="Each option does what [the chapter](../04_finetuning/README.md#options-of-training) "
-        "says of it, on StoryWorld's texts.",
+        lead="The options that [the chapter](../04_finetuning/README.md#options-of-training) "
+        "describes, measured on StoryWorld's texts.",
         results=results,
         columns=(),
         verdicts=[],

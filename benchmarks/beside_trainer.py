@@ -306,26 +306,27 @@ def table_of(scores: dict[Comparison, dict[str, list[float]]], metrics: dict[str
 
 
 NOTES = """\
-The median of the seeds, lowest and highest in brackets, in per cent, after the last step: no step \
-and no seed is chosen by its score. *Standard error* is that of the difference between the two \
-means, √(s₁²/n₁ + s₂²/n₂). *Within one* asks whether the medians differ by at most so much. Two \
-sides that draw from the very same distribution pass this in somewhat more than half of all cases, \
-so a *no* alone shows nothing; the last column says how often two such sides differ in their means \
-at least as much as these (a permutation test). Below 0.05 a difference calls for an \
-explanation.
+Scores are in percent, after the last step: the median of the seeds, with the lowest and highest \
+in parentheses. No step and no seed is chosen by its score. *Standard error* is that of the \
+difference between the two means, √(s₁²/n₁ + s₂²/n₂). *Within one* says whether the medians \
+differ by at most one standard error. Two programs that draw from exactly the same distribution \
+pass this test in somewhat more than half of all cases, so a *no* alone shows nothing; the last \
+column says how often the means of two such programs differ at least as much as these means (a \
+permutation test). A value below 0.05 calls for an explanation.
 
-Alike on both sides: the checkpoint, the examples and their token ids, epochs, batch size, peak \
-rate, linear schedule, steps of warm-up, weight decay (0.01, on all parameters except biases and \
-layer norms), AdamW with corrected bias, clipping at 1, length, dropout 0.1, float32. Made alike \
-by a setting: Adam's epsilon, 1e-6 as in the paper (the Trainer's own is 1e-8). Left different: \
-`bert-finetune` puts texts of like length into a batch, the Trainer shuffles; the first values of \
-the head are a truncated normal here and a normal there; the first step of the Trainer has a rate \
-of zero, that of `bert-finetune` the first rate above it.
+The same in both programs: the checkpoint, the examples and their token ids, epochs, batch size, \
+peak learning rate, linear schedule, warm-up steps, weight decay (0.01, on all parameters except \
+biases and layer norms), AdamW with bias correction, clipping at 1, length, dropout 0.1, float32. \
+Made the same by a setting: Adam's epsilon, 1e-6 as in the paper (the Trainer's default is 1e-8). \
+Different: `bert-finetune` groups texts of similar length into a batch, while the Trainer \
+shuffles; the initial weights of the head come from a truncated normal distribution here and from \
+a normal distribution in the Trainer; the first step of the Trainer has a learning rate of zero, \
+the first step of `bert-finetune` the first rate above zero.
 
-With the same first weights and the same batches, without dropout and in float64, five steps of \
-both end at the same weights to 1e-10 ([test](../tests/test_beside_trainer.py)), so a difference \
-here can only come from what is drawn at random, from the order of the examples or from the first \
-rate."""
+With the same initial weights and the same batches, without dropout and in float64, five steps of \
+both programs end at the same weights to within 1e-10 ([test](../tests/test_beside_trainer.py)), \
+so a difference here can only come from random draws, from the order of the examples or from the \
+first learning rate."""
 
 
 def page_of(
@@ -350,15 +351,16 @@ def page_of(
         if comparison.settings
     )
     return Page(
-        title="bert-finetune beside the Trainer of transformers",
+        title="bert-finetune compared with the Trainer of transformers",
         results=results,
         columns=(),
         verdicts=[],
         made=f"{described(machine())}. From `{checkpoint}`: {config.num_hidden_layers} layers, "
-        f"{config.hidden_size} wide, {size:,} parameters; what counts here is whether both sides "
-        f"reach the same. {SETTINGS['epochs']:g} epochs, batches of {SETTINGS['batch_size']}, "
-        f"peak rate {SETTINGS['learning_rate']:g}, {SETTINGS['max_length']} tokens"
-        + (f"; other settings of single tasks: {used}." if used else ".")
+        f"hidden size {config.hidden_size}, {size:,} parameters; the question here is whether both "
+        f"programs reach the same scores. {SETTINGS['epochs']:g} epochs, batch size "
+        f"{SETTINGS['batch_size']}, peak learning rate {SETTINGS['learning_rate']:g}, "
+        f"{SETTINGS['max_length']} tokens"
+        + (f"; settings that differ for single tasks: {used}." if used else ".")
         + (f" Not measured yet, by the same command: {'; '.join(missing)}." if missing else ""),
         notes=NOTES,
         rows=table_of(scores, metrics),

@@ -50,11 +50,11 @@ RECIPES = {
     "muon, induction": MUON
     | {"learning_rate": 5e-3, "initialization": "induction", "steps": 1900, "eval_every": 300},
 }
-DROPPED = """Tried once and stopped, all with Muon at rate 1e-2. With the neighbor heads of
-`induction`, but without those of the second layer and with segment vectors of the usual size: a
-held-out loss of 1.61 after 1,000 steps and 1.13 after 1,750 of 2,000. The same with examples of 128
-tokens from the start: a training loss of 4.4 after 380 of 1,900 steps, where with 64 tokens first
-it was 2.1."""
+DROPPED = """Two runs were tried once and stopped, both with Muon at learning rate 1e-2. The
+first used the neighbor heads of `induction`, but not the heads of the second layer, with segment
+vectors of the usual size: a held-out loss of 1.61 after 1,000 steps and 1.13 after 1,750 of
+2,000. The second was the same with examples of 128 tokens from the start: a training loss of 4.4
+after 380 of 1,900 steps, compared with 2.1 when 64 tokens came first."""
 MEASURED_STORIES, STORY_SEED = 400, 1
 RUNS = Path("runs/demo_recipe")
 TIMES = RUNS / "step_seconds.json"
@@ -131,12 +131,13 @@ def page_of(found: Results, reached: dict[str, str], times: dict[str, float]) ->
         columns=(),
         verdicts=[],
         rows=rows,
-        notes=f"Each row is `DEMO` of demo.py with some settings changed. First guess right on "
-        f"{MEASURED_STORIES} held-out stories of seed {STORY_SEED}; the median over the seeds, in "
-        "brackets lowest and highest. The seed changes first weights, pairs and masks. The "
-        "held-out loss is in nats for each masked word, under the recipe's own share of masks, at "
-        "the last step. The time is the processor time of all steps, on one thread, the demo's "
-        f"being 1; steps of all recipes were measured in turn.\n\n{DROPPED}",
+        notes="Each row is `DEMO` of demo.py with some settings changed. The accuracies are for "
+              f"the top prediction on {MEASURED_STORIES} held-out stories of seed {STORY_SEED}: "
+              "the median over the seeds, with the lowest and highest in parentheses. The seed "
+              "changes the initial weights, the pairs and the masks. The held-out loss is in nats "
+              "per masked word at the last step, with the recipe's own masking rate. The time is "
+              "the processor time of all steps on one thread, relative to the demo; the steps of "
+              f"all recipes were measured in turn.\n\n{DROPPED}",
     )  # fmt: skip
 
 

@@ -210,7 +210,7 @@ def test_another_corpus_is_measured_without_labels_and_shown_without_their_colum
     assert set(results["left to right, no NSP"][0]) == {"seconds", "next_word_perplexity"}
     page = page_of("5", results, variants_of("5", steps=8))
     head = page.table().splitlines()[0]
-    assert "perplexity behind [MASK]" in head
+    assert "perplexity at [MASK]" in head
     assert "settled by the left" not in head
     assert {verdict.answer for verdict in page.verdicts} == {"not testable at this scale"}
     picture_of("5", results).save(tmp_path / "table.png")
@@ -271,7 +271,7 @@ def test_a_claim_is_reproduced_when_all_seeds_of_one_lie_beyond_all_of_the_other
 def test_the_reason_of_a_verdict_has_the_medians_and_the_spread_and_how_it_failed():
     results = {"a": seeds_of(0.1, 0.25, 0.2), "b": seeds_of(0.3, 0.5, 0.4)}
     assert judge(CLAIM, results).reason == (
-        "hidden words found: a 20.0% (10.0–25.0) against b 40.0% (30.0–50.0): the other way round"
+        "hidden words found: a 20.0% (10.0–25.0) against b 40.0% (30.0–50.0): in reverse order"
     )
     results["a"] = seeds_of(0.1, 0.45, 0.2)
     assert judge(CLAIM, results).reason.endswith(": within the spread of seeds")
@@ -305,8 +305,8 @@ def test_a_measure_that_first_weights_reach_is_left_aside_where_another_tells():
             run["hard"] = value
     found = judge(claim, results)
     assert found.answer == "reproduced"
-    assert found.reason.endswith("easy left aside: a model before training does as well: 90.0%, "
-                                 "after it 75.0% at best")  # fmt: skip
+    assert found.reason.endswith("easy excluded: an untrained model does as well: 90.0%, "
+                                 "against 75.0% at best after pretraining")  # fmt: skip
 
 
 def test_what_first_weights_can_do_as_well_tests_nothing():
@@ -314,7 +314,7 @@ def test_what_first_weights_can_do_as_well_tests_nothing():
     assert judge(CLAIM, results).answer == "reproduced"
     verdict = judge(CLAIM, {**results, UNTRAINED: seeds_of(0.6, 0.665)})
     assert verdict.answer == "not testable at this scale"
-    assert "before training" in verdict.reason
+    assert "untrained" in verdict.reason
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -427,7 +427,7 @@ def test_a_report_and_a_picture_come_out(table, figure_5, tmp_path, monkeypatch,
     text, printed = report.read_text("utf-8"), capsys.readouterr().out
     assert (tmp_path / "table.png").read_bytes().startswith(b"\x89PNG")
     assert f"python -m bert_experiments.ablations {' '.join(which)}" in text
-    assert "one panel a" in text and "](table.png)" in text
+    assert "one panel per" in text and "](table.png)" in text
     figures = json.loads((tmp_path / "table.json").read_text("utf-8"))
     assert figures["from"] == "the runs" and figures["command"] in text
     assert [one["claim"] for one in figures["verdicts"]] == [

@@ -365,7 +365,7 @@ def test_a_column_that_cannot_tell_is_left_aside_and_said():
     both[UNTRAINED] = [{PAIRS: 0.2, WHO: 0.5}]
     found = judge_robust(Claim("it is robust"), (WHO, PAIRS), both)
     assert found.answer == "not reproduced"
-    assert "who (SQuAD EM) left aside: a model before training does as well" in found.reason
+    assert "who (SQuAD EM) excluded: an untrained model does as well" in found.reason
 
 
 def test_a_figure_of_the_paper_is_reached_within_a_point_by_a_model_of_its_sizes(data):
@@ -404,7 +404,7 @@ def test_table_7_has_the_features_beside_fine_tuning(tmp_path, monkeypatch, chec
         )  # fmt: skip
     page = command.page_of(settings_of(tmp_path, table="7", checkpoint=str(checkpoint), seeds=2))
     assert next(iter(page.results)) == FINE_TUNED
-    assert "| concat-last-4          | 96.0% (96.0–96.1) | 96.1" in page.table()
+    assert "| concat-last-4       | 96.0% (96.0–96.1) | 96.1" in page.table()
     assert [verdict.answer for verdict in page.verdicts] == ["reproduced"] * 4
 
 

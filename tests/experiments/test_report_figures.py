@@ -25,7 +25,7 @@ def cells_of(page: str) -> dict[tuple[str, str], str]:
     for variant, *row in rows:
         kind = KEYS.get(row[0])  # of a table with a row for each kind of word
         for heading, cell in zip(head[1:], row, strict=True):
-            measure = KEYS.get(heading.replace("ours, per cent", TITLES["names"]))
+            measure = KEYS.get(heading.replace("ours, %", TITLES["names"]))
             if kind and "%" in heading:
                 measure = f"{kind}@{heading}"
             if measure and cell != "–":

@@ -23,10 +23,8 @@ from bert_run.pictures import GREY, Picture
 
 SHOWN_OF_THE_PAPER = {"5": 4, "6": 0, "8": 2}  # the column of its table that ours stand beside
 COURSE = "figure 5"  # measured along the way of each run
-CURVES = (
-    "first guesses that are right, against the steps: one panel a kind of word, one curve a variant"
-)
-POINTS = "the figures of the table: one panel a column, one point a seed"
+CURVES = "correct top predictions against steps: one panel per kind of word, one curve per variant"
+POINTS = "the figures of the table: one panel per column, one point per seed"
 
 
 def page_of(table: str, results: Results, variants: dict[str, PretrainSettings]) -> Page:
@@ -72,9 +70,9 @@ def how_made(results: Results, variants: dict[str, PretrainSettings]) -> str:
     seconds = ", ".join(f"{row} {statistics.median(values_of(results, row, 'seconds')):,.0f}"
                         for row in results if row != UNTRAINED)  # fmt: skip
     return (
-        f"{seeds} seeds; a seed changes first weights, pairs and masks. Each run is "
-        f"{settings.steps:,} steps of the recipe of `make demo` on {settings.corpus}, in examples "
-        f"of {settings.seq_length} tokens. Training took, median of the seeds, in seconds: "
+        f"{seeds} seeds; each seed changes the initial weights, the pairs and the masks. Each run "
+        f"is {settings.steps:,} steps of the recipe of `make demo` on {settings.corpus}, in "
+        f"examples of {settings.seq_length} tokens. Training time in seconds, median of the seeds: "
         f"{seconds}."
     )
 
@@ -114,28 +112,31 @@ def notes_on(table: str) -> str:
     """What the columns are."""
     if table == "figure 5":
         return (
-            "Hidden words of held-out stories found at first guess, after so many per cent of the "
-            "steps: the median of the seeds, lowest and highest in brackets. Each seed is one run, "
-            "measured along its way. Its learning rate falls to zero towards the end, as in the "
-            "paper, so the end has more than its steps for it. The paper's figure shows MNLI "
-            "after fine-tuning, of BERT and of the left-to-right model."
+            "Hidden words of held-out stories predicted correctly (top prediction) after the given "
+            "percentage of the steps: the median of the seeds, with the lowest and highest in "
+            "parentheses. Each seed is one run, evaluated at several points. The learning rate "
+            "decays to zero at the end, as in the paper, so the end of the run benefits from the "
+            "decay as well as from more steps. The paper's figure shows MNLI after fine-tuning, "
+            "for BERT and for the left-to-right model."
         )
     lines = [
-        "The median of the seeds, lowest and highest in brackets. The paper's figures stand in the "
-        "last column as it has them: other tasks, after fine-tuning, on another scale.",
-        "*Settled by*: hidden words of held-out stories found at first guess, apart by what "
-        "settles them. *Features*: a linear classifier on the vectors of the last layers, the "
-        "model itself standing still; names (F1) from fifty sentences, entailment and sentiment "
-        f"from two thousand texts. The row *{UNTRAINED}* tells what first weights give already.",
+        "Each cell is the median of the seeds, with the lowest and highest in parentheses. The "
+        "last column gives the paper's figures as published: other tasks, after fine-tuning, on "
+        "another scale.",
+        "*Settled by*: hidden words of held-out stories predicted correctly (top prediction), "
+        "separately for words determined by the left context, the right context, both, or another "
+        "sentence. *Features*: a linear classifier on the vectors of the last layers of the "
+        "frozen model; names (F1) from fifty sentences, entailment and sentiment from two "
+        f"thousand texts. The row *{UNTRAINED}* shows what an untrained model reaches.",
     ]
     if table == "5":
         lines.append(
-            "The left-to-right model is asked what follows the words before the hidden one. "
-            "*Sentence task* is each variant's own: random or next, or swapped or not."
+            "The left-to-right model predicts the hidden word from the words before it. *Sentence "
+            "task* is the variant's own task: next or random sentence, or swapped or not."
         )
     if table == "8":
         lines.append(
-            "All are asked for words behind [MASK], which the last two have never seen; for words "
-            "that another stands in place of, by chance; and for words in view, as they are."
+            "All variants predict words at [MASK], which the last two have never seen; words that "
+            "were replaced by a random word; and visible words, left as they are."
         )
     return "\n\n".join(lines)

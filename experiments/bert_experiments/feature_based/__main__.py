@@ -169,23 +169,24 @@ def how_measured(settings: FeatureSettings, bench: Bench, model: str) -> str:
     """What the figures stand for, in a paragraph."""
     data, recipe = bench.data, bench.recipe
     learnt = settings.few_shot or len(data.train)
-    metric = "F1 of names" if data.task.metrics[0] == "entity_f1" else "words tagged right"
-    drawn = ", the sentences that are drawn" if settings.few_shot else ""
+    metric = "F1 of names" if data.task.metrics[0] == "entity_f1" else "tagging accuracy"
+    drawn = ", the selection of sentences" if settings.few_shot else ""
     return (
-        f"Task {data.name}: {learnt:,} sentences to learn from, {len(data.dev):,} to measure on "
+        f"Task {data.name}: {learnt:,} training sentences, {len(data.dev):,} dev sentences "
         f"({metric}). The model: {model}. On top: a two-layer BiLSTM of width {recipe.width}, Adam "
-        f"at {recipe.learning_rate:g}, batches of {recipe.batch_size}, dropout {recipe.dropout:g}. "
-        "The best of its rounds on these same sentences counts, as for fine-tuning, so every row "
-        f"is a little too good. A seed changes first values{drawn}, dropout and the order of "
-        "sentences. The median of the seeds, lowest and highest in brackets."
+        f"with learning rate {recipe.learning_rate:g}, batch size {recipe.batch_size}, dropout "
+        f"{recipe.dropout:g}. The score is the best of its evaluations on the same dev sentences, "
+        "as for fine-tuning, so every row is slightly optimistic. A seed changes the initial "
+        f"weights{drawn}, the dropout and the order of the sentences. Each cell is the median of "
+        "the seeds, with the lowest and highest in parentheses."
     )
 
 
 def described(config: BertConfig, compared: str) -> str:
-    reads = ", reading from the left alone" if config.is_decoder else ""
+    reads = ", reading left to right" if config.is_decoder else ""
     return (
         f"{config.num_hidden_layers} layers of width {config.hidden_size}{reads}; *{UNTRAINED}* is "
-        f"{compared} of a model of its sizes that has learnt nothing"
+        f"{compared} of an untrained model of the same size"
     )
 
 
@@ -213,7 +214,7 @@ def page_of(settings: FeatureSettings) -> Page:
         verdicts=verdicts_of(results) if has_names else [],
         notes="\n\n".join(notes),
         corner="features",
-        headings={MEASURE: "ours, per cent"},
+        headings={MEASURE: "ours, %"},
         theirs=beside(results) if has_names else None,
         their_title="the paper",
     )

@@ -34,7 +34,7 @@ from bert_experiments.paper_tables.columns import (
     WHO,
     check_examples,
 )
-from bert_experiments.paper_tables.settings import TableSettings, times
+from bert_experiments.paper_tables.settings import TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results
 from bert_experiments.report.page import Page
@@ -197,58 +197,59 @@ def notes(settings: TableSettings, results: Results) -> str:
     parts = [
         f"Each model was pretrained for {variant.steps:,} steps on {variant.corpus} "
         "(`python -m bert_experiments.ablations`), then fine-tuned on StoryWorld's tasks, which "
-        f"stand for the paper's in brackets: {how_learnt(settings)}; measured on 500 others. A "
-        "seed is a run of pretraining, fine-tuned once. The median of the seeds, lowest and "
-        "highest in brackets. The best of the measurements after each epoch counts, on these same "
-        f"examples, so every figure is a little too good. *{UNTRAINED}*: the same sizes with first "
-        f"weights, learning all from the examples; *{MAJORITY}*: said of all without reading. The "
-        "paper's figures stand beside as it has them, of other tasks, on another scale."
+        f"stand in for the paper's tasks in parentheses: {how_learned(settings)}; evaluated on 500 "
+        "dev examples. A seed is one pretraining run, fine-tuned once. Each cell is the median of "
+        "the seeds, with the lowest and highest in parentheses. The score is the best of the "
+        "evaluations after each epoch, on the same dev examples, so every figure is slightly "
+        f"optimistic. *{UNTRAINED}*: an untrained model of the same size, fine-tuned from its "
+        f"initial weights; *{MAJORITY}*: the most common answer for every example. The paper's "
+        "figures are given as published; they are for other tasks, on another scale."
     ]
     if settings.table == "5":
         parts.append(
             f"*{MORE_PAIRS}* and *{FEW_KINDS}* were added after the first measurement: with 500 "
-            "labels neither the first three variants nor a model before training had learned the "
-            "reports, and all that read both sides had learned the kinds, the model before "
-            "training too. So was the claim on running text; and *worse on all tasks*, a single "
-            "claim before, was split into texts, pairs and words of a text."
+            "labels, neither the first three variants nor an untrained model had learned the "
+            "reports, and all models that read both sides had learned the kinds, including the "
+            "untrained model. The claim on running text was also added then; and *worse on all "
+            "tasks*, previously a single claim, was split into texts, pairs and words of a text."
         )
         parts.append(
-            "The left-to-right model reads from the left while it is fine-tuned too. Its [CLS] "
-            "sees nothing, so a text is the mean of its tokens. "
-            f"*{WITH_BILSTM}*: a BiLSTM at its first values on top of it, all of it fine-tuned "
-            "together; a text is what that has read from both ends."
+            "The left-to-right model also reads left to right during fine-tuning. Its [CLS] sees "
+            f"no other token, so a text is represented by the mean of its tokens. *{WITH_BILSTM}*: "
+            "a randomly initialized BiLSTM on top, fine-tuned together with the model; a text is "
+            "represented by what the BiLSTM has read from both ends."
         )
     if settings.table == "8":
         few = COLUMNS[NAMES_BY_FEATURES].examples
         parts.append(
-            "The tasks were chosen before a mix other than 80/10/10 was fine-tuned, but for "
-            f"*{NAMES}*, which was taken in after three figures of *{FEW_NAMES}* and of *features* "
-            "had been seen. *Features*: a BiLSTM on the frozen layers side by side, which learns "
-            f"from {few} sentences."
+            "The tasks were chosen before a mix other than 80/10/10 was fine-tuned, except for "
+            f"*{NAMES}*, which was added after three figures of *{FEW_NAMES}* and of *features* "
+            "had been seen. *Features*: a BiLSTM on the concatenated frozen layers, trained on "
+            f"{few} sentences."
         )
         parts.append(
             "The last two columns are a further experiment: why do the mixes differ on names? At "
-            "bert-finetune's rate a model before training does as well, so these few steps may "
-            "be too short to bring out what pretraining left. Four times that rate was the first "
-            "that was tried."
+            "the default learning rate of bert-finetune an untrained model does as well, so these "
+            "few steps may be too few to show what pretraining contributed. Four times that rate "
+            "was the first other rate tried."
         )
     if settings.figure:
         parts.append(
-            "The questions were added after the first measurement, in which the reports told no "
-            "model from another; so was the claim that is not the paper's, and the claim on 40% of "
-            "the steps was judged of pairs alone before."
+            "The questions were added after the first measurement, in which the reports could not "
+            "distinguish any of the models. The claim that is not from the paper was also added "
+            "then, and the claim on 40% of the steps had been judged on pairs only."
         )
         parts.append(
-            "Each seed is one run of pretraining, fine-tuned from its checkpoints. Its learning "
-            "rate falls to zero towards the end, so the end has more than its steps for it. The "
-            "paper's figure is a curve without numbers; it shows MNLI-m. On *who* the masked model "
-            f"is ahead for good from {' · '.join(map(str, crossings(results)))} per cent of the "
-            "steps on, seed by seed."
+            "Each seed is one pretraining run, fine-tuned from its checkpoints. The learning rate "
+            "decays to zero at the end of the run, so the last checkpoints benefit from the decay "
+            "as well as from more steps. The paper's figure is a curve without numbers; it shows "
+            "MNLI-m. On *who* the masked model stays ahead from "
+            f"{' · '.join(map(str, crossings(results)))} percent of the steps on, seed by seed."
         )
     return "\n\n".join(parts)
 
 
-def how_learnt(settings: TableSettings) -> str:
+def how_learned(settings: TableSettings) -> str:
     """How many examples each task learns from, and how often; tasks that do alike together."""
     alike: dict[str, list[str]] = {}
     for name in ABLATED[settings.name]:
@@ -256,8 +257,8 @@ def how_learnt(settings: TableSettings) -> str:
         if column.how == "features":
             continue
         examples = settings.examples or column.examples
-        passes = times(settings.epochs or column.epochs)
-        said = f"{examples:,} examples, passed over {passes}, batches of {column.batch_size}"
+        epochs = in_epochs(settings.epochs or column.epochs)
+        said = f"{examples:,} examples, {epochs}, batch size {column.batch_size}"
         alike.setdefault(said, []).append(re.sub(r" \([^)]*\)", "", name))
     return "; ".join(f"{', '.join(names)} from {said}" for said, names in alike.items())
 

@@ -46,13 +46,13 @@ CLAIMS = {
             versus(BERT, NO_NSP, PAIRS, MORE_PAIRS),
         ),
         Claim(
-            "Not the paper's: without NSP, running text is better on pairs (RoBERTa, Liu et al. "
-            "2019, table 2)",
+            "Not a claim of the paper: without NSP, running text is better on pairs (RoBERTa, Liu "
+            "et al. 2019, table 2)",
             versus(RUNNING_TEXT, BERT, MORE_PAIRS),
         ),
         Claim(
-            "The model that reads from the left is worse than the masked one on whole texts "
-            "(without NSP: SST-2 92.1 against 92.6)",
+            "The left-to-right model is worse than the masked model on whole texts (without NSP: "
+            "SST-2 92.1 against 92.6)",
             versus(NO_NSP, LEFT_TO_RIGHT, SENTIMENT),
         ),
         Claim(
@@ -64,19 +64,20 @@ CLAIMS = {
             versus(NO_NSP, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
-            "Not the paper's: so it is for names, whose kind the next word tells",
+            "Not a claim of the paper: it is also worse on names whose kind is determined by the "
+            "next word",
             versus(NO_NSP, LEFT_TO_RIGHT, KINDS, FEW_KINDS),
         ),
         Claim(
-            "A BiLSTM on top mends that (84.9 against 77.8)",
+            "A BiLSTM on top helps on SQuAD (84.9 against 77.8)",
             versus(WITH_BILSTM, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
-            "yet only in part: the masked model stays ahead (87.9 against 84.9)",
+            "but only in part: the masked model stays ahead (87.9 against 84.9)",
             versus(NO_NSP, WITH_BILSTM, WHO),
         ),
         Claim(
-            "and it does harm on whole texts (MRPC 75.7 against 77.5, SST-2 91.6 against 92.1)",
+            "and it hurts on whole texts (MRPC 75.7 against 77.5, SST-2 91.6 against 92.1)",
             versus(LEFT_TO_RIGHT, WITH_BILSTM, PAIRS, SENTIMENT),
         ),
     ),
@@ -99,22 +100,22 @@ CLAIMS = {
     ),
     "8": (
         Claim(
-            "[MASK] alone harms features (NER 94.0 against 94.9)",
+            "Using [MASK] alone hurts the feature-based approach (NER 94.0 against 94.9)",
             versus(THE_MIX, ONLY_MASK, NAMES_BY_FEATURES),
         ),
         Claim(
-            "Random words alone are worse than the mix (MNLI 83.6 against 84.2, NER 94.9 against "
-            "95.4)",
+            "Using random words alone is worse than the mix (MNLI 83.6 against 84.2, NER 94.9 "
+            "against 95.4)",
             versus(THE_MIX, ONLY_RANDOM, PAIRS, SENTIMENT, NAMES, FEW_NAMES),
         ),
         Claim(
-            "and by features (NER 94.6 against 94.9)",
+            "and with the feature-based approach (NER 94.6 against 94.9)",
             versus(THE_MIX, ONLY_RANDOM, NAMES_BY_FEATURES),
         ),
     ),
     "figure 5": (
         Claim(
-            "BERT needs all of its steps: the whole run against half of it (MNLI about +1.0)",
+            "BERT needs all of its steps: the whole run compared with half of it (MNLI about +1.0)",
             tuple((Side(BERT, f"{column}@100%"), Side(BERT, f"{column}@50%"))
                   for column in (PAIRS, WHO)),
         ),
@@ -123,21 +124,21 @@ CLAIMS = {
             versus(BERT, LEFT_TO_RIGHT, GAINED.format(PAIRS), GAINED.format(WHO)),
         ),
         Claim(
-            "Not the paper's, of questions whose answer stands before what is asked: the "
+            "Not a claim of the paper, for questions whose answer comes before the question: the "
             "left-to-right model is ahead at first; here: after 10% of the steps",
             versus(LEFT_TO_RIGHT, BERT, f"{WHO}@10%"),
         ),
         Claim(
-            "Yet the masked model is ahead of the left-to-right model almost at once; here: after "
-            "40% of the steps, of questions",
+            "But the masked model is ahead of the left-to-right model almost immediately; here: "
+            "after 40% of the steps, on questions",
             versus(BERT, LEFT_TO_RIGHT, f"{WHO}@40%"),
         ),
         Claim(
-            "the same of pairs",
+            "the same on pairs",
             versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@40%"),
         ),
         Claim(
-            "The masked model then stays ahead, to the end",
+            "The masked model then stays ahead to the end",
             versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@100%",
                    *(f"{WHO}@{point}%" for point in (50, 60, 80, 100))),
         ),
@@ -147,10 +148,10 @@ CLAIMS = {
 # The columns in which the mixes may differ no more than the seeds of a mix do.
 ROBUST = {
     (PAIRS, SENTIMENT): Claim(
-        "Fine-tuning is robust to the mix (MNLI 83.6 to 84.4); here: the medians of all mixes lie "
-        "no further apart than the seeds of one"
+        "Fine-tuning is robust to the mix (MNLI 83.6 to 84.4); here: the medians of all mixes are "
+        "no further apart than the seeds of one mix"
     ),
-    (NAMES, FEW_NAMES): Claim("on names too (NER 94.8 to 95.4)"),
+    (NAMES, FEW_NAMES): Claim("and on names (NER 94.8 to 95.4)"),
     (NAMES_HIGHER, FEW_NAMES_HIGHER): Claim(
         "Added to explain the verdict above: on names, learned at four times the rate"
     ),

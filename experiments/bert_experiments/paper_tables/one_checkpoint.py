@@ -26,7 +26,7 @@ from bert_experiments.paper_tables.columns import (
     folder_of,
     names_of_files,
 )
-from bert_experiments.paper_tables.settings import EXAMPLES, TableSettings, times
+from bert_experiments.paper_tables.settings import EXAMPLES, TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results, in_words, say, values_of
 from bert_experiments.report.page import Page
@@ -173,9 +173,9 @@ def paper_rows(settings: TableSettings, columns: tuple[str, ...]) -> Results:
 NEAR = 0.01  # seeds of one model differ by so much, and GLUE's dev sets from its test sets
 ALL_REACHED = "Pretrained and fine-tuned, BERT reaches the figures beside"
 RULE_REACHED = (
-    "The rule for figures: one is *reproduced* when our median lies no more than a point below it; "
-    "*not testable at this scale* when the model has not the sizes of the paper's, learnt "
-    "from few examples, or when StoryWorld stands in."
+    "The rule for figures: a figure is *reproduced* when our median is no more than one point "
+    "below it; it is *not testable at this scale* when the model does not have the sizes of the "
+    "paper's models, when it learned from few examples, or when StoryWorld stands in for the task."
 )
 
 
@@ -197,13 +197,14 @@ def why_not(found: Found, settings: TableSettings) -> str | None:
     if SIZES.get(sizes) not in found.results:
         return f"the model has {sizes[0]} layers of width {sizes[1]}"
     if settings.examples is not None:
-        return f"it learnt from {settings.examples:,} examples of a task at most"
+        return f"it learned from at most {settings.examples:,} examples per task"
     return None
 
 
 def pretraining_helps(columns: tuple[str, ...]) -> Claim:
     return Claim(
-        "Pretraining serves every task (section 4); here: against the same model before training",
+        "Pretraining helps on every task (section 4); here: compared with the same model, "
+        "untrained",
         tuple((Side(OURS, column), Side(UNTRAINED, column)) for column in columns),
     )
 
@@ -238,18 +239,18 @@ def notes(found: Found, settings: TableSettings) -> str:
     """What the rows and columns are."""
     parts = [
         f"*{OURS}*: {of_model(found.config, settings)}, fine-tuned on each task with "
-        f"{settings.seeds} seed{'s' if settings.seeds > 1 else ''}. The median of the seeds, "
-        "lowest and highest in brackets. The best of the measurements after each epoch counts, on "
-        "these same examples, so every figure is a little too good. "
-        f"*{UNTRAINED}*: the same sizes with first weights, learning all from the examples; "
-        f"*{MAJORITY}*: said of all without reading.",
-        f"{what_of(settings)} {learnt(settings)}",
+        f"{settings.seeds} seed{'s' if settings.seeds > 1 else ''}. Each cell is the median of the "
+        "seeds, with the lowest and highest in parentheses. The score is the best of the "
+        "evaluations after each epoch, on the same dev examples, so every figure is slightly "
+        f"optimistic. *{UNTRAINED}*: an untrained model of the same size, fine-tuned from its "
+        f"initial weights; *{MAJORITY}*: the most common answer for every example.",
+        f"{what_of(settings)} {training_examples(settings)}",
     ]
     if settings.table == "1" and settings.data is not None:
         parts.append(
-            "The paper's figures are of GLUE's test sets, ours of dev sets; F1 for QQP and MRPC, "
-            "Spearman for STS-B, Matthews for CoLA, accuracy for all others. The paper took the "
-            "best of four rates on dev, here there is one."
+            "The paper's figures are on GLUE's test sets, ours on the dev sets; F1 for QQP and "
+            "MRPC, Spearman for STS-B, Matthews for CoLA, accuracy for all others. The paper chose "
+            "the best of four learning rates on dev; here there is one rate."
         )
     if found.missing:
         parts.append(f"Data of these are missing: {', '.join(found.missing)}.")
@@ -269,13 +270,13 @@ def what_of(settings: TableSettings) -> str:
         return "The tasks are the paper's own."
     lacks = " It has no question without an answer." if settings.table == "3" else ""
     return (
-        "**These are not the paper's tasks**: StoryWorld's sets stand in for those in brackets, "
-        f"and the paper's figures stand beside for the eye alone.{lacks}"
+        "**These are not the paper's tasks**: StoryWorld's data sets stand in for the tasks in "
+        f"parentheses, and the paper's figures are shown for orientation only.{lacks}"
     )
 
 
-def learnt(settings: TableSettings) -> str:
+def training_examples(settings: TableSettings) -> str:
     """How much of them."""
     count = settings.examples or (EXAMPLES if settings.data is None else None)
-    epochs = f", passed over {times(settings.epochs)}" if settings.epochs else ""
-    return f"Learnt from: {'all' if count is None else f'{count:,}'} examples{epochs}."
+    epochs = f", {in_epochs(settings.epochs)}" if settings.epochs else ""
+    return f"Training: {'all' if count is None else f'{count:,}'} examples{epochs}."

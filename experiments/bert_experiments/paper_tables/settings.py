@@ -17,9 +17,9 @@ EXAMPLES = 1000  # to learn from; with more of them, or more epochs, every model
 FEW_FOR_FEATURES = 20  # sentences: with more of them a BiLSTM on features finds every name
 
 
-def times(epochs: float) -> str:
+def in_epochs(epochs: float) -> str:
     """In words."""
-    return "once" if epochs == 1 else f"{epochs:g} times"
+    return "1 epoch" if epochs == 1 else f"{epochs:g} epochs"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class TableSettings:
     data: str | None = None
     """a FOLDER of the tasks' folders, or hub; unless given StoryWorld's sets stand in for them"""
     untrained: bool = True
-    """a row of the same model before training"""
+    """a row of the same model, untrained"""
 
     # --- Run ---
     device: str = "auto"

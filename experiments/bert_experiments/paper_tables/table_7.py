@@ -25,7 +25,7 @@ from bert_experiments.paper_tables.one_checkpoint import (
     of_model,
     starts,
 )
-from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings, times
+from bert_experiments.paper_tables.settings import FEW_FOR_FEATURES, TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
 from bert_experiments.report.figures import UNTRAINED, Results
 from bert_experiments.report.page import Page
@@ -96,14 +96,14 @@ def notes(found: Features, settings: TableSettings) -> str:
     column, config = found.column, found.config
     count = settings.examples or column.examples
     parts = [
-        f"The model: {of_model(config, settings)}. Task {column.task}, learnt from "
-        f"{'all' if count is None else f'{count:,}'} sentences. *Fine-tuned*: all of it, passed "
-        f"over {times(settings.epochs or column.epochs)}. The other rows: BERT stands still, and "
-        "a two-layer BiLSTM learns on these of its layers (`python -m "
-        "bert_experiments.feature_based` shows more of them). The median of the seeds, lowest and "
-        "highest in brackets; each at its best on these same sentences. "
-        f"*{UNTRAINED}*: the layers side by side of a model at its first weights. The paper's "
-        "figures are of CoNLL-2003, BERT-base."
+        f"The model: {of_model(config, settings)}. Task {column.task}, trained on "
+        f"{'all' if count is None else f'{count:,}'} sentences. *Fine-tuned*: the whole model, "
+        f"{in_epochs(settings.epochs or column.epochs)}. The other rows: BERT is frozen, and a "
+        "two-layer BiLSTM is trained on the vectors of these layers (`python -m "
+        "bert_experiments.feature_based` shows more of them). Each cell is the median of the "
+        "seeds, with the lowest and highest in parentheses; each seed counts at its best "
+        f"evaluation on the same dev sentences. *{UNTRAINED}*: the concatenated layers of an "
+        "untrained model. The paper's figures are for CoNLL-2003 and BERT-base."
     ]
     if config.num_hidden_layers <= 4:
         parts.append(shallow_note(config.num_hidden_layers))

@@ -34,9 +34,9 @@ TITLES = {
     "names": "names, features",
     "entailment": "entailment, features",
     "sentiment": "sentiment, features",
-    "masked_perplexity": "perplexity behind [MASK]",
-    "wrong_word": "a wrong word corrected",
-    "in_view": "a word in view named",
+    "masked_perplexity": "perplexity at [MASK]",
+    "wrong_word": "wrong words corrected",
+    "in_view": "visible words named",
     "next_word_perplexity": "perplexity of the next word",
 }
 

@@ -15,10 +15,10 @@ Answer = Literal["reproduced", "not reproduced", "not testable at this scale"]
 
 RULE = (
     "The rule: a claim is *reproduced* when every seed of the variant that should be better lies "
-    "beyond every seed of the other; *not reproduced* when seeds overlap, or stand the other way "
-    "round. A measure is left aside when neither variant lies beyond every seed of a model before "
-    "training; a claim is *not testable at this scale* when no measure is left, or when fewer than "
-    "two seeds were run."
+    "beyond every seed of the other variant; it is *not reproduced* when the seeds overlap or the "
+    "order is reversed. A measure is excluded when neither variant lies beyond every seed of an "
+    "untrained model; a claim is *not testable at this scale* when no measure is left or when "
+    "fewer than two seeds were run."
 )
 
 
@@ -61,7 +61,7 @@ class Verdict:
 
 
 def judge(claim: Claim, results: Results) -> Verdict:
-    """Apply the rule. Pairs that cannot be compared are left aside; of the others the first that
+    """Apply the rule. Pairs that cannot be compared are excluded; of the others the first that
     fails decides."""
     if claim.why_not:
         return Verdict(claim, "not testable at this scale", claim.why_not)
@@ -77,7 +77,7 @@ def judge(claim: Claim, results: Results) -> Verdict:
         if min(first) > max(second):
             reasons.append(reason)
             continue
-        how = "the other way round" if max(first) < min(second) else "within the spread of seeds"
+        how = "in reverse order" if max(first) < min(second) else "within the spread of seeds"
         return Verdict(claim, "not reproduced", in_one([f"{reason}: {how}"], aside))
     if not reasons:
         return Verdict(claim, "not testable at this scale", aside[0][1] if aside else "no measure")
@@ -85,8 +85,8 @@ def judge(claim: Claim, results: Results) -> Verdict:
 
 
 def in_one(reasons: list[str], aside: list[tuple[str, str]]) -> str:
-    """All reasons, and why a measure was left aside."""
-    left = [f"{measure} left aside: {hindrance}" for measure, hindrance in dict(aside).items()]
+    """All reasons, and why a measure was excluded."""
+    left = [f"{measure} excluded: {hindrance}" for measure, hindrance in dict(aside).items()]
     return "; ".join([*reasons, *left])
 
 
@@ -99,8 +99,8 @@ def find_hindrance(ours: list[list[float]], untrained: list[float]) -> str | Non
     best = max(statistics.median(values) for values in ours)
     if untrained and best <= max(untrained):
         return (
-            f"a model before training does as well: {max(untrained):.1%}, after it {best:.1%} "
-            "at best"
+            f"an untrained model does as well: {max(untrained):.1%}, against {best:.1%} at best "
+            "after pretraining"
         )
     return None
 

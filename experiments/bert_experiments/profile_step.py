@@ -219,7 +219,7 @@ def kept_for_backward(
 
 def report(settings: ProfileSettings) -> str:
     """Both tables, as Markdown."""
-    lines = ["| a training step | time | faster than the first |", "|---|---|---|"]
+    lines = ["| a training step | time | speed relative to the first row |", "|---|---|---|"]
     steps = {name: step for name, step in STEPS.items() if settings.compile or not step.compiled}
     bar, first = progress_bar(len(steps), "timing", unit="way"), None
     for name, step in steps.items():
@@ -237,7 +237,11 @@ def report(settings: ProfileSettings) -> str:
         "",
         f"Before compiling, by kind of work ({taken * 1e3:,.1f} ms without the profiler):",
     ]
-    lines += ["", "| kind of work | share of the time | time under the profiler |", "|---|---|---|"]
+    lines += [
+        "",
+        "| kind of work | percentage of the time | time under the profiler |",
+        "|---|---|---|",
+    ]
     lines += [f"| {k} | {t / total:.0%} | {t * 1e3:,.1f} ms |" for k, t in by_kind.items()]
 
     tokens = settings.batch_size * settings.seq_length
@@ -245,13 +249,13 @@ def report(settings: ProfileSettings) -> str:
     needed = floating_point_operations(
         settings.config(), seq_length=settings.seq_length, asked=asked
     )
-    lines += ["", "What the model needs, in floating point operations a step:", ""]
-    lines += ["| part | operations | share |", "|---|---|---|"]
+    lines += ["", "Floating-point operations that the model needs per step:", ""]
+    lines += ["| part | operations | percentage |", "|---|---|---|"]
     whole = sum(needed.values())
     lines += [f"| {part} | {count * tokens / 1e9:,.2f} G | {count / whole:.0%} |"
               for part, count in needed.items()]  # fmt: skip
     rate = whole * tokens / taken
-    lines += ["", f"Together {whole * tokens / 1e9:,.1f} G, at {rate / 1e9:,.0f} GFLOP/s."]
+    lines += ["", f"The total is {whole * tokens / 1e9:,.1f} G, at {rate / 1e9:,.0f} GFLOP/s."]
     return "\n".join(lines)
 
 

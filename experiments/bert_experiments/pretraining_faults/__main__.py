@@ -92,8 +92,8 @@ class FaultsPage(Page):
 
 
 def rows_of(gallery: dict[str, list[dict]]) -> Iterator[list[str]]:
-    yield ["run", "first loss", "training loss", "held-out loss", "as the right code asks",
-           "gradient norm", "pieces a word"]  # fmt: skip
+    yield ["run", "first loss", "training loss", "held-out loss", "with the correct code",
+           "gradient norm", "pieces per word"]  # fmt: skip
     for name, curves in gallery.items():
         found = [figures_of(curve) for curve in curves]
         yield [name, *(spread([each[key] for each in found], ".2f")
@@ -114,25 +114,27 @@ def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) ->
         },
         columns=(),
         verdicts=[],
-        lead="Each run is the first one with a single fault; what it looks like, and what tells it "
-        "from the others, is in [notebook 03/08]"
-        "(../03_paper_reproduction/08_when_pretraining_goes_wrong.ipynb).",
-        made=f"{HEALTHY.steps} steps of {HEALTHY.batch_size} rows of {HEALTHY.seq_length} tokens, "
-        f"a model of {healthy['parameters']:,} parameters, {STORIES:,} stories of the kind "
-        f"{KIND}, a vocabulary of {healthy['vocabulary']} entries; AdamW, peak rate "
-        f"{HEALTHY.learning_rate:g} after {HEALTHY.warmup} steps, {HEALTHY.masked_lm_prob:.0%} of "
-        "the tokens masked, no sentence task. One seed each, the healthy run and that without "
-        f"warm-up {seeds}; a seed changes first weights, pairs and masks.",
-        notes="In nats, after the last step; of several seeds the median, lowest and highest. "
-        f"ln V is {healthy['ln_v']:.2f}, the entropy of the word frequencies "
-        f"{healthy['entropy']:.2f}. *Training loss* is the mean of the last {EVERY} steps, "
-        "*held-out loss* what the run itself measures, with its fault. *As the right code asks* is "
-        "the held-out loss of the same weights, measured without the fault. With another "
-        "vocabulary a loss is one for each of its own pieces. The gradient norm is the one before "
-        "clipping. In the picture, grey is the healthy run, dotted lines are ln V and the entropy, "
-        "and a dashed line is the norm after clipping.",
+        lead="Each run has a single fault and otherwise equals the first run; [notebook 03/08]"
+        "(../03_paper_reproduction/08_when_pretraining_goes_wrong.ipynb) describes what each fault "
+        "looks like and how to tell it from the others.",
+        made=f"{HEALTHY.steps} steps with {HEALTHY.batch_size} rows of {HEALTHY.seq_length} "
+        f"tokens, a model of {healthy['parameters']:,} parameters, {STORIES:,} stories of the "
+        f"kind {KIND}, a vocabulary of {healthy['vocabulary']} entries; AdamW, peak learning "
+        f"rate {HEALTHY.learning_rate:g} after {HEALTHY.warmup} steps, "
+        f"{HEALTHY.masked_lm_prob:.0%} of the tokens masked, no sentence task. Each run has "
+        "one seed, except for the healthy run and the run without warm-up, which have "
+        f"{seeds}; a seed changes the initial weights, the pairs and the masks.",
+        notes="Losses are in nats, after the last step; with several seeds, the median with the "
+        f"lowest and highest in parentheses. ln V is {healthy['ln_v']:.2f}, the entropy of "
+        f"the word frequencies {healthy['entropy']:.2f}. *Training loss* is the mean of the "
+        f"last {EVERY} steps, *held-out loss* is what the run itself measures, with its "
+        "fault. *With the correct code* is the held-out loss of the same weights, measured "
+        "without the fault. With another vocabulary the loss is per piece of that "
+        "vocabulary. The gradient norm is measured before clipping. In the picture, the "
+        "healthy run is gray, dotted lines are ln V and the entropy, and a dashed line is "
+        "the norm after clipping.",
         picture="the training loss, the held-out loss and the gradient norm of each run against "
-        "its steps, beside those of the healthy run",
+        "its steps, with those of the healthy run",
         rows=list(rows_of(gallery)),
         below="\n\n".join(below),
         curves={name: curves[0] for name, curves in gallery.items()},
@@ -143,8 +145,8 @@ def questions_text(found: dict[str, list[dict]]) -> str:
     """A table for each question; every run has the healthy run's exam but for its vocabulary."""
     parts = []
     for title, runs in QUESTIONS.items():
-        rows = [["run", "training loss", "held-out loss", "first guess right", "nats a character",
-                 "passes", "tokens read for each parameter"]]  # fmt: skip
+        rows = [["run", "training loss", "held-out loss", "accuracy", "nats per character",
+                 "passes", "tokens read per parameter"]]  # fmt: skip
         for run in runs:
             each = figures_of(found[run.name][0])
             rows.append([
@@ -159,24 +161,25 @@ def questions_text(found: dict[str, list[dict]]) -> str:
 def exams_text() -> str:
     """The exams that were taken, with their keys."""
     made = (
-        f"`{PROGRAM} --exam N` makes {RUNS} runs with other seeds and values, drawn from the seed "
-        "N. They were diagnosed from curves and checks with the notebook's table, as it was then, "
-        "before the key was opened. A number is the row of the table; its last row names the "
-        "faults that no curve here shows, and counts as right for either."
+        f"`{PROGRAM} --exam N` makes {RUNS} runs with other seeds and values, drawn with the seed "
+        "N. They were diagnosed from the curves and checks with the notebook's table as it was "
+        "then, before the key was opened. The number in the second column is the row of that "
+        "table; its last row names the faults that no curve here shows, and is counted as correct "
+        "for either of them."
     )
     parts = ["## Ten runs without their names", wrapped(made), *map(answers_text, EXAMS)]
     return "\n\n".join(parts)
 
 
 def answers_text(exam: Exam) -> str:
-    rows = [["run", "what the curves and checks show", "diagnosis", "the fault", "right"]]
+    rows = [["run", "what the curves and checks show", "diagnosis", "actual fault", "correct"]]
     right = 0
     for number, (answer, run) in enumerate(zip(exam.answers, unlabeled(exam.seed), strict=True), 1):
         is_right = run.name in answer.diagnosis
         right += is_right
         rows.append([str(number), answer.seen, " or ".join(answer.diagnosis), run.name,
                      "yes" if is_right else "no"])  # fmt: skip
-    count = f"**Seed {exam.seed}: {right} of {RUNS} right.** {exam.answered}."
+    count = f"**Seed {exam.seed}: {right} of {RUNS} correct.** {exam.answered}."
     changed = f"Changed after this exam: {exam.afterwards}"
     return f"{wrapped(count)}\n\n{aligned(rows)}\n\n{wrapped(changed)}"
 

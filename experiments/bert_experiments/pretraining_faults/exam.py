@@ -14,8 +14,8 @@ RUNS = 10
 # What else may be known of an unknown run, and the heading of each.
 CHECKS = {
     "ln_v": "ln V", "entropy": "entropy", "first_loss": "first loss", "train": "training loss",
-    "heldout": "held-out loss", "lowest_heldout": "its lowest", "exam": "as the right code asks",
-    "norm": "gradient norm", "pieces_per_word": "pieces a word",
+    "heldout": "held-out loss", "lowest_heldout": "its lowest", "exam": "with the correct code",
+    "norm": "gradient norm", "pieces_per_word": "pieces per word",
 }  # fmt: skip
 
 # Other values than the gallery's, and other seeds, for the same faults.
@@ -89,9 +89,9 @@ AUTHOR = Exam(7, "Answered by the author of the decision table", (
     Answer("4: far above the line, norm after clipping 1", ("rate too low",)),
     Answer("13: nothing; the right code agrees", NOT_SEEN),
     Answer("6: long at the line, norm rises, 2.01 pieces a word", ("vocabulary of another text",)),
-), "row 5 got its second cause, a missing warm-up.")  # fmt: skip
+), "row 5 got a second cause, a missing warm-up.")  # fmt: skip
 
-READER = Exam(23, "Answered from the notebook alone, without its code or this page", (
+READER = Exam(23, "Answered with the notebook only, without its code or this page", (
     Answer("2: first loss 43.3, norm above a hundred", ("initial values too large",)),
     Answer("4: far above the line, norm after clipping 1", ("rate too low",)),
     Answer("5: flat at the line, no peak, norm 0.17; unsure", ("rate too high",)),
@@ -103,6 +103,6 @@ READER = Exam(23, "Answered from the notebook alone, without its code or this pa
     Answer("13: nothing; the right code agrees", NOT_SEEN),
     Answer("11: at the line in twenty steps, not ten, ends at 1.83; unsure", ("no warm-up",)),
 ), "rows 2, 5, 6 and 11 described these curves too narrowly (a norm in the tens, a peak, flat to "
-   "the end, ten steps). They were reworded, and no exam has tested the new words.")  # fmt: skip
+   "the end, ten steps). They were reworded, and no exam has tested the new wording.")  # fmt: skip
 
 EXAMS = (AUTHOR, READER)

@@ -95,19 +95,21 @@ def page_of(evidence: Evidence, bins: dict[str, list[list[float]]]) -> ScoresPag
     first, *others = (rows_of(results, title) for title in STATEMENTS)
     return ScoresPage(
         title="Is the score true?",
-        lead="What these figures mean is told in [notebook 04/08]"
+        lead="These figures are explained in [notebook 04/08]"
         "(../04_finetuning/08_is_the_score_true.ipynb).",
         results=results,
         columns=(),
         verdicts=[],
-        made=f"{sets.texts.name}; {evidence.seeds} seeds, which change first weights, order and "
-        "dropout. The model is `tiny` (2 layers, 128 wide) from nothing, with a vocabulary of the "
-        f"training phrases. It learns {sizes.train:,} phrases in 4 passes, batches of 32. Held "
-        f"out are {sizes.heldout:,} whole sentences: {sizes.dev} are dev, the others test. No "
-        "phrase of a held-out sentence is learned.",
+        made=f"{sets.texts.name}; {evidence.seeds} seeds, which change the initial weights, the "
+        "order and the dropout. The model is `tiny` (2 layers, hidden size 128), trained "
+        "from scratch, with a vocabulary of the training phrases. It is trained on "
+        f"{sizes.train:,} phrases for 4 epochs, batch size 32. The held-out set has "
+        f"{sizes.heldout:,} whole sentences: {sizes.dev} are dev, the others test. No phrase "
+        "of a held-out sentence is used in training.",
         notes=NOTES,
-        picture="the dev score of the best run is too high, most so on small dev sets; reliability "
-        "before and after temperature scaling; accuracy against the learning rate for two poolings",
+        picture="the dev score of the best run is too high, most of all on small dev sets; "
+        "reliability before and after temperature scaling; accuracy against the learning "
+        "rate for two poolings",
         rows=first,
         below="\n\n".join(map(aligned, others)),
         bins=bins,
@@ -115,20 +117,21 @@ def page_of(evidence: Evidence, bins: dict[str, list[list[float]]]) -> ScoresPag
 
 
 NOTES = (
-    "Median of the seeds, lowest and highest in brackets. In the picture a band reaches from the "
-    "lowest to the highest seed; dots of the middle panel are larger where there are more examples."
-    "\n\n*Choosing on dev*: of eight runs (two poolings, four rates), or of one drawn from them, "
-    "200 random dev sets; *test* is all other held-out sentences. *Intervals*: the percentile "
-    "bootstrap on 100 random test sets; an interval should hold the score on all held-out "
-    "sentences in 95 of 100 cases. *Paired tests*: McNemar's exact test on 200 random test sets, "
-    "rates 0.001 and 0.0003; then on all held-out sentences, where both models have one recipe. "
-    "*Leakage*: one model, trained on phrases that were split at random, measured on the rest of "
-    "them and on phrases of other sentences. *Rate search*: [CLS] and the mean of all tokens; "
-    "dev chooses the rate of each. *Calibration*: ten bins; the temperature is fitted on dev, all "
-    "else is measured on test. *Rare label*: 5% of the phrases are positive, in training and in "
-    "both held-out halves. *Long texts*: the kind of a document, read 40 words at a time. *Error "
-    "analysis*: half as many phrases again, with a negation and without. *Collapsed*: more than "
-    "99% of the answers are the same."
+    "Each cell is the median of the seeds, with the lowest and highest in parentheses. In the "
+    "picture, a band reaches from the lowest to the highest seed; dots in the middle panel are "
+    "larger where there are more examples.\n\n*Choosing on dev*: the best of eight runs (two "
+    "poolings, four rates), or one run drawn from them, on 200 random dev sets; *test* is all "
+    "other held-out sentences. *Intervals*: the percentile bootstrap on 100 random test sets; an "
+    "interval should contain the score on all held-out sentences in 95 of 100 cases. *Paired "
+    "tests*: McNemar's exact test on 200 random test sets, rates 0.001 and 0.0003; then on all "
+    "held-out sentences, for two models with the same recipe. *Leakage*: one model, trained on "
+    "phrases that were split at random, evaluated on the remaining phrases and on phrases of other "
+    "sentences. *Rate search*: [CLS] and the mean of all tokens; the rate of each is chosen on "
+    "dev. *Calibration*: ten bins; the temperature is fitted on dev, everything else is measured "
+    "on test. *Rare label*: 5% of the phrases are positive, in training and in both held-out "
+    "halves. *Long texts*: classifying the kind of a document, read 40 words at a time. *Error "
+    "analysis*: 50% more training phrases, with or without a negation. *Collapsed*: more than 99% "
+    "of the answers are the same."
 )
 
 

@@ -71,7 +71,7 @@ MASK_ID, FIRST_WORD = 103, 999  # of the released vocabulary
 WARM_UP = 3
 ADAM = AdamSettings()
 PRODUCTS = {"bf16": torch.bfloat16, "tf32": torch.float32}
-NOT_MEASURED = "No GPU has measured this yet."
+NOT_MEASURED = "This has not been measured on a GPU yet."
 
 Batch = dict[str, Tensor]
 
@@ -511,15 +511,17 @@ def unmeasured_page() -> str:
 {COMMAND}
 ```
 
-It replaces this page with tables for BERT base (with `--large`, for large too): tokens a second,
-share of the device's peak, and memory, at lengths 128 and 512, in bf16 and TF32, compiled and not,
-beside `transformers` in the same run. The vocabulary is padded to a multiple of 64. Further tables
-give the cost of making the pairs, the attention kernel in use, and where a step's time goes.
+The command replaces this page with tables for BERT base (with `--large`, also for large): tokens
+per second, percentage of the device's peak, and memory, at lengths 128 and 512, in bf16 and TF32,
+compiled and not, with `transformers` measured in the same run. The vocabulary is padded to a
+multiple of 64. Further tables give the cost of making the pairs, the attention kernel in use, and
+where the time of a step goes.
 
-The aim is half of the peak or more: on one H100 or H200 (989 TFLOP/s, dense bf16) that is 907,000
-tokens a second at length 128 and 841,000 at 512, by arithmetic (`bert_experiments/cost.py`).
+The target is at least half of the peak: on one H100 or H200 (989 TFLOP/s, dense bf16) this
+corresponds to 907,000 tokens per second at length 128 and 841,000 at 512 by calculation
+(`bert_experiments/cost.py`).
 
-The same code runs, to be tried, on the CPU:
+To try the same code on the CPU:
 
 ```
 python benchmarks/gpu_pretrain.py {ON_CPU}

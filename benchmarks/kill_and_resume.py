@@ -135,13 +135,13 @@ def table_of(rows: list[str], kills: int) -> str:
         f"python benchmarks/kill_and_resume.py --kills {kills} --out results/kill_and_resume.md",
         "```",
         "",
-        f"A small BERT, {STEPS} steps with dropout, a checkpoint every {SAVE_EVERY}; `kill -9` for "
-        "all processes at once, then the same command again. "
-        f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
-        f"torch {torch.__version__}, gloo.",
+        f"A small BERT is trained for {STEPS} steps with dropout and saves a checkpoint every "
+        f"{SAVE_EVERY} steps. All its processes are killed at once with `kill -9`, then the same "
+        f"command is run again. {os.cpu_count()} cores, {platform.system()}, Python "
+        f"{platform.python_version()}, torch {torch.__version__}, gloo.",
         "",
-        "| processes | kills | of these in the middle of a save | damaged checkpoints seen | final "
-        "weights and moments those of an untouched run, bit for bit |",
+        "| processes | kills | during a save | damaged checkpoints | final weights and moments "
+        "identical, bit for bit, to those of an uninterrupted run |",
         "|---|---|---|---|---|",
         *rows,
         "",

@@ -100,23 +100,23 @@ def report(metrics: dict[str, list[dict]], picture: Path) -> str:
             f"{apart:.1e} |"
         )
     lines = "\n".join(rows)
-    return f"""# Three levels, one loss
+    return f"""# Three levels, the same loss
 
 ```
 python benchmarks/same_losses.py --out results/same_losses.md
 ```
 
 {platform.system()}, Python {platform.python_version()}, NumPy {np.__version__}, torch
-{torch.__version__}, float32, the CPU. The first {STEPS} steps of `make demo`: the same stories,
-vocabulary, first weights, pairs and masks at every level. The column *apart* is the largest
-difference from level 3 of any line of metrics, both losses, in training and held out (a line is the
-mean of two steps); the bar is 1e-3.
+{torch.__version__}, float32, on the CPU. The first {STEPS} steps of `make demo`: the same stories,
+vocabulary, initial weights, pairs and masks at every level. The column *largest difference* is the
+largest difference from level 3 in any line of the metrics, over both losses, in training and on
+held-out text (a line is the mean of two steps); the tolerance is 1e-3.
 
-| level | held-out loss, masked words | next sentence | apart |
+| level | held-out loss, masked words | next sentence | largest difference |
 |---|---|---|---|
 {lines}
 
-![three curves over one another]({picture.name})
+![three curves on top of each other]({picture.name})
 """
 
 

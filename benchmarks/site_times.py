@@ -155,29 +155,31 @@ make site
 python benchmarks/site_times.py --report results/site.md
 ```
 
-{os.cpu_count()} cores, {platform.system()}, Chromium {browser.version}, the site served by this
-machine, on which {busy:.0f} processes of other programs were waiting or running. Medians, with the
-lowest and highest in brackets.
+{os.cpu_count()} cores, {platform.system()}, Chromium {browser.version}. The site is served by the
+same machine, on which {busy:.0f} processes of other programs were waiting or running. Medians, with
+the lowest and highest in parentheses.
 
 ## The first view
 
-What a page loads before the reader does anything, text compressed, and the seconds until it is
-loaded with an empty cache. A slow laptop is this machine with its processor slowed down four times.
+The size of what a page loads before the reader does anything, with compressed text, and the seconds
+until the page is loaded with an empty cache. *A slow laptop* is this machine with its processor
+slowed down four times.
 
-| page | size | seconds | on a slow laptop |
+| page | size | seconds | seconds on a slow laptop |
 |---|---|---|---|
 {views}
-The whole site has {whole / 1e6:.0f} MB, {len(list(BUILT.rglob("*.html")))} pages.
+The whole site has {whole / 1e6:.0f} MB and {len(list(BUILT.rglob("*.html")))} pages.
 
 ## Ask BERT
 
-A blank in a sentence of {len(SENTENCE.split()) + 3} tokens: {spread(blanks, 1)} ms.
+Filling a blank in a sentence of {len(SENTENCE.split()) + 3} tokens takes {spread(blanks, 1)} ms.
 
 ## Python in the page
 
-Python, NumPy and the course's files have {python:.1f} MB. They are loaded when the reader begins to
-write, and kept by the browser. Seconds until Python is ready: {ready}. Then the
-checks of each exercise, with the course's solution, which gets full marks in all:
+Python, NumPy and the course's files have {python:.1f} MB. They are loaded when the reader starts to
+type, and the browser caches them. Seconds until Python is ready: {ready}. The table
+gives the seconds for the checks of each exercise with the course's solution, which passes all of
+them:
 
 | exercise | seconds |
 |---|---|

@@ -301,7 +301,7 @@ def test_a_question_has_a_page_of_its_own_with_times_and_ratios(saved, monkeypat
     saved.put("without_each", "a case", case)
     monkeypatch.setattr(sys, "argv", ["bench.py", "--only", "without_each"])
     text = page.write_page(saved, None, "without_each")
-    assert text.startswith("# A step without each")
+    assert text.startswith("# A training step without each")
     assert "python benchmarks/bench.py --only without_each" in text
     assert "| a case | level 3 | 200 | 100 (95–105) | 40,960 (39,098–43,236) | 1 | 100 MB |" in text
     slower = next(line for line in text.splitlines() if "| without: large pages |" in line)
@@ -364,11 +364,11 @@ def test_the_page_shows_ratios_shares_and_verdicts_of_what_was_saved(saved, tmp_
     assert out.read_text(encoding="utf-8") == text
     assert "level 3 against `transformers` | ≥ 4.00 times | 5.00 (5.00–5.00) | yes |" in text
     assert "fastest mode against `transformers` | ≥ 8.00 times | 10.00 (10.00–10.00) | yes" in text
-    assert "level 1's time by level 2's | ≤ 1.50 times | 1.20 (1.20–1.20) | yes |" in text
+    assert "level 1's time relative to level 2's | ≤ 1.50 times | 1.20 (1.20–1.20) | yes |" in text
     assert "| 30,522 | fp32 | level 3 | 20,480 (" in text  # 4096 tokens in 0.2 s
     assert "| 20% | 100 MB |" in text  # 20,480 tokens/s of 10 MFLOP by 1 TFLOP/s
     assert "| 30,522 | fp32 | level 3, settled | 40,960 (" in text
-    assert "Fresh memory meanwhile: 2.00 (1.50–2.50) at 30,522 in fp32, in GB/s." in text
+    assert "Fresh memory in the same rounds: 2.00 (1.50–2.50) at 30,522 in fp32, in GB/s." in text
     assert "| rows of a batch | 4, 8, 16 | 1.00 | 1.00 | 0% | 1.00 |" in text
     for name in ("training", "cost"):
         picture = tmp_path / f"page_{name}.png"

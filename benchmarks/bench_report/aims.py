@@ -1,4 +1,4 @@
-"""What was aimed at, what was measured, and whether that is enough."""
+"""The targets, what was measured, and whether the targets are reached."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -99,21 +99,21 @@ AIMS = (
         step_ratio("base-30522-fp32", "level 3", "transformers")),
     Aim("`base`, 30,522 words, bf16: level 3's fastest mode against `transformers`", 1.4,
         fastest_ratio("base-30522-bf16", "level 3", "transformers")),
-    Aim("d2l's setting, fp32: level 3 against d2l's code", 1.5,
+    Aim("d2l's configuration, fp32: level 3 against d2l's code", 1.5,
         step_ratio("d2l-20256-fp32", "level 3", "d2l")),
-    Aim("d2l's setting, bf16: level 3's fastest mode against d2l's code", 3.0,
+    Aim("d2l's configuration, bf16: level 3's fastest mode against d2l's code", 3.0,
         fastest_ratio("d2l-20256-bf16", "level 3", "d2l")),
-    Aim("d2l's setting, fp32: level 1's time by level 2's", 1.5,
+    Aim("d2l's configuration, fp32: level 1's time relative to level 2's", 1.5,
         step_ratio("d2l-20256-fp32", "level 2", "level 1"), at_least=False),
-    Aim("`tiny`, 30,522 words, fp32: level 1's time by level 2's", 1.5,
+    Aim("`tiny`, 30,522 words, fp32: level 1's time relative to level 2's", 1.5,
         step_ratio(TINY, "level 2", "level 1"), at_least=False),
-    Aim("`base`, 8,192 words, fp32: level 1's time by level 2's", 1.5,
+    Aim("`base`, 8,192 words, fp32: level 1's time relative to level 2's", 1.5,
         step_ratio("base-8192-fp32", "level 2", "level 1"), at_least=False),
     Aim("encoding: `bert-encode` against `transformers` padded per batch", 1.5,
         encoding_ratio("bert-encode", "transformers, padded")),
     Aim("the same in bf16", 1.5,
         encoding_ratio("bert-encode, bf16", "transformers, padded, bf16")),
-    Aim("making pairs: share of the time of a step of `tiny`", 5.0, share_of_pairs,
+    Aim("making pairs: percentage of the time of a step of `tiny`", 5.0, share_of_pairs,
         at_least=False, unit="%"),
     Aim("`make demo`", 5.0, minutes("demo"), at_least=False, unit=" minutes"),
     Aim("`make test`", 15.0, minutes("tests"), at_least=False, unit=" minutes"),
@@ -122,7 +122,7 @@ AIMS = (
 
 def aims_table(sections: Sections) -> list[str]:
     return [
-        "| | aimed at | measured, with quartiles | reached |",
+        "| | target | measured, with quartiles | reached |",
         "|---|---|---|---|",
         *(aim.row(sections) for aim in AIMS),
     ]

@@ -8,11 +8,11 @@ from bench_report.numbers import Figures, distance_from_a_line, exponent, in_byt
 from bert_run.pictures import BLUE, GREY, ORANGE, Picture
 
 AXES = {
-    "text": ("MB of text", "constant: it streams"),
-    "length": ("tokens of a row", "a constant, a straight line, attention's square"),
-    "layers": ("layers", "a constant and a straight line"),
-    "batch": ("rows of a batch", "a constant and a straight line"),
-    "ranks": ("processes", "each holds the model; the activations are shared out"),
+    "text": ("MB of text", "constant: the text is streamed"),
+    "length": ("tokens of a row", "constant + linear + attention's quadratic term"),
+    "layers": ("layers", "constant + linear"),
+    "batch": ("rows of a batch", "constant + linear"),
+    "ranks": ("processes", "each process holds the model; the activations are divided"),
 }
 
 
@@ -36,19 +36,20 @@ def summary_row(axis: str, points: list[Figures]) -> str:
 
 
 EXPLANATION = """\
-A step of level 3: `mini`, 8,192 words, float32, batch 8, length 128 and 4 layers, but for what
-grows (on several ranks a batch of 32, one thread each, joined by gloo). Text: a token store built
-in a process of its own, with the vocabulary of one megabyte. The exponent is the slope on
-logarithmic axes; beside it stands that of the operations (of the text's size) by arithmetic. A step
-also has parts that do not grow, Adam's above all, so its exponent may be a little smaller: the
-fifth column is how far the farthest point lies from the straight line time = a + b · operations.
-In the picture dots are measured, lines fitted, dashes have the slope of the arithmetic."""
+A step of level 3: `mini`, 8,192 words, float32, batch 8, length 128 and 4 layers, except for the
+quantity that grows (with several ranks: a batch of 32, one thread each, connected by gloo). Text: a
+token store built in its own process, with the vocabulary of one megabyte. The exponent is the slope
+on logarithmic axes; the next column gives the exponent of the operations (of the text's size) by
+calculation. A step also has parts that do not grow, above all Adam, so its exponent may be slightly
+smaller: the fifth column is the distance of the farthest point from the straight line time = a + b
+· operations. In the picture, dots are measurements, solid lines are fits, and dashed lines have the
+calculated slope."""
 
 
 def growth_section(figures: dict[str, Figures]) -> list[str]:
     lines = [EXPLANATION, "",
-             "| what grows | from … to | time: exponent | by arithmetic | off the straight line | "
-             "memory: exponent | memory, by theory |", "|---" * 7 + "|"]  # fmt: skip
+             "| what grows | values | time: exponent | by calculation | distance from the line | "
+             "memory: exponent | memory in theory |", "|---" * 7 + "|"]  # fmt: skip
     rows = []
     for axis, (label, _) in AXES.items():
         points = points_of(figures, axis)

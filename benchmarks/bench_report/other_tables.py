@@ -9,14 +9,16 @@ def encoding_section(figures: dict[str, Figures]) -> list[str]:
     (found,) = figures.values()
     contestants, reference = found["contestants"], "transformers, padded"
     lines = [
-        f"{found['texts']} texts of 8 to 128 tokens, any length as likely, {found['tokens']:,} "
-        "tokens in all, in random order; a model of MiniLM's sizes (6 layers of 384) with random "
-        "weights, float32 unless said, 32 texts at a time. Timed from strings to NumPy arrays. "
-        "“Padded”: each batch to its longest; “sorted”: by their length in characters before. "
-        "`bert-encode` sorts by itself and gives the vectors back in order. In bf16 `transformers` "
-        "rounds the weights when it reads them, `bert-encode --precision bf16` within products.",
+        f"{found['texts']} texts of 8 to 128 tokens, all lengths equally likely, "
+        f"{found['tokens']:,} tokens in all, in random order; a model of MiniLM's sizes (6 layers, "
+        "hidden size 384) with random weights, float32 unless stated otherwise, 32 texts at a "
+        "time. The time is measured from strings to NumPy arrays. “Padded”: each batch is padded "
+        "to its longest text; “sorted”: the texts are first sorted by their length in characters. "
+        "`bert-encode` sorts by itself and returns the vectors in the original order. In bf16, "
+        "`transformers` rounds the weights when it loads them; `bert-encode --precision bf16` "
+        "rounds within products.",
         "",
-        "| | sentences/s | times `transformers`, padded |",
+        "| | sentences/s | relative to `transformers`, padded |",
         "|---|---|---|",
     ]
     for name, one in contestants.items():
@@ -37,10 +39,10 @@ def data_section(figures: dict[str, Figures]) -> list[str]:
         low, high = store["spread"]
         lines += [
             f"A token store of {store['megabytes']:.0f} MB of StoryWorld, {store['tokens']:,} "
-            f"tokens, {store['rounds']} rounds in turn with the bare `encode_batch` of "
-            "`tokenizers` on the same sentences, which lie ready in memory.",
+            f"tokens, {store['rounds']} rounds in turn with only the `encode_batch` of "
+            "`tokenizers` on the same sentences, which are already in memory.",
             "",
-            "| | MB/s | share of bare encoding |",
+            "| | MB/s | relative to encoding alone |",
             "|---|---|---|",
             f"| `tokenizers`, `encode_batch` alone | {store['bare']:.2f} | 100% |",
             f"| `build_store`, from the file to the finished store | {store['store']:.2f} | "
@@ -49,10 +51,10 @@ def data_section(figures: dict[str, Figures]) -> list[str]:
         ]
         if kill := store.get("kill"):
             lines += [
-                f"In a process of its own: {kill['alone']:.1f} s, at most "
-                f"{in_bytes(kill['peak'])} resident. Killed (SIGKILL) in the middle, the same call "
-                f"takes {kill['again']:.1f} s more, so the kill costs {kill['lost']:.1f} s; both "
-                "stores are the same, byte for byte.",
+                f"In a separate process: {kill['alone']:.1f} s, at most {in_bytes(kill['peak'])} "
+                "resident. After a kill (SIGKILL) in the middle, the same command takes "
+                f"{kill['again']:.1f} s more, so the kill costs {kill['lost']:.1f} s; both stores "
+                "are identical, byte for byte.",
                 "",
             ]
     pairs = figures.get("pairs")
@@ -60,10 +62,10 @@ def data_section(figures: dict[str, Figures]) -> list[str]:
         batch, making = pairs["batch_size"], statistics.median(pairs["making"])
         lines += [
             f"Making the pairs of a step, {batch} of length {pairs['seq_length']}: "
-            f"{making * 1e3:.1f} ms on one core, {batch / making:,.0f} pairs/s. (In training a "
-            "thread makes them while the step before computes.)",
+            f"{making * 1e3:.1f} ms on one core, {batch / making:,.0f} pairs/s. (In training, a "
+            "thread makes them while the previous step computes.)",
             "",
-            "| step of `tiny`, 8,192 words | ms | share of making the pairs |",
+            "| step of `tiny`, 8,192 words | ms | making the pairs, as a percentage |",
             "|---|---|---|",
         ]
         for name, steps in pairs["stepping"].items():
@@ -74,8 +76,8 @@ def data_section(figures: dict[str, Figures]) -> list[str]:
 
 
 def grading_section(figures: dict[str, Figures]) -> list[str]:
-    lines = ["Submissions are the solutions, copied: every check runs.", "",
-             "| | time | a submission | |", "|---|---|---|---|"]  # fmt: skip
+    lines = ["The submissions are copies of the solutions, so every check runs.", "",
+             "| | time | per submission | |", "|---|---|---|---|"]  # fmt: skip
     if "full set" in figures:
         whole = figures["full set"]
         lines.append(f"| `pytest exercises/ --solutions` | {clock(whole['seconds'])} | | "

@@ -55,12 +55,12 @@ BEGIN = """# Benchmarks
 
 {machine}.
 
-Compare ratios of one run, not speeds of two: most of what else runs on a machine changes both sides
-of a ratio alike. What fresh memory costs at the time may not
-([what that does](../benchmarks/README.md#what-fresh-memory-costs)). Medians, in brackets the
-quartiles. How each section measures is in [benchmarks/](../benchmarks/README.md). Below, “A against
-B” is how many times as fast as B, as B comes, A is; a “fastest mode” is the fastest of those in
-section 1.
+Compare ratios of the same run, not speeds of two runs: most of what else runs on a machine affects
+both sides of a ratio equally. The current cost of fresh memory may not ([its
+effect](../benchmarks/README.md#what-fresh-memory-costs)). Figures are medians, with the quartiles
+in parentheses. [benchmarks/](../benchmarks/README.md) describes how each section measures. Below,
+“A against B” is the speed of A relative to B at its default settings; the “fastest mode” is the
+fastest of the modes in section 1.
 """
 
 

@@ -21,7 +21,7 @@ def rate_of(products: Figures | None, precision: str, *, settled: bool) -> float
 
 
 def cells(case: Figures, name: str, products: Figures | None) -> list[str]:
-    """Tokens a second, times the reference, share of the products' rate, memory."""
+    """Tokens per second, relative speed, share of the products' rate, memory."""
     found = result_of(case["groups"], name)
     if found is None:
         return [NONE] * 4
@@ -43,7 +43,7 @@ def cells(case: Figures, name: str, products: Figures | None) -> list[str]:
 def table(cases: list[Figures], products: Figures | None) -> list[str]:
     """One of the cases of a size: a row for each contestant, its modes one below the other."""
     lines = [
-        "| words | precision | | tokens/s | times the reference | of products | memory |",
+        "| words | precision | | tokens/s | relative speed | of products | memory |",
         "|---" * 7 + "|",
     ]
     for case in cases:
@@ -69,29 +69,30 @@ def fresh_memory_line(cases: list[Figures]) -> str:
     rates = [f"{with_quartiles([rate / 1e9 for rate in case['fresh_memory']], '.2f')} at "
              f"{case['vocab_size']:,} in {case['precision']}"
              for case in cases if case.get("fresh_memory")]  # fmt: skip
-    return f"Fresh memory meanwhile: {', '.join(rates)}, in GB/s." if rates else ""
+    return f"Fresh memory in the same rounds: {', '.join(rates)}, in GB/s." if rates else ""
 
 
 EXPLANATION = """\
-Everybody gets the same weights and the same masked batch, dropout as in the paper (at d2l's setting
-0.2), both losses, backward, clipping, fused AdamW; d2l's code its own model and Adam. Each computes
-in a process of its own, in turns; tokens a second are medians of the rounds, in brackets the
-quartiles; “times the reference” is the reference's time by theirs, round by round. The reference is
-`transformers` with SDPA, as it comes, with the word logits of every token; at d2l's setting d2l's
-code, restated. `nn.TransformerEncoder` is measured with our output heads, which are applied at the
-masked positions only. “Of products” is the operations that the model needs
-(`bert_experiments/cost.py`) by the rate below. Memory is the peak of the process during the steps,
-minus what its libraries take up.
+All contestants get the same weights and the same masked batch, dropout as in the paper (0.2 in
+d2l's configuration), both losses, backward, clipping and fused AdamW; d2l's code uses its own model
+and Adam. Each computes in its own process, in turns; tokens per second are medians of the rounds,
+with the quartiles in parentheses; “relative speed” is the reference's time divided by the
+contestant's time, round by round. The reference is `transformers` with SDPA and default settings,
+with the word logits of every token; in d2l's configuration it is d2l's code, restated.
+`nn.TransformerEncoder` is measured with our output heads, which are applied at the masked positions
+only. “Of products” is the number of operations that the model needs (`bert_experiments/cost.py`) as
+a percentage of the rate of matrix products below. Memory is the peak of the process during the
+steps, minus what its libraries use.
 
-A name alone is what one gets who calls it: for this course with its own settings of memory and
-threads (`bert_run/cpu.py`), for the others without. “Settled” has these settings for both
-(`THP_MEM_ALLOC_ENABLE=1` among them) and in float32 “medium” products; in bf16 levels 2 and 3 are
-that as they come. “Compiled” also uses `torch.compile`. “Times the reference” is always by the
-reference as it comes.
+A name without a suffix is what a caller gets by default: for this course with its own settings of
+memory and threads (`bert_run/cpu.py`), for the others without them. “Settled” uses these settings
+for both (`THP_MEM_ALLOC_ENABLE=1` among them) and “medium” products in float32; in bf16 levels 2
+and 3 have them by default. “Compiled” also uses `torch.compile`. “Relative speed” always refers to
+the reference at its default settings.
 
-“Fresh memory” is how fast memory just asked for can be touched for the first time, in the same
-rounds: who does not keep what was freed depends on it
-([what it costs](../benchmarks/README.md#what-fresh-memory-costs))."""
+“Fresh memory” is how fast newly allocated memory can be touched for the first time, in the same
+rounds: programs that do not keep freed memory depend on it ([what it
+costs](../benchmarks/README.md#what-fresh-memory-costs))."""
 
 
 def training_section(figures: dict[str, Figures]) -> list[str]:
@@ -101,26 +102,27 @@ def training_section(figures: dict[str, Figures]) -> list[str]:
     for size in dict.fromkeys(case["size"] for case in cases):
         of_size = [case for case in cases if case["size"] == size]
         first = of_size[0]
-        title = "d2l's tiny setting" if size == "d2l" else f"`{size}`"
+        title = "d2l's tiny configuration" if size == "d2l" else f"`{size}`"
         lines += ["", f"**{title}**, batch {first['batch_size']}, length {first['seq_length']}; "
                       f"the reference is {first['reference']}.", ""]  # fmt: skip
         lines += table(of_size, products)
         lines += ["", fresh_memory_line(of_size)]
         if size == "d2l":
-            lines += ["", f"Pairs a second are tokens a second by {first['seq_length']}."]
+            pairs = f"Pairs per second are tokens per second divided by {first['seq_length']}."
+            lines += ["", pairs]
     return lines
 
 
 WHAT_IS_MEASURED = """\
 A training step is both losses, backward, clipping and AdamW on the same weights and the same masked
-batch. Each contestant computes in a process of its own, in turns; medians of the rounds, in
-brackets the quartiles. Memory is the peak of the process during the steps, minus what its libraries
-take up."""
+batch. Each contestant computes in its own process, in turns; the figures are medians of the rounds,
+with the quartiles in parentheses. Memory is the peak of the process during the steps, minus what
+its libraries use."""
 
 
 def question_section(explanation: str, cases: dict[str, Figures], *, slower: bool) -> list[str]:
     """A row for each case and contestant, with ratios to the reference of each round."""
-    ratio = f"times as {'long' if slower else 'fast'} as the reference"
+    ratio = f"{'time' if slower else 'speed'} relative to the reference"
     lines = [explanation, "", WHAT_IS_MEASURED, "",
              f"| | | first step, ms | a step, ms | tokens/s | {ratio} | memory |",
              "|---" * 7 + "|"]  # fmt: skip

@@ -13,12 +13,12 @@ from bench_sections.steps import Case, measure_cases, options, work_of
 # What level 3 does to be fast, and why leaving it out should cost time.
 HEAD = "head on masked positions alone"
 WAYS = {
-    HEAD: "15% of the positions go through the word head, which is 56% of the operations even so",
-    "freed memory kept": "hundreds of megabytes are asked for in every step, and a page that is "
-    "touched for the first time is slow",
-    "large pages": "a page of 2 MiB is given once where 512 small ones are",
+    HEAD: "15% of the positions go through the word head, which is 56% of the operations even then",
+    "freed memory kept": "every step allocates hundreds of megabytes, and touching a memory "
+    "page for the first time is slow",
+    "large pages": "one page of 2 MiB replaces 512 small pages",
     "word loss in blocks": "the logits and two arrays like them are written and read once each",
-    "dropout's own draws": "one draw of the generator settles four numbers",
+    "dropout's own draws": "one draw of the generator serves four numbers",
     "attention's own road": "torch has no fused kernel with dropout on a CPU, and none that is "
     "fast in bfloat16",
     "fused AdamW": "one pass over weights, gradients and moments, not one for each operation",
@@ -40,10 +40,10 @@ class Question:
 
 QUESTIONS = {
     "every_token": Question(
-        "One pretraining step, beside `transformers`",
-        "`transformers` runs with SDPA, as it comes: it computes the word logits of every token, "
-        "levels 2 and 3 those of the masked ones. “Level 2, every token” does the work of "
-        "`transformers`.",
+        "One pretraining step, compared with `transformers`",
+        "`transformers` runs with SDPA and default settings: it computes the word logits of every "
+        "token, while levels 2 and 3 compute only those of the masked tokens. “Level 2, every "
+        "token” does the same work as `transformers`.",
         {f"`{size}`, {words:,} words, {precision}": (size, words, 64, 128, precision, {})
          for precision in ("fp32", "bf16")
          for size, words in (("tiny", 30_522), ("mini", 8_192))},
@@ -52,19 +52,19 @@ QUESTIONS = {
     ),
     "numpy": Question(
         "A training step in NumPy",
-        "Level 1, NumPy, beside level 2, eager PyTorch, at d2l's sizes with 20,000 words: forward, "
-        "backward, clipping and Adam, on the same weights and the same batch.",
+        "Level 1 (NumPy) compared with level 2 (eager PyTorch) at d2l's sizes with 20,000 words: "
+        "forward, backward, clipping and Adam, with the same weights and the same batch.",
         {f"dropout {prob}": ("d2l", 20_000, 512, 64, "fp32", {
             "hidden_dropout_prob": prob, "attention_probs_dropout_prob": prob})
          for prob in (0.0, 0.1)},
         ("level 2", "level 1"),
     ),
     "own_products": Question(
-        "A training step by its own matrix products",
-        "*Products of a step*: the matrix products of this very step at their own shapes, forward "
-        "and backward, and nothing else, taking turns with those who compute the step. A step that "
-        "did nothing else would take their time; how far above it one is hardly depends on how "
-        "fast the machine multiplies that day.",
+        "A training step relative to its own matrix products",
+        "*Products of a step*: only the matrix products of this step, at their actual shapes, "
+        "forward and backward, measured in turn with the implementations of the whole step. Their "
+        "time is that of a step without any other work. The ratio to this time hardly depends on "
+        "how fast the machine multiplies on a given day.",
         {f"{name}, {precision}": (size, words, rows, length, precision, changes)
          for name, size, words, rows, length, changes in (
              ("`tiny`, 30,522 words", "tiny", 30_522, 64, 128, {}),
@@ -74,9 +74,9 @@ QUESTIONS = {
         ("products of a step", "level 3", "level 2", "level 1"),
     ),
     "without_each": Question(
-        "A step without each of the ways in which level 3 is fast",
-        "A training step of level 3 with one thing left out at a time. Without the word loss in "
-        "blocks, all logits exist at once. Why each should matter: "
+        "A training step without each optimization of level 3",
+        "A training step of level 3 with one optimization left out at a time. Without the word "
+        "loss in blocks, all logits exist at once. Why each optimization should matter: "
         + "; ".join(f"*{name}*: {why}" for name, why in WAYS.items()) + ".",
         {f"{name}, {precision}": (size, words, rows, length, precision, {})
          for name, size, words, rows, length in (("`tiny`, 30,522 words", "tiny", 30_522, 32, 128),

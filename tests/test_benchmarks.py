@@ -286,7 +286,7 @@ def test_every_question_has_its_reference_first_and_each_contestant_once(section
 
 def test_level_3_computes_without_each_of_its_ways(tmp_path):
     models.write_work(tmp_path, models.Work(models.d2l_config(300), 2, 16))
-    names = ("freed memory kept", "attention's own road", "fused AdamW")
+    names = ("keeping freed memory", "our own attention", "fused AdamW")
     without = [questions.contestant(name, "bf16") for name in names]
     found = children.measure_group(without, tmp_path, rounds=2, warm_up=0)
     for one in without:

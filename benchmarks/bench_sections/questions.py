@@ -11,17 +11,17 @@ from bench_sections.saved import Saved
 from bench_sections.steps import Case, measure_cases, options, work_of
 
 # What level 3 does to be fast, and why leaving it out should cost time.
-HEAD = "head on masked positions alone"
+HEAD = "head only on masked positions"
 WAYS = {
     HEAD: "15% of the positions go through the word head, which is 56% of the operations even then",
-    "freed memory kept": "every step allocates hundreds of megabytes, and touching a memory "
+    "keeping freed memory": "every step allocates hundreds of megabytes, and touching a memory "
     "page for the first time is slow",
     "large pages": "one page of 2 MiB replaces 512 small pages",
-    "word loss in blocks": "the logits and two arrays like them are written and read once each",
-    "dropout's own draws": "one draw of the generator serves four numbers",
-    "attention's own road": "torch has no fused kernel with dropout on a CPU, and none that is "
+    "word loss in blocks": "the logits and two similar arrays are written and read once each",
+    "our own dropout": "one draw of the generator serves four numbers",
+    "our own attention": "torch has no fused kernel with dropout on a CPU, and none that is "
     "fast in bfloat16",
-    "fused AdamW": "one pass over weights, gradients and moments, not one for each operation",
+    "fused AdamW": "one pass over weights, gradients and moments instead of one pass per operation",
 }
 
 

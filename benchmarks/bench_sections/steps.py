@@ -22,7 +22,7 @@ from bert_run.training_loop import progress_bar
 
 FRESH_MEMORY = Contestant("fresh memory", "fresh memory")
 # Whose logits are those of all positions, by their kind or their name.
-EVERY_TOKEN = {"transformers", "level 2, every token", "without: head on masked positions alone"}
+EVERY_TOKEN = {"transformers", "level 2, every token", "without: head only on masked positions"}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Level 3 without one of the ways in which it is fast, which `BENCH_WITHOUT` names.
+"""Level 3 without one of its optimizations, which `BENCH_WITHOUT` names.
 
-It is left out when this module is imported, since memory is settled before torch is loaded.
+The optimization is left out when this module is imported, since memory is set up before torch is
+loaded.
 """
 
 import math
@@ -11,7 +12,7 @@ import bert_run.cpu
 
 LEFT_OUT = os.environ["BENCH_WITHOUT"]
 
-if LEFT_OUT == "freed memory kept":
+if LEFT_OUT == "keeping freed memory":
     bert_run.cpu.keep_freed_memory = lambda: None
 
 import torch.nn.functional as F  # noqa: E402
@@ -21,15 +22,15 @@ from bert_paper import cpu_kernels  # noqa: E402
 
 if LEFT_OUT == "word loss in blocks":
     cpu_kernels.LARGE = math.inf
-elif LEFT_OUT == "dropout's own draws":
+elif LEFT_OUT == "our own dropout":
     cpu_kernels.dropout = lambda x, prob: F.dropout(x, prob)
-elif LEFT_OUT == "attention's own road":
+elif LEFT_OUT == "our own attention":
     cpu_kernels.attention = lambda query, key, value, mask, prob: F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, dropout_p=prob
     )
 
 CHANGES = {
-    "head on masked positions alone": {"every_token": True},
+    "head only on masked positions": {"every_token": True},
     "fused AdamW": {"adam": "bert-adam"},
 }
 KINDS = {"level 3 without": partial(levels.level_3, **CHANGES.get(LEFT_OUT, {}))}

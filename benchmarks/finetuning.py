@@ -128,7 +128,7 @@ def rows_of(rows: list[Row]) -> list[list[str]]:
 
 
 def draw(rows: list[Row], title: str) -> Picture:
-    """A row for each task: the most common answer, nothing learnt before, pretrained."""
+    """A row for each task: majority baseline, from scratch, pretrained."""
     picture, axes = picture_with_axes(
         height=0.8 + 0.42 * len(rows), title=title, xlabel="per cent of the task's metric"
     )

@@ -56,16 +56,17 @@ CLAIMS = {
             versus(NO_NSP, LEFT_TO_RIGHT, SENTIMENT),
         ),
         Claim(
-            "and on pairs of sentences (MNLI 82.1 against 83.9)",
+            "The left-to-right model is also worse on pairs of sentences (MNLI 82.1 against 83.9)",
             versus(NO_NSP, LEFT_TO_RIGHT, PAIRS, MORE_PAIRS),
         ),
         Claim(
-            "and worst where words of a text must be found (SQuAD F1 77.8 against 87.9)",
+            "The left-to-right model is worst where words of a text must be found (SQuAD F1 77.8 "
+            "against 87.9)",
             versus(NO_NSP, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
-            "Not a claim of the paper: it is also worse on names whose kind is determined by the "
-            "next word",
+            "Not a claim of the paper: the left-to-right model is also worse on names whose kind "
+            "is determined by the next word",
             versus(NO_NSP, LEFT_TO_RIGHT, KINDS, FEW_KINDS),
         ),
         Claim(
@@ -73,11 +74,11 @@ CLAIMS = {
             versus(WITH_BILSTM, LEFT_TO_RIGHT, WHO),
         ),
         Claim(
-            "but only in part: the masked model stays ahead (87.9 against 84.9)",
+            "The BiLSTM helps only in part: the masked model stays ahead (87.9 against 84.9)",
             versus(NO_NSP, WITH_BILSTM, WHO),
         ),
         Claim(
-            "and it hurts on whole texts (MRPC 75.7 against 77.5, SST-2 91.6 against 92.1)",
+            "The BiLSTM hurts on whole texts (MRPC 75.7 against 77.5, SST-2 91.6 against 92.1)",
             versus(LEFT_TO_RIGHT, WITH_BILSTM, PAIRS, SENTIMENT),
         ),
     ),
@@ -93,7 +94,7 @@ CLAIMS = {
                   for pair in versus(better, worse, column)),
         ),
         Claim(
-            "and lowers the perplexity",
+            "Every step in size lowers the perplexity",
             in_order(SIZES, PERPLEXITY),
             lower_is_better=True,
         ),
@@ -109,7 +110,8 @@ CLAIMS = {
             versus(THE_MIX, ONLY_RANDOM, PAIRS, SENTIMENT, NAMES, FEW_NAMES),
         ),
         Claim(
-            "and with the feature-based approach (NER 94.6 against 94.9)",
+            "Using random words alone is also worse with the feature-based approach (NER 94.6 "
+            "against 94.9)",
             versus(THE_MIX, ONLY_RANDOM, NAMES_BY_FEATURES),
         ),
     ),
@@ -134,7 +136,8 @@ CLAIMS = {
             versus(BERT, LEFT_TO_RIGHT, f"{WHO}@40%"),
         ),
         Claim(
-            "the same on pairs",
+            "The masked model is also ahead almost immediately on pairs; here: after 40% of the "
+            "steps",
             versus(BERT, LEFT_TO_RIGHT, f"{PAIRS}@40%"),
         ),
         Claim(
@@ -151,7 +154,7 @@ ROBUST = {
         "Fine-tuning is robust to the mix (MNLI 83.6 to 84.4); here: the medians of all mixes are "
         "no further apart than the seeds of one mix"
     ),
-    (NAMES, FEW_NAMES): Claim("and on names (NER 94.8 to 95.4)"),
+    (NAMES, FEW_NAMES): Claim("Fine-tuning is also robust to the mix on names (NER 94.8 to 95.4)"),
     (NAMES_HIGHER, FEW_NAMES_HIGHER): Claim(
         "Added to explain the verdict above: on names, learned at four times the rate"
     ),

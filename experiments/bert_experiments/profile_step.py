@@ -237,11 +237,7 @@ def report(settings: ProfileSettings) -> str:
         "",
         f"Before compiling, by kind of work ({taken * 1e3:,.1f} ms without the profiler):",
     ]
-    lines += [
-        "",
-        "| kind of work | percentage of the time | time under the profiler |",
-        "|---|---|---|",
-    ]
+    lines += ["", "| kind of work | % of the time | time under the profiler |", "|---|---|---|"]
     lines += [f"| {k} | {t / total:.0%} | {t * 1e3:,.1f} ms |" for k, t in by_kind.items()]
 
     tokens = settings.batch_size * settings.seq_length

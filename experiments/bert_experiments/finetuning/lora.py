@@ -344,16 +344,15 @@ def page_of(settings: LoraSettings, results: Results) -> Page:
         f"examples, {settings.epochs} epochs, batch size 32, float32. LoRA has rank "
         f"{settings.rank} and an alpha of {2 * settings.rank}. {rates_of(settings, results)}",
         notes="Each cell is the median of the seeds, with the lowest and highest in parentheses: "
-        f"entity F1 for names, otherwise accuracy, on {texts} after the last step. *Seconds* "
-        "are processor seconds for all training steps at equal steps. *Equal seconds*: as "
-        "many steps as fit into the seconds of the run in which all weights are trained. "
-        "The head, and for whole texts the pooler below it, are trained in every variant "
-        "and are counted. LoRA's matrices are merged into the weights before the "
-        "evaluation, so the evaluated model is an ordinary one.\n\nLoRA saves memory for "
-        "gradients and for Adam's moments, which matters in a model of billions of "
-        "parameters but not in this one. It saves the time for the gradients of the frozen "
-        "matrices and for Adam's updates; the gradient still passes through all layers. When "
-        "the whole encoder is frozen, there is no backward pass through it.",
+        f"entity F1 for names, otherwise accuracy, on {texts} after the last step. *Seconds* are "
+        "processor seconds for all training steps at equal steps. *Equal seconds*: as many steps "
+        "as fit into the seconds of the run in which all weights are trained. The head, and for "
+        "whole texts the pooler below it, are trained in every variant and are counted. LoRA's "
+        "matrices are merged into the weights before the evaluation, so the evaluated model is an "
+        "ordinary one.\n\nLoRA saves memory for gradients and for Adam's moments, which matters in "
+        "a model of billions of parameters but not in this one. It saves the time for the "
+        "gradients of the frozen matrices and for Adam's updates; the gradient still passes "
+        "through all layers. When the whole encoder is frozen, it needs no backward pass.",
         rows=list(rows_of(settings, results)),
     )
 

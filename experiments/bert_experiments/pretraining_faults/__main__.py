@@ -118,21 +118,20 @@ def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) ->
         "(../03_paper_reproduction/08_when_pretraining_goes_wrong.ipynb) describes what each fault "
         "looks like and how to tell it from the others.",
         made=f"{HEALTHY.steps} steps with {HEALTHY.batch_size} rows of {HEALTHY.seq_length} "
-        f"tokens, a model of {healthy['parameters']:,} parameters, {STORIES:,} stories of the "
-        f"kind {KIND}, a vocabulary of {healthy['vocabulary']} entries; AdamW, peak learning "
-        f"rate {HEALTHY.learning_rate:g} after {HEALTHY.warmup} steps, "
-        f"{HEALTHY.masked_lm_prob:.0%} of the tokens masked, no sentence task. Each run has "
-        "one seed, except for the healthy run and the run without warm-up, which have "
-        f"{seeds}; a seed changes the initial weights, the pairs and the masks.",
+        f"tokens, a model of {healthy['parameters']:,} parameters, {STORIES:,} stories of the kind "
+        f"{KIND}, a vocabulary of {healthy['vocabulary']} entries; AdamW, peak learning rate "
+        f"{HEALTHY.learning_rate:g} after {HEALTHY.warmup} steps, {HEALTHY.masked_lm_prob:.0%} of "
+        "the tokens masked, no sentence task. Each run has one seed, except for the healthy run "
+        f"and the run without warm-up, which have {seeds}; a seed changes the initial weights, the "
+        "pairs and the masks.",
         notes="Losses are in nats, after the last step; with several seeds, the median with the "
-        f"lowest and highest in parentheses. ln V is {healthy['ln_v']:.2f}, the entropy of "
-        f"the word frequencies {healthy['entropy']:.2f}. *Training loss* is the mean of the "
-        f"last {EVERY} steps, *held-out loss* is what the run itself measures, with its "
-        "fault. *With the correct code* is the held-out loss of the same weights, measured "
-        "without the fault. With another vocabulary the loss is per piece of that "
-        "vocabulary. The gradient norm is measured before clipping. In the picture, the "
-        "healthy run is gray, dotted lines are ln V and the entropy, and a dashed line is "
-        "the norm after clipping.",
+        f"lowest and highest in parentheses. ln V is {healthy['ln_v']:.2f}, the entropy of the "
+        f"word frequencies {healthy['entropy']:.2f}. *Training loss* is the mean of the last "
+        f"{EVERY} steps, *held-out loss* is what the run itself measures, with its fault. *With "
+        "the correct code* is the held-out loss of the same weights, measured without the fault. "
+        "With another vocabulary the loss is per piece of that vocabulary. The gradient norm is "
+        "measured before clipping. In the picture, the healthy run is gray, dotted lines are ln V "
+        "and the entropy, and a dashed line is the norm after clipping.",
         picture="the training loss, the held-out loss and the gradient norm of each run against "
         "its steps, with those of the healthy run",
         rows=list(rows_of(gallery)),

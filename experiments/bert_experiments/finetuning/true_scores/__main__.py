@@ -101,15 +101,15 @@ def page_of(evidence: Evidence, bins: dict[str, list[list[float]]]) -> ScoresPag
         columns=(),
         verdicts=[],
         made=f"{sets.texts.name}; {evidence.seeds} seeds, which change the initial weights, the "
-        "order and the dropout. The model is `tiny` (2 layers, hidden size 128), trained "
-        "from scratch, with a vocabulary of the training phrases. It is trained on "
-        f"{sizes.train:,} phrases for 4 epochs, batch size 32. The held-out set has "
-        f"{sizes.heldout:,} whole sentences: {sizes.dev} are dev, the others test. No phrase "
-        "of a held-out sentence is used in training.",
+        "order and the dropout. The model is `tiny` (2 layers, hidden size 128), trained from "
+        f"scratch, with a vocabulary of the training phrases. It is trained on {sizes.train:,} "
+        f"phrases for 4 epochs, batch size 32. The held-out set has {sizes.heldout:,} whole "
+        f"sentences: {sizes.dev} are dev, the others test. No phrase of a held-out sentence is "
+        "used in training.",
         notes=NOTES,
         picture="the dev score of the best run is too high, most of all on small dev sets; "
-        "reliability before and after temperature scaling; accuracy against the learning "
-        "rate for two poolings",
+        "reliability before and after temperature scaling; accuracy against the learning rate for "
+        "two poolings",
         rows=first,
         below="\n\n".join(map(aligned, others)),
         bins=bins,

@@ -15,6 +15,7 @@ from bert_experiments.ablations.scaling import (
     ScalingSettings,
     best_rates,
     fit,
+    open_store,
     page_of,
     picture_of,
     point_of,
@@ -43,17 +44,12 @@ def points(curve: Curve = TRUE) -> list[Point]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> ScalingSettings:
-    """The corpus is a folder that looks like finished stores from outside."""
-    for file in ("tokenizer/tokenizer_config.json", "train/report.json", "heldout/report.json"):
-        path = tmp_path / "stores" / file
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-    return ScalingSettings(corpus=str(tmp_path / "stores"), out=tmp_path / "runs")
+    return ScalingSettings(corpus="stores", out=tmp_path / "runs")
 
 
-def test_settings__a_corpus_that_is_no_finished_store_is_refused(tmp_path):
+def test_open_store__a_corpus_that_is_no_finished_store_is_refused(tmp_path):
     with pytest.raises(UserError, match="no folder of finished stores: make one with"):
-        ScalingSettings(corpus=str(tmp_path))
+        open_store(str(tmp_path))
 
 
 def test_best_rates__keeps_the_lower_loss_of_two_rates_and_every_length():

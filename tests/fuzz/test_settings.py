@@ -39,6 +39,7 @@ NEEDED = {
     "FinetuneSettings": ["--task", "sentiment", "--checkpoint", "none"],
     "GradeSettings": ["folder", "--out", "grades"],
     "StoreSettings": ["storyworld", "--out", "stores"],
+    "ScalingSettings": ["--corpus", "stores"],
     "AblationSettings": ["--table", "5"],
     "TableSettings": ["--table", "5"],
     "Diff": ["file"],

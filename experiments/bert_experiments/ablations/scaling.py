@@ -89,11 +89,6 @@ class ScalingSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if not holds_stores(corpus_path(self.corpus)):
-            raise UserError(
-                f"--corpus {self.corpus} is no folder of finished stores: make one with "
-                "python -m bert_corpus.build_stores"
-            )
         check_report(self.report, PROGRAM, with_picture=True)
 
 
@@ -346,11 +341,21 @@ def picture_of(
     return unboxed(picture)
 
 
+def open_store(corpus: str) -> TokenStore:
+    """What the runs train on. All share it, so that no run builds its own."""
+    folder = corpus_path(corpus)
+    if not holds_stores(folder):
+        raise UserError(
+            f"--corpus {corpus} is no folder of finished stores: make one with "
+            "python -m bert_corpus.build_stores"
+        )
+    return TokenStore.open(folder / "train")
+
+
 @command
 def main() -> None:
     settings = tyro.cli(ScalingSettings, prog=PROGRAM)
-    store = TokenStore.open(corpus_path(settings.corpus) / "train")
-    unique = len(store.tokens) / MILLION
+    unique = len(open_store(settings.corpus).tokens) / MILLION
     recipes = {run: recipe(run, settings) for run in RUNS}
     points = [
         point_of(run, recipes[run])

@@ -96,7 +96,8 @@ def key_of(exercise: Exercise, file: bytes, *settings: object) -> str:
 def trusted_code() -> str:
     """A fingerprint of the grader, the tests, the solutions, and what they compare with."""
     digest = hashlib.sha256()
-    patterns = ("exercises/**/*.py", "solutions/**/*.py", "[0-9][0-9]_*/bert_*/**/*.py",
+    patterns = ("exercises/**/*.py", "exercises/autograder/*.json", "solutions/**/*.py",
+                "[0-9][0-9]_*/bert_*/**/*.py", "[0-9][0-9]_*/bert_*/**/*.json",
                 "experiments/bert_experiments/capstone/*.py")  # fmt: skip
     for pattern in patterns:
         for path in sorted(ROOT.glob(pattern)):

@@ -110,7 +110,7 @@ class Prediction:
         return max(self.probabilities)
 
 
-Predictions = Sequence[Prediction]
+Predictions = Sequence[Any]  # each a `Prediction`, a number or a `SpanPrediction`
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ class Task(ABC, Generic[ExampleType]):
         return len(batch["labels"])
 
     @abstractmethod
-    def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
+    def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Any]:
         """One prediction an example, from the logits of its features."""
 
     def answers(
@@ -362,20 +362,18 @@ class Task(ABC, Generic[ExampleType]):
         *,
         max_length: int,
         precision: torch.dtype = torch.float32,
-    ) -> list[Prediction]:
+    ) -> list[Any]:
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
         logits = logits_of(model, self, features, precision=precision)
         return self.predict(examples, features, logits)
 
-    def tuned(
-        self, dev: Examples, predictions: list[Prediction]
-    ) -> tuple["Task", list[Prediction]]:
+    def tuned(self, dev: Examples, predictions: list[Any]) -> tuple["Task", list[Any]]:
         """The task with what is chosen on dev, a threshold say, and the predictions that follow."""
         return self, predictions
 
     @abstractmethod
-    def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
+    def majority(self, train: Examples, examples: Examples) -> list[Any]:
         """The baseline: what one would say of `examples` without reading them."""
 
     def score(self, examples: Examples, predictions: Predictions) -> dict[str, float]:
@@ -404,7 +402,7 @@ class Task(ABC, Generic[ExampleType]):
         rest = (name for name in self.metrics if name != metric)
         return replace(self, metrics=(metric, *rest))
 
-    def answer(self, prediction: Prediction) -> Any:
+    def answer(self, prediction: Any) -> Any:
         """The bare answer: a label, a number, the tags, the text of a span."""
         return prediction.answer
 
@@ -462,10 +460,10 @@ class Task(ABC, Generic[ExampleType]):
     answer_columns: ClassVar[tuple[str, ...]]  # of a table of answers
 
     @abstractmethod
-    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: Query, prediction: Any) -> tuple[Any, ...]:
         """What stands in the `answer_columns`."""
 
-    def chances(self, prediction: Prediction) -> dict[str, float]:
+    def chances(self, prediction: Any) -> dict[str, float]:
         """The probability of each label. Raises `UserError` where an answer is no label."""
         raise UserError(
             f"--probabilities are those of labels: a model of {self.format} has none for a whole "
@@ -473,15 +471,15 @@ class Task(ABC, Generic[ExampleType]):
         )
 
     @abstractmethod
-    def to_json(self, example: ExampleType, prediction: Prediction) -> dict[str, Any]:
+    def to_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
         """A prediction as JSON: the example, the answer, how probable it is, what is right."""
 
-    def query_to_json(self, query: Query, prediction: Prediction) -> dict[str, Any]:
+    def query_to_json(self, query: Query, prediction: Any) -> dict[str, Any]:
         """The same for new text."""
         return self.to_json(query.example, prediction)
 
     @abstractmethod
-    def render(self, query: Query, prediction: Prediction, style: "Style") -> str:
+    def render(self, query: Query, prediction: Any, style: "Style") -> str:
         """A prediction in lines, for people."""
 
     # --- The report ------------------------------------------------------------------------------
@@ -491,7 +489,7 @@ class Task(ABC, Generic[ExampleType]):
     error_parts: ClassVar[str] = ""  # " in some part", where an example has several answers
 
     @abstractmethod
-    def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
+    def error_row(self, example: ExampleType, prediction: Any) -> Mistake | None:
         """The row of an example that was answered wrongly; None if the answer was right."""
 
     def error_summary(self, examples: Examples, predictions: Predictions, wrong: int) -> str:

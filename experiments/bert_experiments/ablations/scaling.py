@@ -137,10 +137,10 @@ class Point:
 
 
 def point_of(run: ShortRun, settings: PretrainSettings) -> Point:
-    return Point(run, heldout_loss(settings.out), training_seconds(settings))
+    return Point(run, last_heldout_loss(settings.out), training_seconds(settings))
 
 
-def heldout_loss(folder: Path) -> float:
+def last_heldout_loss(folder: Path) -> float:
     """The last that was measured."""
     losses = [each["heldout_mlm_loss"] for each in read_metrics(folder / "metrics.jsonl")
               if "heldout_mlm_loss" in each]  # fmt: skip
@@ -268,7 +268,7 @@ def results_of(
              "lowest": each.lowest, "highest": each.highest}
         ]  # fmt: skip
     if settings.night:
-        found["the night"] = [{"loss": heldout_loss(settings.night)}]
+        found["the night"] = [{"loss": last_heldout_loss(settings.night)}]
     return found
 
 
@@ -305,7 +305,7 @@ def prediction_text(
         f"```\n{command_of('bert-pretrain', replace(night, out=Path('runs/night')))}\n```",
     ]
     if settings.night:
-        loss = heldout_loss(settings.night)
+        loss = last_heldout_loss(settings.night)
         side = "above" if loss > chosen.loss else "below"
         parts.append(
             f"It came to **{loss:.3f}**, {abs(loss - chosen.loss):.2f} {side} the prediction."
@@ -334,7 +334,7 @@ def picture_of(
                       yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
     if settings.night:
         chosen = min(predictions, key=lambda each: each.loss)
-        axes.plot(chosen.millions, heldout_loss(settings.night), "*", color=GREY, markersize=14,
+        axes.plot(chosen.millions, last_heldout_loss(settings.night), "*", color=GREY, markersize=14,
                   label="the night")  # fmt: skip
     axes.set_xscale("log")
     axes.legend(frameon=False)

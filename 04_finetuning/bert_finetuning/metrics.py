@@ -19,7 +19,7 @@ from numpy import ndarray
 from bert_run.errors import UserError
 
 Labels = Int[ndarray, "examples"]  # the number of each example's label
-Flags = Bool[ndarray, "examples"]
+Flags = Bool[ndarray, "..."]  # of each example, or of each example and label
 Numbers = Real[ndarray, "examples"]
 # From the places of some examples to the metrics of these; a place may occur several times.
 Scorer = Callable[[Any], dict[str, float]]

@@ -485,7 +485,7 @@ def test_a_full_disk_is_told_in_one_line_and_what_was_stored_is_gone_on_with(tmp
         resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))
 
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, "-B", "-c", code, *arguments],  # with -B no .pyc file is cut off either
         capture_output=True, text=True, preexec_fn=full_after_12_kilobytes,
     )  # fmt: skip
     assert done.returncode == 2

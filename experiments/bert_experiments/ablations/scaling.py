@@ -334,8 +334,8 @@ def picture_of(
                       yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
     if settings.night:
         chosen = min(predictions, key=lambda each: each.loss)
-        axes.plot(chosen.millions, last_heldout_loss(settings.night), "*", color=GREY, markersize=14,
-                  label="the night")  # fmt: skip
+        loss = last_heldout_loss(settings.night)
+        axes.plot(chosen.millions, loss, "*", color=GREY, markersize=14, label="the night")
     axes.set_xscale("log")
     axes.legend(frameon=False)
     return unboxed(picture)

@@ -97,13 +97,13 @@ def run_capstone(file: Path, *, agrees: Agrees, out: Path, steps: int) -> None:
     if not records:
         return
     draw(records, out / "curve.png", counted=data.unigram_entropy(), own=len(own))
-    print(f"\n{apart(records)}\nThe curves: {out / 'curve.png'}\n")
+    print(f"\n{summary_of(records)}\nThe curves: {out / 'curve.png'}\n")
     for text, words, is_right in fill_blanks(training, data):
         shown = ", ".join(f"{word} {share:.0%}" for word, share in words)
         print(f"  {text}  {'✓' if is_right else '✗'}  {shown}")
 
 
-def apart(records: list[Record]) -> str:
+def summary_of(records: list[Record]) -> str:
     """How far the two curves are from each other, in one line."""
     gaps = [abs(r["mlm_loss"] - r["reference_mlm_loss"]) for r in records]
     widest = int(np.argmax(gaps))

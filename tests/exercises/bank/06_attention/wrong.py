@@ -199,7 +199,7 @@ WRONG = {
     "value clip": (
         [("    return probs @ value, probs",
           "    return probs @ np.clip(value, -1e5, 1e5), probs")],
-        "context for float64, sizes (3, 9, 3, 1, 3), uint8 mask, divi"),
+        "context for float64, sizes (3, 9, 3, 1, 3), uint8 mask"),
     "drop small probabilities": (
         [("    dprobs = dcontext @ value.mT",
           "    probs = np.where(probs < 1e-7, 0, probs)\n    dprobs = dcontext @ value.mT")],

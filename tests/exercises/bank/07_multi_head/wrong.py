@@ -196,7 +196,7 @@ WRONG = {
           "in ROLES)\n    context, _ ",
           "    heads = min(heads, 16)\n    query, key, value = (split_heads(project(x, weigh"
           "ts, name), heads) for name in ROLES)\n    context, _ ")],
-        "the result for (batch, seq, hidden) (2, 3, 160), 40 heads, d"),
+        "the result for (batch, seq, hidden) (2, 3, 160), 40 heads"),
     "dw first 8": (
         [("np.einsum(\"bso,bsi->oi\", dout, x)",
           "np.einsum(\"bso,bsi->oi\", dout[:8], x[:8])")],
@@ -211,7 +211,7 @@ WRONG = {
         [("    return x @ weights[f\"{name}.weight\"].T + weights[f\"{name}.bias\"]",
           "    b = weights[f\"{name}.bias\"]\n    return x @ weights[f\"{name}.weight\"].T + np"
           ".where(abs(b) > 50, 50 * np.sign(b), b)")],
-        "the result for (batch, seq, hidden) (1, 1, 15), 5 heads, div"),
+        "the result for (batch, seq, hidden) (1, 1, 15), 5 heads"),
     "padding scores 100,000 less": (
         [
             ("        lowest = np.finfo(scores.dtype).min\n"

@@ -238,7 +238,7 @@ WRONG = {
     "diff capped": (
         [("(logits.squeeze(1) - labels).square().mean()",
           "(logits.squeeze(1) - labels).clamp(-100, 100).square().mean()")],
-        "the loss of 1 rows and 1 labels, scores near 1000, divided b"),
+        "the loss of 1 rows and 1 labels, scores near 1000"),
     "dropout 8 bits": (
         [("    return dense(F.dropout(text, dropout, training), weights, \"classifier\")",
           "    if training and dropout:\n        text = text * (torch.randint(256, text.shap"

@@ -158,12 +158,12 @@ WRONG = {
     "starts 512": (
         [("    is_word = starts >= 0\n",
           "    is_word = (starts >= 0) & (starts < 512)\n")],
-        "first pieces, (layers, batch, seq, hidden) (5, 2, 3001, 2),"),
+        "first pieces, (layers, batch, seq, hidden) (5, 2, 3001, 2)"),
     "inf elsewhere": (
         [("return torch.where(is_word[:, :, None], states.gather(1, places), 0.0)",
           "return torch.where(is_word[:, :, None], states.gather(1, places), 0.0).clamp(-1e"
           "6, 1e6)")],
-        "first pieces, (layers, batch, seq, hidden) (1, 2, 9, 3), div"),
+        "first pieces, (layers, batch, seq, hidden) (1, 2, 9, 3)"),
     "stacked layers kept by the id of the list": (
         [
             ("    vectors = torch.stack([first_pieces(hidden_states[i].detach(), starts) "

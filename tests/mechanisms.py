@@ -1,4 +1,5 @@
-"""What makes a test slow, found in its source: a process, a compiler, a browser, a bank to grade.
+"""What makes a test slow, found in its source: a process, a compiler, a browser, a kill after each
+file that is written, a bank to grade.
 
 `make test` leaves these out; `make test-all` runs everything. Nothing is marked by hand: a test has
 a mechanism if it, or a fixture or a function of its file that it uses, names one.
@@ -14,10 +15,11 @@ MECHANISMS = {
     "process": {
         "subprocess", "multiprocessing", "Popen", "os.fork", "ProcessPoolExecutor",
         "NotebookClient", "grade_in_child", "ChildTransport", "ForkTransport", "children",
-        "RankProcesses",
+        "RankProcesses", "grade_there",
     },
     "compiler": {"torch.compile"},
     "browser": {"sync_playwright"},
+    "kills": {"killed_after"},
     "bank": {"try_out", "try_out_until_decided", "mutation_score", "run_bank", "graded_by_lookup"},
 }  # fmt: skip
 

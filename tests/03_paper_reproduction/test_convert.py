@@ -522,7 +522,7 @@ BAD = {
     "the released files": (
         only("bert_config.json", "vocab.txt", "bert_model.ckpt.index"), "checkpoint of TensorFlow"),
     "weights of Keras": (only("config.json", "tf_model.h5"), "in the form of TensorFlow"),
-    "weights of Flax": (only("config.json", "flax_model.msgpack"), "in the form of TensorFlow or Flax"),
+    "weights of Flax": (only("config.json", "flax_model.msgpack"), "TensorFlow or Flax"),
     "an empty folder": (only(), "holds no config.json"),
     "no weights": (lambda folder: (folder / FILE).unlink(), "holds no model.safetensors"),
     "a file cut short": (

@@ -195,7 +195,7 @@ def test_pages_hold_no_code_of_a_student(batch):
 def test_a_clock_that_is_set_makes_no_loop_fast(tmp_path):
     """The student's process says how long it took; the system says how long it worked."""
     forged = SOFTMAX.solution.read_text("utf-8").replace(
-        "    shifted =", "    for _ in range(10_000_000 * (x.size > 10_000)): pass\n    shifted ="
+        "    shifted =", "    for _ in range(4_000_000 * (x.size > 10_000)): pass\n    shifted ="
     )
     forged += "\nimport time\ntime.process_time = time.perf_counter = lambda: 0.0\n"
     failed = failed_checks(forged, tmp_path, kind="none")

@@ -46,7 +46,7 @@ def confusion_matrix(
 
 @dataclass(frozen=True)
 class PrecisionRecall:
-    """How many labels, entities or sentences were found, were predicted, and are right."""
+    """How many labels or entities were found, were predicted, and are right."""
 
     found: int
     predicted: int

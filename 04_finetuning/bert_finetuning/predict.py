@@ -83,8 +83,7 @@ class PredictSettings:
     """
 
     text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT …")] = ()
-    """one or more texts; of a pair its two, of a choice the beginning and the endings, of an
-    extract a document or all its sentences"""
+    """one or more texts; of a pair its two, of a choice the beginning and the endings"""
     checkpoint: Path = Path("runs/finetune")
     """a fine-tuned folder, or a model of the Hub, OWNER/NAME"""
     pair: str | None = None

@@ -9,7 +9,6 @@ from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.features import Features
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
-from bert_finetuning.tasks.extraction import Extract
 from bert_finetuning.tasks.multiple_choice import Choice
 from bert_finetuning.tasks.question_answering import Question
 from bert_finetuning.tasks.tagging import TaggedSentence
@@ -86,9 +85,9 @@ def test_every_kind_of_task_says_what_it_learns(name):
 @pytest.mark.parametrize(
     "example",
     [TextExample(" "), TextExample("a", ""), Question("1", "", "a"), Question("1", "a", "\u00a0"),
-     Choice("a", ("", "b")), TaggedSentence(()), Extract(("", " "))],
+     Choice("a", ("", "b")), TaggedSentence(())],
     ids=repr,
 )  # fmt: skip
 def test_an_example_without_text_is_empty(example):
     assert example.is_empty
-    assert not TextExample("a", "b").is_empty and not Extract(("", "a")).is_empty
+    assert not TextExample("a", "b").is_empty

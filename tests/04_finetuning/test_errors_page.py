@@ -4,7 +4,6 @@ from bert_finetuning.heads import HeadConfig
 from bert_finetuning.report import errors_page
 from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS, Extract, Extraction
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Answer,
@@ -45,6 +44,7 @@ def test_wrong_tags_are_marked_in_their_sentence_and_types_are_counted():
     examples = [TaggedSentence(("Ann", "saw", "Rome"), ("B-PER", "O", "B-LOC"))]
     said = [Prediction(("B-PER", "O", "O"), (0.9, 0.9, 0.7))]
     page = errors_page(task, examples, said, title="t")
+    assert "1 of 1 examples are answered wrongly in some part." in page
     assert "| Ann saw **Rome** | Rome: O for B-LOC | 0.700 |" in page
     assert "| LOC | 1 | 0 | – | 0.0 | 0.0 |" in page
     assert "| PER | 1 | 1 | 100.0 | 100.0 | 100.0 |" in page
@@ -60,14 +60,9 @@ def test_wrong_answers_are_listed_with_their_f1_by_the_length_of_the_right_one()
     assert "| 2 | 1 | 0.0 | 66.7 |" in page and "| none | 1 | 100.0 | 100.0 |" in page
 
 
-def test_choices_and_extracts_have_their_tables():
+def test_wrong_choices_stand_beside_the_right_ending():
     choices = MultipleChoice(HeadConfig(), ("accuracy",))
     page = errors_page(
         choices, [Choice("it is", ("red", "blue"), 0)], [Prediction(1, (0.3, 0.7))], title="t"
     )
     assert "| 1 | it is | blue | 0.700 | red |" in page
-    extracts = Extraction(HeadConfig(EXTRACT_LABELS), ("f1",))
-    page = errors_page(
-        extracts, [Extract(("one", "two"), (0,))], [Prediction((1,), (0.2, 0.9))], title="t"
-    )
-    assert "| 1 | two | 0.900 | one |" in page and "in some part" in page

@@ -94,18 +94,9 @@ def choices(generator) -> dict:
     }
 
 
-def extracts(generator) -> dict:
-    told = [" ".join(words(generator, 3)) for _ in range(3)]
-    place = int(generator.integers(3))
-    told[place] += " good"
-    return {"sentences": told, "selected": [place]}
-
-
-KINDS = {
-    each.__name__: each for each in (texts, pairs, numbers, tags, questions, choices, extracts)
-}
+KINDS = {each.__name__: each for each in (texts, pairs, numbers, tags, questions, choices)}
 TABLES = ("texts", "pairs", "numbers", "choices")  # these are written as CSV
-ANSWERS = ("label", "tags", "score", "selected", "answers")
+ANSWERS = ("label", "tags", "score", "answers")
 
 
 def unlabelled(row: dict) -> dict:
@@ -232,17 +223,10 @@ def assert_transformers_agrees(kind: str, out: Path, asked: list[dict], answers:
                        key=lambda both: start[both[0]] + end[both[1]])  # fmt: skip
             offsets = text["offset_mapping"]
             assert row["context"][offsets[best[0]][0] : offsets[best[1]][1]] == answer["answer"]
-    elif kind == "choices":
+    else:
         model = transformers.AutoModelForMultipleChoice.from_pretrained(out).eval()
         for row, answer in zip(asked, answers, strict=True):
             endings = [row["ending0"], row["ending1"]]
             batch = tokenizer([row["sent1"]] * 2, endings, return_tensors="pt", padding=True)
             logits = model(**{name: array[None] for name, array in batch.items()}).logits
             assert int(logits.argmax()) == answer["choice"]
-    else:
-        for row, answer in zip(asked, answers, strict=True):
-            document = " ".join(row["sentences"])
-            model_type = transformers.AutoModelForSequenceClassification
-            logits = [of(model_type, sentence, document).logits for sentence in row["sentences"]]
-            chances = [float(each.softmax(-1)[0, 1]) for each in logits]
-            assert answer["probabilities"] == pytest.approx(chances, abs=1e-5)

@@ -26,7 +26,6 @@ from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import Extraction
 from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
@@ -38,8 +37,7 @@ from bert_run.errors import UserError
 TYPES = {"sentiment": Classification, "pairs": Classification, "names": Tagging,
          "questions": QuestionAnswering, "stars": Regression, "praise": MultiLabel,
          "endings": MultipleChoice,
-         "reports": Classification, "who": QuestionAnswering, "kinds": Tagging,
-         "summary": Extraction}  # fmt: skip
+         "reports": Classification, "who": QuestionAnswering, "kinds": Tagging}  # fmt: skip
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"])
 CONFIG = BertConfig(
     vocab_size=8, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
@@ -141,7 +139,6 @@ FILES = {
     "questions": ("a.jsonl", lines({"question": "a", "context": "b",
                                     "answers": {"text": ["b"], "answer_start": [0]}})),
     "choices": ("a.csv", "sent1,sent2,ending0,ending1,label\na,b,c,d,1\n"),
-    "extracts": ("a.jsonl", lines({"sentences": ["a", "b", "c"], "selected": [1, 2]})),
 }  # fmt: skip
 
 
@@ -153,8 +150,6 @@ def test_the_format_of_a_file_is_told_by_its_name_and_columns(format, tmp_path):
     data = load_files(path, path)
     assert data.task.format == format and data.train == data.dev
     assert data == load_files(path, path, format=format)
-    if format == "extracts":
-        assert data.task.usual == 2
 
 
 def test_squad_is_known_by_its_first_words_and_other_json_is_not(tmp_path):
@@ -190,8 +185,6 @@ BAD = {
                      "answers": {"text": ["c"], "answer_start": [0]}}), "line 1: the answer 'c'"),
     "out of step": ("a.jsonl", lines({"words": ["a", "b"], "tags": ["O"]}), "2 words and 1 tags"),
     "no number": ("a.csv", "text,score\na,1.5\nb,2.5\nc,x\n", "'x'"),
-    "nothing selected": ("a.jsonl", lines({"sentences": ["a", "b"], "selected": []}),
-                         "document 1 ('a b') selects no sentence"),
     "no file": ("a.csv", None, "there is no such file"),
 }  # fmt: skip
 
@@ -269,16 +262,16 @@ def saved(folder, task, name="mine", max_length=None):
 
 
 def test_a_folder_remembers_its_task_also_after_transformers_has_saved_it(tmp_path):
-    data = load.load_storyworld("summary", train=20, heldout=5)
-    folder = saved(tmp_path / "ours", data.task, data.name, max_length=48)
-    assert task_of(load_finetuned(folder))[0] == data.task
+    task = replace(load.load_storyworld("praise", train=20, heldout=5).task, threshold=0.3)
+    folder = saved(tmp_path / "ours", task, "praise", max_length=48)
+    assert task_of(load_finetuned(folder))[0] == task
     again = tmp_path / "theirs"
     transformers.BertForSequenceClassification.from_pretrained(folder).save_pretrained(again)
     for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
         (again / name).write_bytes((folder / name).read_bytes())
-    task, memory = task_of(load_finetuned(again))
-    assert task == data.task and task.usual == 3
-    assert (memory.task, memory.format, memory.max_length) == ("summary", "extracts", 48)
+    known, memory = task_of(load_finetuned(again))
+    assert known == task and known.threshold == 0.3
+    assert (memory.task, memory.format, memory.max_length) == ("praise", "multilabel", 48)
 
 
 def test_options_of_a_kind_are_remembered(tmp_path):
@@ -363,14 +356,6 @@ def shared(example: Choice, place: int) -> int:
     context, ending = (set(re.findall(r"\w{4,}", text.lower()))
                        for text in (example.context, example.endings[place]))  # fmt: skip
     return len(context & ending)
-
-
-def test_a_summary_is_what_the_report_says_it_is_about():
-    for example in storyworld("summary", "train", 200):
-        topic = [s for s in (example.sentences[0], example.sentences[-1]) if " and the " in s]
-        thing = topic[0].rstrip(".").split()[-1]
-        about = [n for n, s in enumerate(example.sentences) if thing in re.findall(r"\w+", s)]
-        assert tuple(about) == example.selected and len(about) == 3
 
 
 def test_the_same_data_with_another_kind_is_still_the_same_task():

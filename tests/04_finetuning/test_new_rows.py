@@ -18,11 +18,6 @@ from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor
 from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import (
-    EXTRACT_LABELS,
-    EXTRACT_METRICS,
-    Extraction,
-)
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Candidate,
@@ -39,7 +34,6 @@ KINDS = {
     "tags": Tagging(HeadConfig(("O", "B-PER")), ("entity_f1",)),
     "questions": QuestionAnswering(HeadConfig()),
     "choices": MultipleChoice(HeadConfig(), ("accuracy",)),
-    "extracts": Extraction(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS),
 }
 
 
@@ -71,9 +65,6 @@ class Pretended(Predictor):
         best = max(range(len(example.endings)), key=lambda n: len(example.endings[n]))
         chances = tuple(0.6 if n == best else 0.1 for n in range(len(example.endings)))
         return Prediction(best, chances)
-
-    def extracts(self, example):
-        return Prediction((0,), (0.5,) * len(example.sentences))
 
 
 @pytest.fixture
@@ -256,8 +247,6 @@ LINES = {
                                        "predicted_start": "0", "probability": "0.7"}),
     "choices": ("It\trains\tis dry", {"context": "It", "predicted_place": "1",
                                       "predicted_ending": "is dry", "probability": "0.6"}),
-    "extracts": ("Anna came. She left.", {"predicted_places": "0",
-                                          "predicted_sentences": "Anna came."}),
 }  # fmt: skip
 
 
@@ -324,7 +313,7 @@ def test_rows_of_json_with_other_columns_than_the_first_are_told(call, tmp_path)
         ("texts", ["a", "--pair", ""], "--pair is empty"), ("tags", [""], "a text is empty"),
         ("questions", ["--question", "", "--context", "a"], "--question is empty"),
         ("questions", ["--question", "a", "--context", "\t"], "--context is empty"),
-        ("choices", ["a", "b", ""], "a text is empty"), ("extracts", [""], "a text is empty"),
+        ("choices", ["a", "b", ""], "a text is empty"),
         ("texts", ["a", "--max-length", "0"], "--max-length is 0: it must be a whole number"),
     ],
 )  # fmt: skip

@@ -20,7 +20,6 @@ from bert_finetuning.data.sources import file_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import Extract, Extraction
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -449,7 +448,7 @@ def test_answers_in_rows_are_checked_too(file):
     )
 
 
-# Choices and extracts.
+# Choices.
 
 
 def test_swag_is_read_with_what_all_endings_begin_with(file):
@@ -492,17 +491,6 @@ def test_ten_endings_stay_in_their_order(file):
 )
 def test_choices_that_are_wrong_are_told(file, row, words):
     assert words in error_of(MultipleChoice.read, file(json_lines(row), "a.jsonl"))
-
-
-def test_extracts_are_sentences_and_the_places_of_some(file):
-    path = file(json_lines({"sentences": ["A.", "B.", "C."], "selected": [2, 0, 2]}), "a.jsonl")
-    assert list(Extraction.read(path)) == [Extract(("A.", "B.", "C."), (0, 2))]
-    bare = file(json_lines({"sentences": ["A."]}), "b.jsonl")
-    assert list(Extraction.read(bare, labelled=False)) == [Extract(("A.",))]
-    assert "line 1 has no 'selected'" in error_of(Extraction.read, bare)
-    for place in (1, -1, True, "0"):
-        wrong = file(json_lines({"sentences": ["A."], "selected": [place]}), "c.jsonl")
-        assert f"line 1: {place!r} is selected" in error_of(Extraction.read, wrong)
 
 
 # The Hub.
@@ -588,13 +576,7 @@ def test_a_new_label_of_the_hub_is_told_with_its_row(on_the_hub):
 def test_without_a_network_the_hub_is_out_of_reach(monkeypatch):
     monkeypatch.setattr(hub.huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(hub.huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    for reader in (
-        Classification.read,
-        Tagging.read,
-        QuestionAnswering.read,
-        MultipleChoice.read,
-        Extraction.read,
-    ):
+    for reader in (Classification.read, Tagging.read, QuestionAnswering.read, MultipleChoice.read):
         assert "cannot be reached" in error_of(reader, "nyu-mll/glue:sst2")
 
 

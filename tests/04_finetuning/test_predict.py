@@ -20,7 +20,6 @@ from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Arguments, Prediction, Query, Style, has_colours
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, sentence_around
 from bert_finetuning.tasks.regression import Regression
@@ -48,10 +47,6 @@ KINDS = {
     "pos": (Tagging(HeadConfig(("NOUN", "VERB")), ("accuracy",)), TaggedSentence(("a",))),
     "questions": (QuestionAnswering(HeadConfig(), has_null=False), Question("1", "a", "b")),
     "choices": (MultipleChoice(HeadConfig(), ("accuracy",)), Choice("a", ("b", "c"))),
-    "extracts": (
-        Extraction(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS, usual=2),
-        Extract(("a",)),
-    ),
 }
 
 
@@ -104,8 +99,6 @@ ARGUMENTS = {
     "pos": (["Anna sat."], {"words": ["Anna", "sat", "."], "places": [[0, 4], [5, 8], [8, 9]]}),
     "questions": (["--question", "Who?", "--context", "Anna sat in Paris."], {"question": "Who?"}),
     "choices": (["Anna sat", "in Paris", "the cat", "bad"], {"context": "Anna sat"}),
-    "extracts": (["Anna sat. The cat sat. Bad."],
-                 {"sentences": ["Anna sat.", "The cat sat.", "Bad."]}),
 }  # fmt: skip
 
 
@@ -134,12 +127,6 @@ def test_an_answer_is_cut_out_of_its_context_with_its_place(call):
     assert f"characters {answer['start']} to" in told and f"[{answer['answer']}]" in told
 
 
-def test_an_extract_marks_the_usual_number_of_sentences(call):
-    told = call("extracts", "Anna sat.", "The cat sat.", "Bad.")
-    assert [line[0] for line in told.splitlines()].count("▶") == 2
-    assert len(told.splitlines()) == 3
-
-
 # Files and standard input.
 
 
@@ -162,8 +149,6 @@ def test_an_extract_marks_the_usual_number_of_sentences(call):
             {"id": "1", "question": "Who?"}]}]}]}), 1),
         ("choices", "a.txt", "anna\tsat\tcat\nanna\tsat\tcat\tin\n", 2),
         ("choices", "a.csv", "sent1,ending0,ending1\nanna,sat,cat\n", 1),
-        ("extracts", "a.txt", "Anna sat. The cat sat. Bad.\n", 1),
-        ("extracts", "a.jsonl", '{"sentences": ["Anna sat.", "Bad."]}\n', 1),
     ],
 )  # fmt: skip
 def test_a_file_is_read_in_the_formats_of_training_without_labels(
@@ -253,7 +238,6 @@ CALLS = {
     "tags": ("Anna sat.", {"words": ["Anna", "sat", "."]}),
     "questions": (("Who?", "Anna sat."), {"question": "Who?", "context": "Anna sat."}),
     "choices": (("Anna sat", "in", "bad"), {"context": "Anna sat", "endings": ["in", "bad"]}),
-    "extracts": ("Anna sat. Bad.", {"sentences": ["Anna sat.", "Bad."]}),
 }  # fmt: skip
 
 
@@ -334,7 +318,7 @@ def test_probabilities__of_all_labels_stand_in_columns_and_on_lines(call, tmp_pa
     assert len(told.splitlines()) == 3, "all endings"
 
 
-@pytest.mark.parametrize("kind", ["numbers", "questions", "extracts", "tags"])
+@pytest.mark.parametrize("kind", ["numbers", "questions", "tags"])
 def test_probabilities__are_refused_where_answers_are_no_labels(kind, call):
     words = CALLS[kind][0]
     words = [words] if isinstance(words, str) else words

@@ -1,4 +1,4 @@
-"""Labels, numbers, choices and extracts: what is read, what is cut, what is said, how it counts."""
+"""Labels, numbers and choices: what is read, what is cut, what is said, how it counts."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from bert_finetuning.features import truncated
 from bert_finetuning.heads import HeadConfig, logits_of
 from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.regression import Regression
 from bert_run.config import BertConfig
@@ -26,19 +25,14 @@ CONFIG = BertConfig(
 TEXTS = Classification(HeadConfig(("no", "maybe", "yes")), ("accuracy", "macro_f1"))
 NUMBERS = Regression(HeadConfig(("score",)), ("pearson",))
 CHOICES = MultipleChoice(HeadConfig(), ("accuracy",))
-EXTRACTS = Extraction(HeadConfig(EXTRACT_LABELS), EXTRACT_METRICS, usual=2)
 
 LABELLED = [TextExample("a cat", None, "yes"), TextExample("the dog sat on the mat .", None, "no")]
 SCORED = [TextExample("a", "b", 2.5), TextExample("a cat sat", "the cat", 0.0)]
 CHOSEN = [Choice("a", ("b", "c d e"), 1), Choice("the cat", ("sat", "dog"), 0)]
-EXTRACTED = [
-    Extract(("a b .", "c .", "d e f ."), (0, 2)),
-    Extract(("the cat .", "the dog ."), (1,)),
-]
 EACH = pytest.mark.parametrize(
     "task, examples",
-    [(TEXTS, LABELLED), (NUMBERS, SCORED), (CHOICES, CHOSEN), (EXTRACTS, EXTRACTED)],
-    ids=["texts", "numbers", "choices", "extracts"],
+    [(TEXTS, LABELLED), (NUMBERS, SCORED), (CHOICES, CHOSEN)],
+    ids=["texts", "numbers", "choices"],
 )
 
 
@@ -193,7 +187,7 @@ def test_an_unknown_label_is_told_with_its_example():
 
 
 def test_too_short_a_reading_is_refused():
-    for task, examples in ((TEXTS, LABELLED), (EXTRACTS, EXTRACTED)):
+    for task, examples in ((TEXTS, LABELLED), (CHOICES, CHOSEN)):
         assert "7 tokens at once are too few: give 8 or more" in error_of(
             read, task, examples, max_length=7
         )
@@ -222,45 +216,3 @@ def test_the_softmax_is_over_the_endings():
     (prediction,) = CHOICES.predict(CHOSEN[:1], [], [np.log(np.array([1.0, 3.0]))])
     assert prediction.answer == 1 and prediction.probabilities == pytest.approx((0.25, 0.75))
     assert CHOICES.score(CHOSEN, [prediction, Prediction(1, (0, 1))]) == {"accuracy": 0.5}
-
-
-# Extraction.
-
-
-def test_each_sentence_is_a_pair_with_its_document():
-    features = read(EXTRACTS, EXTRACTED)
-    assert [each.example for each in features] == [0, 0, 0, 1, 1]
-    assert tokens(features[1].input_ids) == "[CLS] c . [SEP] a b . c . d e f . [SEP]"
-    assert [each.targets["labels"] for each in features] == [1, 0, 1, 0, 1]
-
-
-def test_of_a_long_document_the_part_around_the_sentence_is_read(capsys):
-    long = Extract((*["a b ."] * 10, "the cat sat .", *["d e ."] * 10), (10,))
-    features = read(EXTRACTS, [long], max_length=20)
-    assert max(len(each.input_ids) for each in features) == 20
-    for place, reading in enumerate(features):
-        sentence = long.sentences[place]
-        assert tokens(reading.input_ids).startswith(f"[CLS] {sentence} [SEP]")
-        assert sentence in tokens(reading.input_ids).split("[SEP]")[1]
-    around = tokens(features[10].input_ids).split("[SEP]")[1]
-    assert around.strip() == ". a b . the cat sat . d e . d e"  # four tokens before, five after
-    assert "1 of 1 documents" in capsys.readouterr().err
-
-
-def test_the_usual_number_of_sentences_is_chosen_in_their_order():
-    high = {0: [0.0, 1.0], 1: [0.0, 3.0], 2: [0.0, 2.0], 3: [1.0, 0.0], 4: [0.0, 1.0]}
-    features = read(EXTRACTS, EXTRACTED)
-    first, second = EXTRACTS.predict(EXTRACTED, features, [np.array(high[n]) for n in range(5)])
-    assert first.answer == (1, 2) and second.answer == (0, 1)
-    scores = EXTRACTS.score(EXTRACTED, [first, second])
-    # Said: 1, 2 and 0, 1. Right: 0, 2 and 1. Found: two of four said, two of three right.
-    assert scores == pytest.approx(
-        {"f1": 4 / 7, "precision": 0.5, "recall": 2 / 3, "first_is_right": 0.5}
-    )
-
-
-def test_the_first_sentences_are_what_an_extract_must_beat():
-    lead = EXTRACTS.majority([], EXTRACTED)
-    assert [each.answer for each in lead] == [(0, 1), (0, 1)]
-    assert EXTRACTS.score(EXTRACTED, lead)["first_is_right"] == 0.5
-    assert EXTRACTS.adapted([*EXTRACTED, Extract(("a", "b"), (0, 1))]).usual == 2

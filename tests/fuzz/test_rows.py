@@ -21,7 +21,6 @@ from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import begins_table, from_source
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS
 from bert_run.errors import UserError
 
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "good"])
@@ -34,7 +33,6 @@ ROWS = [
     {"question": "a", "context": "b c", "answers": {"text": ["c"], "answer_start": [2]}},
     {"context": "a", "endings": ["b", "c"], "label": 1},
     {"context": "a", "endings": ["b", "c", "a"], "label": 1},
-    {"sentences": ["a", "b"], "selected": [1]},
 ]
 SEEDS = {
     ".csv": ['text,label\n"a, b",pos\nc,neg\n', "sent1,ending0,ending1,label\na,b,c,0\nb,c,a,1\n",
@@ -122,7 +120,7 @@ def squad(draw: st.DrawFn) -> bytes:
 
 def task_of(format: str):
     labels = {"texts": ("x", "y"), "numbers": ("score",), "tags": ("O", "B-PER"),
-              "extracts": EXTRACT_LABELS, "multilabel": ("x", "y")}.get(format, ())  # fmt: skip
+              "multilabel": ("x", "y")}.get(format, ())  # fmt: skip
     head = HeadConfig(labels, any_number=TASKS[format].any_number)
     return TASKS[format](head, TASKS[format].usual_metrics(labels))
 

@@ -16,7 +16,6 @@ from bert_corpus.storyworld import Sentence, Story, story, world
 from bert_corpus.storyworld.generator import Dice, draw
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.extraction import EXTRACT_LABELS, EXTRACT_METRICS, Extract, Extraction
 from bert_finetuning.tasks.multi_label import MULTI_LABEL_METRICS, MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
@@ -157,46 +156,6 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-# What matters? A report tells of three people, and says whose story everybody talks about.
-
-
-def summary(index: int, seed: int, split: str) -> Extract:
-    """A report of eight sentences. Three sum it up: the one that says what it is about, first or
-    last of all, what happened there, and how it ended."""
-    say = Dice("summary", seed, split, index)
-    (person, other, third, colour), _ = draw(
-        say, (world.PEOPLE, world.PEOPLE, world.PEOPLE, world.COLOURS), "summary", split
-    )
-    things = say.several(THINGS, 3)
-    stories = [_story_of(say, who, thing) for who, thing in zip((person, other, third), things,
-                                                                 strict=True)]  # fmt: skip
-    topic = say.pick(PROSE["topics"]).format(person=person, colour=colour, thing=things[0])
-    remark = say.pick(PROSE["remarks"]).format(
-        day=say.pick(world.DAYS), place=say.pick(PLACES), dish=say.pick(world.DISHES)
-    )
-    sentences = _woven(say, [*stories, [remark]])
-    sentences.insert(say(0, len(sentences)), topic)
-    wanted = {topic, *stories[0]}
-    places = (place for place, sentence in enumerate(sentences) if sentence in wanted)
-    return Extract(tuple(sentences), tuple(places))
-
-
-def _story_of(say: Dice, person: object, thing: str) -> list[str]:
-    """What happened to somebody's thing, and how it ended."""
-    first, last = say.several(PLACES, 2)
-    event = say.pick(PROSE["events"]).format(
-        person=person, thing=thing, place=first, day=say.pick(world.DAYS)
-    )
-    return [_capital(event), say.pick(PROSE["outcomes"]).format(thing=thing, place=last)]
-
-
-def _woven(say: Dice, stories: list[list[str]]) -> list[str]:
-    """All sentences in one row, those of each story in their order."""
-    turns = say.shuffled(*(number for number, told in enumerate(stories) for _ in told))
-    rest = [iter(told) for told in stories]
-    return [next(rest[turn]) for turn in turns]
-
-
 def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
@@ -283,7 +242,6 @@ STORYWORLD = {
     "reports": StoryworldSet(reports, ("different", "same"), ("accuracy",)),
     "who": StoryworldSet(who, (), ("exact", "f1"), QuestionAnswering),
     "kinds": StoryworldSet(kinds, NAME_TAGS, ("entity_f1",), Tagging),
-    "summary": StoryworldSet(summary, EXTRACT_LABELS, EXTRACT_METRICS, Extraction, 500, 150),
 }
 
 

@@ -92,7 +92,7 @@ Place = tuple[int, int]  # in a text: the first character, and one past the last
 
 @dataclass(frozen=True)
 class Prediction:
-    """An answer, and how probable each possible one is; of tags and sentences each its own.
+    """An answer, and how probable each possible one is; of tags each its own.
 
     Numbers are predicted bare, and spans of a text as `SpanPrediction`.
     """

@@ -5,7 +5,6 @@ a number          the only logit                        read from [CLS]
 a tag             the logits of its word's tags         read from the word's first piece
 an answer         of all tokens, for start and end      read from its first and last token
 an ending         the logit of each ending              read from [CLS]
-an extract        of one sentence: selected or not      read from [CLS]
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,6 @@ from bert_finetuning.heads import SpanLogits
 from bert_finetuning.metrics import answer_exact
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import TextExample
-from bert_finetuning.tasks.extraction import Extract
 from bert_finetuning.tasks.multiple_choice import Choice
 from bert_finetuning.tasks.question_answering import Answer, Question, tokens_of
 from bert_finetuning.tasks.tagging import TaggedSentence
@@ -120,8 +118,7 @@ def cases_of(
     predictions: Sequence,
     tokenizer: Tokenizer,
 ) -> list[Case]:
-    """Every answer to every example, in their order: of a sentence one a word, of a document one
-    for each sentence that was selected or should have been."""
+    """Every answer to every example, in their order: of a tagged sentence one a word."""
     own: list[list[Features]] = [[] for _ in examples]
     for each in features:
         own[each.example].append(each)
@@ -203,23 +200,9 @@ def choice_cases(of: Answered) -> Iterator[Case]:
                (chosen,))  # fmt: skip
 
 
-def extract_cases(of: Answered) -> Iterator[Case]:
-    example, names = of.example, ("left out", "selected")
-    for part in of.parts:
-        place, known = part.place, bool(example.selected)
-        taken, right = place in of.prediction.answer, place in example.selected
-        if not (taken or right):
-            continue
-        chance = of.prediction.probabilities[place]
-        yield Case(part, words_of(part.input_ids, of.tokenizer), example.sentences[place],
-                   names[taken], names[right] if known else None, known and taken != right,
-                   chance if taken else 1 - chance, (int(taken),))  # fmt: skip
-
-
 CASES: dict[type, Callable[[Answered], Iterator[Case]]] = {
     TextExample: text_cases,
     TaggedSentence: tag_cases,
     Question: question_cases,
     Choice: choice_cases,
-    Extract: extract_cases,
 }

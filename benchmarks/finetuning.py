@@ -47,7 +47,6 @@ STORYWORLD = (
     Job("names", "which words name people, places, companies?", {"task": "names"}),
     Job("questions", "which words of the text answer the question?", {"task": "questions"}),
     Job("endings", "which of four sentences comes next?", {"task": "endings"}),
-    Job("summary", "which sentences summarize the document?", {"task": "summary", "epochs": 6.0}),
 )
 
 # Folders of real data, and how each is read. Of a large set only a part is used.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
-from bert_experiments.ablations.variants import VARIANTS, Run, run_of
+from bert_experiments.ablations.variants import RATES, VARIANTS, Run, run_of, variants_of
 from bert_experiments.feature_based.table_7 import FINE_TUNED
 from bert_experiments.paper_tables import __main__ as command
 from bert_experiments.paper_tables import ablated, one_checkpoint, trials
@@ -166,6 +166,19 @@ def test_names_are_learned_once_more_at_four_times_the_rate_of_bert_finetune(tmp
     usual = FinetuneSettings(task="names", checkpoint="none").rate(128)
     assert rates[NAMES] is None and rates[FEW_NAMES] is None
     assert rates[NAMES_HIGHER] == rates[FEW_NAMES_HIGHER] == pytest.approx(4 * usual)
+
+
+def test_each_size_has_a_rate_of_its_own_and_the_page_says_what_the_others_reached(
+    tmp_path, monkeypatch
+):
+    settings = settings_of(tmp_path, table="6")
+    rates = [variant.learning_rate for variant in ablated.variants(settings).values()]
+    assert rates == [RATES[0], RATES[0], RATES[0], RATES[1], RATES[2]]
+    done = {run_of(variants_of("6", learning_rate=rate)["4/128/4"], seed=0,
+                   out=settings.pretrained).out: 1 / rate for rate in RATES[:2]}  # fmt: skip
+    monkeypatch.setattr(Run, "is_trained", property(lambda run: run.settings.out in done))
+    monkeypatch.setattr(ablated, "figures_of", lambda run: {PERPLEXITY: done[run.out]})
+    assert ablated.rates_tried(settings) == ["4/128/4 166.67, 333.33, –"]
 
 
 def test_the_left_to_right_model_reads_texts_by_their_mean_and_has_a_row_with_a_bilstm(tmp_path):

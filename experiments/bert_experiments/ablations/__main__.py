@@ -14,7 +14,8 @@ from bert_experiments.ablations.pages import COURSE, page_of, picture_of
 from bert_experiments.ablations.variants import Run, runs_of, trained, variants_of
 from bert_experiments.report.figures import UNTRAINED, Figures, Results
 from bert_experiments.report.page import check_report, command_of
-from bert_run.config import Steps
+from bert_paper.pretrain import PretrainSettings
+from bert_run.config import LearningRate, Steps
 from bert_run.errors import Count, UserError, check_numbers, command
 
 TABLES, FIGURES = ("5", "6", "8"), ("5",)
@@ -38,6 +39,8 @@ class AblationSettings:
     """runs of each variant"""
     steps: Steps | None = None
     """of every run; 3000 unless given"""
+    learning_rate: LearningRate | None = None
+    """peak of every run; unless given each variant's own"""
     corpus: str = "storyworld"
     """as of bert-pretrain; what settles a word is known of storyworld only"""
     out: Path = Path("runs/ablations")
@@ -66,10 +69,15 @@ class AblationSettings:
     def name(self) -> str:
         return self.table or f"figure {self.figure}"
 
+    @property
+    def variants(self) -> dict[str, PretrainSettings]:
+        return variants_of(self.name, corpus=self.corpus, steps=self.steps,
+                           learning_rate=self.learning_rate)  # fmt: skip
+
 
 def results_of(settings: AblationSettings) -> Results:
     """Train what is missing, measure what is not measured yet."""
-    variants = variants_of(settings.name, corpus=settings.corpus, steps=settings.steps)
+    variants = settings.variants
     results: Results = {name: [] for name in variants}
     untrained: list[Figures] = []
     for run in trained(runs_of(variants, seeds=settings.seeds, out=settings.out)):
@@ -90,8 +98,7 @@ def figures_for(table: str, run: Run) -> Figures:
 def main() -> None:
     settings = tyro.cli(AblationSettings, prog=PROGRAM)
     results = results_of(settings)
-    variants = variants_of(settings.name, corpus=settings.corpus, steps=settings.steps)
-    page = page_of(settings.name, results, variants)
+    page = page_of(settings.name, results, settings.variants)
     page.publish(settings.report, command_of(PROGRAM, settings), with_notes=False,
                  draw=lambda: picture_of(settings.name, results))  # fmt: skip
 

@@ -13,7 +13,15 @@ import numpy as np
 from bert_experiments.ablations.measure import figures_of
 from bert_experiments.ablations.pages import POINTS as ONE_POINT_A_SEED
 from bert_experiments.ablations.paper import PAPER
-from bert_experiments.ablations.variants import WORDS, Run, runs_of, trained, variants_of
+from bert_experiments.ablations.variants import (
+    RATES,
+    WORDS,
+    Run,
+    run_of,
+    runs_of,
+    trained,
+    variants_of,
+)
 from bert_experiments.paper_tables.claims import (
     BERT,
     GAINED,
@@ -36,7 +44,7 @@ from bert_experiments.paper_tables.columns import (
 )
 from bert_experiments.paper_tables.settings import TableSettings, in_epochs
 from bert_experiments.paper_tables.trials import MAJORITY, Trial, collected
-from bert_experiments.report.figures import UNTRAINED, Results
+from bert_experiments.report.figures import NOTHING, UNTRAINED, Results
 from bert_experiments.report.page import Page
 from bert_experiments.report.plots import COLOURS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings, wider
@@ -219,6 +227,14 @@ def notes(settings: TableSettings, results: Results) -> str:
             "a randomly initialized BiLSTM on top, fine-tuned together with the model; a text is "
             "represented by what the BiLSTM has read from both ends."
         )
+    if settings.table == "6" and (tried := rates_tried(settings)):
+        parts.append(
+            "Each size was pretrained at the best of several peak learning rates: one rate for all "
+            "sizes would compare how well it suits them. Perplexity of seed 0 at "
+            f"{', '.join(f'{rate:g}' for rate in RATES)} (–: not run): {'; '.join(tried)}. To run "
+            f"a rate: `python -m bert_experiments.ablations --table 6 --seeds 1 --learning-rate "
+            f"{RATES[1]:g}`."
+        )
     if settings.table == "8":
         few = COLUMNS[NAMES_BY_FEATURES].examples
         parts.append(
@@ -247,6 +263,20 @@ def notes(settings: TableSettings, results: Results) -> str:
             f"{' · '.join(map(str, crossings(results)))} percent of the steps on, seed by seed."
         )
     return "\n\n".join(parts)
+
+
+def rates_tried(settings: TableSettings) -> list[str]:
+    """The perplexity of each size at each rate that it was pretrained at, in words."""
+    at_each = [variants_of("6", steps=settings.steps, learning_rate=rate) for rate in RATES]
+    tried = []
+    for name in variants(settings):
+        runs = [Run(name, 0, run_of(sizes[name], seed=0, out=settings.pretrained))
+                for sizes in at_each]  # fmt: skip
+        if sum(run.is_trained for run in runs) > 1:
+            cells = [f"{figures_of(run.settings)[PERPLEXITY]:.2f}" if run.is_trained else NOTHING
+                     for run in runs]  # fmt: skip
+            tried.append(f"{name} {', '.join(cells)}")
+    return tried
 
 
 def how_learned(settings: TableSettings) -> str:

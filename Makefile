@@ -43,8 +43,8 @@ test: $(TESTS)
 	$(BIN)/ruff format --check
 	$(PYTEST)
 
-# Also what starts processes, compiles or grades the banks of the exercises; and the shapes of all
-# signatures are checked at every call.
+# Also what starts processes, compiles, kills a command after each file or grades the banks of the
+# exercises; and the shapes of all signatures are checked at every call.
 test-all: $(TESTS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -132,7 +132,7 @@ def edges(range_: Range) -> list:
 def test_the_ends_of_each_range_and_usual_mistakes(settings):
     for name, field in number_fields(settings).items():
         for value in edges(field.range):
-            try_out(settings, name, value)
+            used_or_refused(settings, name, value)
 
 
 values = st.one_of(
@@ -145,10 +145,10 @@ values = st.one_of(
 @given(value=values)
 def test_a_random_value_is_used_or_refused_in_one_line(settings, value):
     for name in number_fields(settings):
-        try_out(settings, name, value)
+        used_or_refused(settings, name, value)
 
 
-def try_out(settings: type, name: str, value: object) -> None:
+def used_or_refused(settings: type, name: str, value: object) -> None:
     """Give a field a value: it must be usable then, or the line must name both."""
     example, field = example_of(settings), number_fields(settings)[name]
     given_value = (value,) if isinstance(getattr(example, name), tuple) else value

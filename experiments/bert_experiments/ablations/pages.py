@@ -66,14 +66,16 @@ def points_of(results: Results) -> list[int]:
 
 def how_made(results: Results, variants: dict[str, PretrainSettings]) -> str:
     settings = next(iter(variants.values()))
+    rates = sorted({variant.learning_rate for variant in variants.values()}, reverse=True)
     seeds = max(map(len, results.values()))
     seconds = ", ".join(f"{row} {statistics.median(values_of(results, row, 'seconds')):,.0f}"
                         for row in results if row != UNTRAINED)  # fmt: skip
     return (
         f"{seeds} seeds; each seed changes the initial weights, the pairs and the masks. Each run "
-        f"is {settings.steps:,} steps of the recipe of `make demo` on {settings.corpus}, in "
-        f"examples of {settings.seq_length} tokens. Training time in seconds, median of the seeds: "
-        f"{seconds}."
+        f"is {settings.steps:,} steps of the recipe of `make demo` on {settings.corpus}, but with "
+        f"{settings.optimizer} at a peak learning rate of {' or '.join(map('{:g}'.format, rates))} "
+        f"and in examples of {settings.seq_length} tokens. Training time in seconds, median of the "
+        f"seeds: {seconds}."
     )
 
 

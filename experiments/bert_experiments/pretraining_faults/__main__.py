@@ -129,7 +129,10 @@ def page_of(gallery: dict[str, list[dict]], questions: dict[str, list[dict]]) ->
         f"word frequencies {healthy['entropy']:.2f}. *Training loss* is the mean of the last "
         f"{EVERY} steps, *held-out loss* is what the run itself measures, with its fault. *With "
         "the correct code* is the held-out loss of the same weights, measured without the fault. "
-        "With another vocabulary the loss is per piece of that vocabulary. The gradient norm is "
+        "With another vocabulary the loss is per piece of that vocabulary. In the table of "
+        "vocabularies whole words are masked, in training and when measured, so it is not "
+        "comparable with the others; its runs are named after the size that was asked for, and of "
+        f"800 entries only {healthy['vocabulary']} were found. The gradient norm is "
         "measured before clipping. In the picture, the healthy run is gray, dotted lines are ln V "
         "and the entropy, and a dashed line is the norm after clipping.",
         picture="the training loss, the held-out loss and the gradient norm of each run against "

@@ -173,7 +173,7 @@ def test_each_size_has_a_rate_of_its_own_and_the_page_says_what_the_others_reach
 ):
     settings = settings_of(tmp_path, table="6")
     rates = [variant.learning_rate for variant in ablated.variants(settings).values()]
-    assert rates == [RATES[0], RATES[0], RATES[0], RATES[1], RATES[2]]
+    assert rates == 3 * [RATES[0]] + 2 * [RATES[1]]
     done = {run_of(variants_of("6", learning_rate=rate)["4/128/4"], seed=0,
                    out=settings.pretrained).out: 1 / rate for rate in RATES[:2]}  # fmt: skip
     monkeypatch.setattr(Run, "is_trained", property(lambda run: run.settings.out in done))

@@ -54,7 +54,7 @@ VARIANTS: dict[str, dict[str, dict]] = {
             "num_hidden_layers": 4,
             "hidden_size": 192,
             "num_attention_heads": 6,
-            "learning_rate": RATES[2],
+            "learning_rate": RATES[1],
         },
     },
     # [MASK] / the same word / a random word, in per cent

@@ -16,7 +16,7 @@ from bert_experiments.ablations import __main__ as ablation
 from bert_experiments.ablations import features, measure, variants
 from bert_experiments.ablations.__main__ import AblationSettings, results_of
 from bert_experiments.ablations.measure import guess_of
-from bert_experiments.ablations.pages import page_of, picture_of
+from bert_experiments.ablations.pages import how_made, page_of, picture_of
 from bert_experiments.ablations.paper import PAPER
 from bert_experiments.ablations.tables import ABLATIONS
 from bert_experiments.ablations.variants import (
@@ -95,6 +95,13 @@ def test_the_sizes_of_table_6_are_what_their_names_say():
         config = settings.bert_config(4000)
         sizes = config.num_hidden_layers, config.hidden_size, config.num_attention_heads
         assert "/".join(map(str, sizes)) == name
+
+
+def test_a_rate_that_is_given_is_every_runs_and_the_page_names_the_rates():
+    given = AblationSettings(table="6", learning_rate=2e-3).variants
+    assert {variant.learning_rate for variant in given.values()} == {2e-3}
+    made = how_made({name: [{"seconds": 1.0}] for name in given}, variants_of("6"))
+    assert "with muon at a peak learning rate of 0.006 or 0.003" in made
 
 
 def test_the_same_variant_of_two_tables_is_one_run_and_different_ones_are_different():

@@ -23,7 +23,7 @@ from bert_run.training_loop import read_metrics
 
 STEPS = 3000  # the same for all, so that they share runs
 RATE = 6e-3
-RATES = (RATE, RATE / 2, RATE / 4)  # what was tried for each size: deeper models need a lower one
+RATES = (RATE, RATE / 2, RATE / 4)  # tried for the sizes: four layers hardly learn at the first
 LENGTH = 64
 WORDS = 3775  # of StoryWorld
 MICROSECONDS_A_TOKEN = 29  # of two layers of 128: results/own_products.md, the demo's size, bf16
@@ -44,7 +44,7 @@ VARIANTS: dict[str, dict[str, dict]] = {
         "sentence order (SOP)": {"sentence_task": "sop"},
         "running text, no NSP": {"sentence_task": "none", "random_next": 0.0},
     },
-    # layers / hidden / heads, each with the best of the rates that were tried
+    # layers / hidden / heads, each at a rate at which it learns well
     "6": {
         "1/128/4": {"num_hidden_layers": 1},
         "2/128/1": {"num_attention_heads": 1},

@@ -229,8 +229,8 @@ def notes(settings: TableSettings, results: Results) -> str:
         )
     if settings.table == "6" and (tried := rates_tried(settings)):
         parts.append(
-            "Each size was pretrained at the best of several peak learning rates: one rate for all "
-            "sizes would compare how well it suits them. Perplexity of seed 0 at "
+            "Each size was pretrained at a peak learning rate at which it learns well: at the rate "
+            "of the smaller models, those of four layers hardly learn. Perplexity of seed 0 at "
             f"{', '.join(f'{rate:g}' for rate in RATES)} (–: not run): {'; '.join(tried)}. To run "
             f"a rate: `python -m bert_experiments.ablations --table 6 --seeds 1 --learning-rate "
             f"{RATES[1]:g}`."

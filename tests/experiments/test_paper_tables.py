@@ -45,6 +45,7 @@ from bert_experiments.paper_tables.columns import (
     STAND_INS,
     STANDS_FOR,
     WHO,
+    WHO_MEAN,
     folder_of,
 )
 from bert_experiments.paper_tables.one_checkpoint import (
@@ -149,13 +150,30 @@ def test_every_variant_is_fine_tuned_on_every_task_of_its_table(tmp_path):
     for table, variant in (("5", "no NSP"), ("6", "4/128/4"), ("8", "0/20/80")):
         settings = settings_of(tmp_path, table=table)
         run = Run(variant, 1, run_of(ablated.variants(settings)[variant], seed=1, out=tmp_path))
-        found = trials_of(run, settings)
+        found = [trial for trial in trials_of(run, settings) if not trial.restart]
         assert [name for trial in found for name in trial.columns] == list(ABLATED[table])
         assert {trial.settings.checkpoint for trial in found} == {str(run.settings.out)}
         assert {trial.settings.seed for trial in found} == {1}
         assert [trial.settings.task for trial in found] == [
             COLUMNS[name].task for name in ABLATED[table]
         ]
+
+
+def test_a_restart_is_another_seed_of_fine_tuning_the_same_model(tmp_path):
+    settings = settings_of(tmp_path, table="6")
+    run = Run("4/128/4", 1, run_of(ablated.variants(settings)["4/128/4"], seed=1, out=tmp_path))
+    found = [trial for trial in trials_of(run, settings) if WHO_MEAN in trial.columns]
+    assert [trial.settings.seed for trial in found] == [1, 101, 201, 301, 401]
+    assert {trial.settings.checkpoint for trial in found} == {str(run.settings.out)}
+
+
+def test_the_figure_of_a_column_with_restarts_is_their_mean(tmp_path, monkeypatch):
+    monkeypatch.setattr(Trial, "is_done", True)
+    monkeypatch.setattr(Trial, "read", lambda trial: {
+        "scores": {"exact": trial.settings.seed / 100}, "majority": {"exact": 0.1}})  # fmt: skip
+    first = Trial("a row", {WHO_MEAN: "exact"}, tuned(tmp_path, tmp_path, seed=2))
+    found = collected([first.restarted(number) for number in range(3)])
+    assert found["a row"] == [{WHO_MEAN: pytest.approx(1.02)}]
 
 
 def test_names_are_learned_once_more_at_four_times_the_rate_of_bert_finetune(tmp_path):

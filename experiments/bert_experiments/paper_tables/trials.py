@@ -8,6 +8,7 @@ runs/tables/NAME OF THE START/TASK_fine-tuned_seed-0_1a2b3c4d/
 import hashlib
 import io
 import json
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ FIGURES_FILE = "figures.json"
 DATA = "data"  # in it: the fingerprint of the task's data
 # And that of the start's sizes and tokenizer; the folder's name has its weights.
 READ_BY = "read by"
+BETWEEN_RESTARTS = 100  # from the seed of a restart to that of the next one
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,12 @@ class Trial:
     columns: dict[str, str]
     settings: FinetuneSettings  # `out` is the folder of all runs of this start
     how: How = "fine-tuned"
+    restart: int = 0  # of fine-tuning the same model
+
+    def restarted(self, number: int) -> "Trial":
+        """The same once more, with another seed of fine-tuning."""
+        seed = self.settings.seed + BETWEEN_RESTARTS * number
+        return replace(self, settings=replace(self.settings, seed=seed), restart=number)
 
     @cached_property
     def folder(self) -> Path:
@@ -256,17 +264,23 @@ def expected_seconds(trial: Trial) -> float:
 
 
 def collected(trials: Sequence[Trial]) -> Results:
-    """Do what is not done yet, and put all figures into their rows, one entry a seed."""
-    rows: dict[str, dict[int, dict[str, float]]] = {}
+    """Do what is not done yet, and put all figures into their rows: one entry a seed, in which a
+    column is the mean of its restarts."""
+    rows: dict[str, dict[int, dict[str, list[float]]]] = {}
     majority: dict[str, float] = {}
     on_storyworld = all(trial.on_storyworld for trial in trials)
     for trial in one_by_one(trials, lambda trial: trial.is_done, lambda trial: trial.run(),
                             seconds=expected_seconds if on_storyworld else None):  # fmt: skip
         found = trial.read()
-        figures = rows.setdefault(trial.row, {}).setdefault(trial.settings.seed, {})
+        seed = trial.settings.seed - BETWEEN_RESTARTS * trial.restart
+        figures = rows.setdefault(trial.row, {}).setdefault(seed, {})
         for column, metric in trial.columns.items():
-            figures[column] = found["scores"][metric]
+            figures.setdefault(column, []).append(found["scores"][metric])
             if metric in found["majority"]:
                 majority[column] = found["majority"][metric]
-    results: Results = {row: list(seeds.values()) for row, seeds in rows.items()}
+    results: Results = {
+        row: [{column: statistics.fmean(values) for column, values in figures.items()}
+              for figures in seeds.values()]
+        for row, seeds in rows.items()
+    }  # fmt: skip
     return {**results, MAJORITY: [majority]}

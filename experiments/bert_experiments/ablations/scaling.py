@@ -93,7 +93,11 @@ class ScalingSettings:
 
 
 def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
-    """The run as settings of `bert-pretrain`; the same recipe for all."""
+    """The run as settings of `bert-pretrain`; the same recipe for all.
+
+    No next sentences: in rows of 32 tokens four of five would be random ones, since few sentences
+    of Wikipedia have room for another beside them.
+    """
     return PretrainSettings(
         corpus=settings.corpus,
         model=run.size,
@@ -102,6 +106,9 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
         short_seq_length=SHORT,
         short_share=SHORT_SHARE,
         short_batch_size=TOKENS_A_STEP // SHORT,
+        sentence_task="none",
+        random_next=0.0,
+        initialization="mimetic",  # without it the first two million tokens teach frequencies alone
         optimizer="muon",
         adam_beta2=0.98,
         learning_rate=run.rate,

@@ -23,9 +23,7 @@ from typing import Any
 import numpy as np
 
 DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"}
-TORCH_DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16",
-                "float32", "float64"}  # fmt: skip
-NUMPY_ONLY = {"uint16", "uint32", "uint64"}
+TORCH_DTYPES, NUMPY_DTYPES = DTYPES | {"bfloat16"}, DTYPES | {"uint16", "uint32", "uint64"}
 DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
@@ -48,6 +46,11 @@ class Rng:
     seed: int
     drawn: int = field(default=0, repr=False)
 
+    def make(self) -> np.random.Generator:
+        rng = np.random.default_rng(self.seed)
+        rng.random(self.drawn)
+        return rng
+
 
 @dataclass(frozen=True)
 class TorchRng:
@@ -57,6 +60,55 @@ class TorchRng:
     seed: int
     drawn: int = field(default=0, repr=False)
 
+    def make(self) -> Any:
+        import torch
+
+        generator = torch.Generator().manual_seed(self.seed)
+        torch.rand(self.drawn, generator=generator)
+        return generator
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Stands for a folder of files: the function receives the `Path` of a fresh copy."""
+
+    files: dict[str, bytes]
+
+    def make(self) -> Path:
+        folder = Path(tempfile.mkdtemp())
+        for name, content in self.files.items():
+            (folder / name).write_bytes(content)
+        return folder
+
+
+@dataclass(frozen=True)
+class Meta:
+    """Stands for a tensor of the device "meta", which has a shape and a type and no values: the
+    student's function receives such a tensor, and one that it returns arrives as a `Meta`."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __post_init__(self) -> None:
+        if type(self.dtype) is not str or self.dtype not in TORCH_DTYPES:
+            raise BadMessage(f"{self.dtype!r} is no type of number")
+        if type(self.shape) is not tuple or len(self.shape) > MOST_AXES:
+            raise BadMessage("a tensor of the device meta has no tuple of sizes, or too many")
+        if not all(type(size) is int and 0 <= size <= LONGEST_AXIS for size in self.shape):
+            raise BadMessage(
+                "a size of a tensor of the device meta is no whole number, or too large"
+            )
+
+    def make(self) -> Any:
+        import torch
+
+        return torch.empty(self.shape, dtype=getattr(torch, self.dtype), device="meta")
+
+    def __repr__(self) -> str:
+        return f"meta tensor {self.dtype}{list(self.shape)}"
+
+
+STAND_INS = {kind.__name__: kind for kind in (Rng, TorchRng, Folder, Meta)}
 
 _secret = 0  # from which all checks draw; 0 at home
 _variant = 0  # of the student, whose own defaults follow from it; 0: those of the pages
@@ -115,29 +167,6 @@ def map_leaves(
     return make(tree)
 
 
-@dataclass(frozen=True)
-class Folder:
-    """Stands for a folder of files: the function receives the `Path` of a fresh copy."""
-
-    files: dict[str, bytes]
-
-
-@dataclass(frozen=True)
-class Meta:
-    """Stands for a tensor of the device "meta", which has a shape and a type and no values: the
-    student's function receives such a tensor, and one that it returns arrives as a `Meta`."""
-
-    shape: tuple[int, ...]
-    dtype: str
-
-    @classmethod
-    def like(cls, tensor: Any) -> "Meta":
-        return cls(tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
-
-    def __repr__(self) -> str:
-        return f"meta tensor {self.dtype}{list(self.shape)}"
-
-
 def pack(value: Any) -> bytes:
     """A message: the length of the tree, the tree, the arrays' bytes one after another."""
     buffers: list[bytes] = []
@@ -189,19 +218,14 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
         pairs = [[_describe(k, buffers, f"a key of {place}"),
                   _describe(v, buffers, f"{place}[{k!r}]")] for k, v in value.items()]  # fmt: skip
         return {"kind": "dict", "items": pairs}
-    if kind is np.ndarray or isinstance(value, np.generic):
-        return _describe_numpy(value, buffers, place)
-    if is_tensor(value):
-        return _describe_tensor(value, buffers, place)
+    if isinstance(value, np.str_):
+        return str(value)
+    if kind is np.ndarray or isinstance(value, np.generic) or is_tensor(value):
+        return _describe_array(value, buffers, place)
     if kind is bytes:
         return {"kind": "bytes", "buffer": _add(buffers, value)}
-    if kind in (Rng, TorchRng):
-        return {"kind": kind.__name__, "seed": value.seed, "drawn": value.drawn}
-    if kind is Meta:
-        return _describe_meta(value)
-    if kind is Folder:
-        files = [[name, _add(buffers, data)] for name, data in value.files.items()]
-        return {"kind": "Folder", "files": files}
+    if kind in STAND_INS.values():
+        return {"kind": kind.__name__, "fields": _describe(vars(value), buffers, place)}
     raise Uncrossable(f"{place} is a {kind.__module__}.{kind.__qualname__}")
 
 
@@ -221,49 +245,35 @@ def type_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _describe_numpy(value: Any, buffers: list[bytes], place: str) -> Any:
-    if isinstance(value, np.str_):
-        return str(value)
-    dtype = type_name(value.dtype)
-    if dtype not in DTYPES | NUMPY_ONLY:
-        raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
-    return {
-        "kind": "numpy" if type(value) is np.ndarray else "number",
-        "dtype": dtype,
-        "shape": list(value.shape),
-        "order": (order := _order_in_memory(value.strides)),
-        "strided": not value.transpose(order).flags.c_contiguous,
-        "buffer": _add(buffers, np.asarray(value).astype(dtype, copy=False).tobytes()),
-    }
+def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
+    """An array or a number of NumPy's, or a tensor."""
+    dtype, is_torch = type_name(value.dtype), is_tensor(value)
+    if is_torch:
+        torch = sys.modules["torch"]
+        if dtype not in TORCH_DTYPES or value.layout != torch.strided:
+            raise Uncrossable(f"{place} is a tensor of {value.dtype}, {value.layout}")
+        if value.is_meta:
+            return _describe(Meta(tuple(value.shape), dtype), buffers, place)
+        strides, plain = value.stride(), value.detach().cpu().contiguous()
+        if dtype == "bfloat16":
+            plain = plain.view(torch.int16)  # NumPy has no bfloat16: the bits cross as they are
+        plain, kind = plain.numpy(), "torch"
+    else:
+        if dtype not in NUMPY_DTYPES:
+            raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
+        strides, plain = value.strides, np.asarray(value).astype(dtype, copy=False)
+        kind = "numpy" if type(value) is np.ndarray else "number"
+    order = _order_in_memory(strides)
+    lies_in_order = value.permute(order).is_contiguous() if is_torch else (
+        value.transpose(order).flags.c_contiguous
+    )  # fmt: skip
+    return {"kind": kind, "dtype": dtype, "shape": list(value.shape), "order": order,
+            "strided": not lies_in_order, "buffer": _add(buffers, plain.tobytes())}  # fmt: skip
 
 
 def _order_in_memory(strides: tuple[int, ...]) -> list[int]:
     """The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order."""
     return sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
-
-
-def _describe_tensor(value: Any, buffers: list[bytes], place: str) -> Any:
-    torch = sys.modules["torch"]
-    dtype = str(value.dtype).removeprefix("torch.")
-    if dtype not in TORCH_DTYPES or value.layout != torch.strided:
-        raise Uncrossable(f"{place} is a tensor of {value.dtype}, {value.layout}")
-    if value.is_meta:
-        return _describe_meta(Meta.like(value))
-    plain = value.detach().cpu().contiguous()
-    if dtype == "bfloat16":
-        plain = plain.view(torch.int16)  # NumPy has no bfloat16: the bits cross as they are
-    return {
-        "kind": "torch",
-        "dtype": dtype,
-        "shape": list(value.shape),
-        "order": (order := _order_in_memory(value.stride())),
-        "strided": not value.permute(order).is_contiguous(),
-        "buffer": _add(buffers, plain.numpy().tobytes()),
-    }
-
-
-def _describe_meta(value: Meta) -> Any:
-    return {"kind": "Meta", "dtype": value.dtype, "shape": list(value.shape)}
 
 
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
@@ -285,16 +295,15 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
         return _restore_array(tree, buffers)
     if kind == "bytes":
         return buffers[tree["buffer"]]
-    if kind == "Meta":
-        return _restore_meta(tree, make)
-    if make:
-        return _make(tree, buffers)
+    if kind == "Meta" or (make and kind in STAND_INS):
+        stand_in = STAND_INS[kind](**_restore(tree["fields"], buffers, make))
+        return stand_in.make() if make else stand_in
     raise BadMessage(f"{kind!r} is no kind of value")
 
 
 def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     kind, dtype, shape = tree["kind"], tree["dtype"], tuple(tree["shape"])
-    if dtype not in (TORCH_DTYPES if kind == "torch" else DTYPES | NUMPY_ONLY):
+    if dtype not in (TORCH_DTYPES if kind == "torch" else NUMPY_DTYPES):
         raise BadMessage(f"{dtype!r} is no type of number")
     bits = np.dtype({"bfloat16": "int16", "int32": np.intc}.get(dtype, dtype))
     data = buffers[tree["buffer"]]
@@ -313,22 +322,6 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     return array[()] if kind == "number" else array
 
 
-def _restore_meta(tree: dict, make: bool) -> Any:
-    """A `Meta`, or, on the student's side, the tensor that it stands for."""
-    dtype, shape = tree["dtype"], tree["shape"]
-    if type(dtype) is not str or dtype not in TORCH_DTYPES:
-        raise BadMessage(f"{dtype!r} is no type of number")
-    if type(shape) is not list or len(shape) > MOST_AXES:
-        raise BadMessage("a tensor of the device meta has no list of sizes, or too many")
-    if not all(type(size) is int and 0 <= size <= LONGEST_AXIS for size in shape):
-        raise BadMessage("a size of a tensor of the device meta is no whole number, or too large")
-    if not make:
-        return Meta(tuple(shape), dtype)
-    import torch
-
-    return torch.empty(shape, dtype=getattr(torch, dtype), device="meta")
-
-
 def _with_gaps(array: np.ndarray) -> np.ndarray:
     """The same numbers, not side by side in memory: every second place holds something else, and so
     does one more at the end of each row, or torch's `view` could flatten them."""
@@ -336,23 +329,3 @@ def _with_gaps(array: np.ndarray) -> np.ndarray:
     gaps = wide[..., :-1:2]
     gaps[...] = array
     return gaps
-
-
-def _make(tree: dict, buffers: list[bytes]) -> Any:
-    kind = tree["kind"]
-    if kind == "Rng":
-        rng = np.random.default_rng(tree["seed"])
-        rng.random(tree["drawn"])
-        return rng
-    if kind == "TorchRng":
-        import torch
-
-        generator = torch.Generator().manual_seed(tree["seed"])
-        torch.rand(tree["drawn"], generator=generator)
-        return generator
-    if kind == "Folder":
-        folder = Path(tempfile.mkdtemp())
-        for name, buffer in tree["files"]:
-            (folder / name).write_bytes(buffers[buffer])
-        return folder
-    raise BadMessage(f"{kind!r} is no kind of value")

@@ -192,8 +192,14 @@ def array(**changes):
     } | changes
 
 
+def shape(*sizes):
+    return {"kind": "tuple", "items": list(sizes)}
+
+
 def meta(**changes):
-    return message({"kind": "Meta", "dtype": "float64", "shape": [1]} | changes)
+    fields = {"dtype": "float64", "shape": shape(1)} | changes
+    items = [[name, value] for name, value in fields.items() if value is not None]
+    return message({"kind": "Meta", "fields": {"kind": "dict", "items": items}})
 
 
 BAD = {
@@ -218,16 +224,16 @@ BAD = {
     "more than announced": message(None, bytes(4), sizes=[]),
     "a truth value of 2": message(array(dtype="bool"), b"\x02"),
     "a list as a key": message({"kind": "dict", "items": [[{"kind": "list", "items": []}, 1]]}),
-    "a generator": message({"kind": "Rng", "seed": 1}),
+    "a generator": message({"kind": "Rng", "fields": {"kind": "dict", "items": [["seed", 1]]}}),
     "a meta tensor of words": meta(dtype="str"),
     "a meta tensor of a type that is a list": meta(dtype={"kind": "list", "items": []}),
-    "a meta tensor without a shape": message({"kind": "Meta", "dtype": "float64"}),
+    "a meta tensor without a shape": meta(shape=None),
     "a meta tensor whose shape is a word": meta(shape="11"),
-    "a meta tensor of negative size": meta(shape=[-1]),
-    "a meta tensor of half a row": meta(shape=[0.5]),
-    "a meta tensor of a true row": meta(shape=[True]),
-    "a meta tensor that is endless": meta(shape=[10**400]),
-    "a meta tensor of too many axes": meta(shape=[1] * 100_000),
+    "a meta tensor of negative size": meta(shape=shape(-1)),
+    "a meta tensor of half a row": meta(shape=shape(0.5)),
+    "a meta tensor of a true row": meta(shape=shape(True)),
+    "a meta tensor that is endless": meta(shape=shape(10**400)),
+    "a meta tensor of too many axes": meta(shape=shape(*[1] * 100_000)),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 MECHANISMS = {
     "process": {
         "subprocess", "multiprocessing", "Popen", "os.fork", "ProcessPoolExecutor",
-        "NotebookClient", "grade_in_child", "ChildTransport", "ForkTransport", "children",
+        "NotebookClient", "grade_in_child", "ChildTransport", "children",
         "RankProcesses", "grade_there",
     },
     "compiler": {"torch.compile"},

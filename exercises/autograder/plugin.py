@@ -26,7 +26,6 @@ from autograder.runner import FAILED, PASSED, TO_DO, Outcome, judge, obstacle, r
 from autograder.student import Student
 from autograder.transports import (
     ChildTransport,
-    ForkTransport,
     LocalTransport,
     Transport,
     can_fork,
@@ -108,9 +107,7 @@ class Grading:
         change a check or the exit status; in this one only for a debugger."""
         if self.config.getoption("usepdb") or self.config.getoption("trace"):
             return LocalTransport(path)
-        if self.config.getoption("--isolated") or not can_fork():
-            return ChildTransport(path)
-        return ForkTransport(path)
+        return ChildTransport(path, fork=can_fork() and not self.config.getoption("--isolated"))
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Leave out the folders of exercises that --week or --exercises do not name, and `READY`,

@@ -3,7 +3,6 @@ of it, or in a process of its own. The same bytes are sent and read each time: s
 """
 
 import contextlib
-import io
 import os
 import pdb
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from autograder.codec import BadMessage, pack, unpack
-from autograder.worker import Worker, describe, read_message, write_message
+from autograder.worker import Worker, describe, read_message, serve, write_message
 
 CALL_SECONDS = 60.0  # the longest that one call of another process may take
 
@@ -66,18 +65,16 @@ class ChildTransport:
     """The student's code in a process of its own, which is ended when a call takes too long. It is
     no sandbox: it sees what this process sees."""
 
-    def __init__(self, path: Path, *, seconds: float = CALL_SECONDS) -> None:
+    def __init__(
+        self, path: Path, *, fork: bool = False, seconds: float = CALL_SECONDS
+    ) -> None:  # fmt: skip
         self.path, self.seconds = path, seconds
+        self.start = Fork if fork else start_anew
         self.process: subprocess.Popen | Fork | None = None
-
-    def start(self) -> "subprocess.Popen | Fork":
-        command = [sys.executable, "-I", "-m", "autograder.worker", str(self.path)]
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.process is None or self.process.poll() is not None:
-            self.process = self.start()
+            self.process = self.start(self.path)
         late = threading.Event()
         clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
         clock.start()
@@ -103,39 +100,33 @@ class ChildTransport:
                            "exit, or take all the memory?", function=name)  # fmt: skip
 
     def _kill(self) -> None:
-        process = self.process
-        if process is None:
-            return
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+        """End the process and all that it started in its session."""
+        with contextlib.suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
 
     def close(self) -> int | None:
-        """End the process and all that it started in its session; its exit status, if it had one
-        of its own."""
-        process, self.process = self.process, None
-        if process is None:
+        """End the process, if there is one; its exit status, if it had one of its own."""
+        if self.process is None:
             return None
         deadline = time.monotonic() + 0.2
-        for pipe in (process.stdin, process.stdout):
+        for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
-        while process.poll() is None and time.monotonic() < deadline:
+        while self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
-        self.process = process
         self._kill()
-        self.process = None
-        return process.wait()
+        status, self.process = self.process.wait(), None
+        return status
 
 
-class ForkTransport(ChildTransport):
-    """The student's code in a fork of this process: what it prints is seen, what it imports is
-    already loaded, and whatever it ends, patches or leaves behind is not ours."""
-
-    def start(self) -> "Fork":
-        return Fork(self.path)
+def start_anew(path: Path) -> subprocess.Popen:
+    """A worker with nothing loaded, which prints nothing."""
+    command = [sys.executable, "-I", "-m", "autograder.worker", str(path)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
 
 
 def can_fork() -> bool:
@@ -151,7 +142,9 @@ def use_one_thread() -> None:
 
 
 class Fork:
-    """A forked worker, with as much of the interface of `Popen` as is needed."""
+    """A worker that is a fork of this process, with as much of the interface of `Popen` as is
+    needed: what it prints is seen, what it imports is already loaded, and whatever it ends, patches
+    or leaves behind is not ours."""
 
     def __init__(self, path: Path) -> None:
         sys.stdout.flush()
@@ -164,7 +157,8 @@ class Fork:
                 os.close(ask)
                 os.close(answer)
                 os.setsid()
-                serve_fork(path, read, write)
+                sys.breakpointhook = pdb.set_trace = refuse_breakpoint
+                serve(path, os.fdopen(read, "rb"), os.fdopen(write, "wb"))
             finally:  # nothing of this process's own is to run here
                 os._exit(0)
         os.close(read)
@@ -183,20 +177,6 @@ class Fork:
             if process:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
-
-
-def serve_fork(path: Path, questions: int, answers: int) -> None:
-    """Answer calls in a forked process until no more come."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = io.StringIO()
-    sys.breakpointhook = pdb.set_trace = refuse_breakpoint
-    requests, replies, worker = os.fdopen(questions, "rb"), os.fdopen(answers, "wb"), Worker(path)
-    while message := read_message(requests):
-        reply = worker.answer(message)
-        with contextlib.suppress(BaseException):  # the student may have closed or replaced them
-            sys.stdout.flush()
-            sys.stderr.flush()
-        write_message(replies, reply)
 
 
 def refuse_breakpoint(*args, **kwargs) -> None:

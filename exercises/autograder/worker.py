@@ -549,16 +549,24 @@ def write_message(stream: BinaryIO, message: bytes) -> None:
     stream.flush()
 
 
+def serve(path: Path, requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer calls until no more come. What the student's code asks for by input() is empty."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = io.StringIO()
+    worker = Worker(path)
+    while message := read_message(requests):
+        answer = worker.answer(message)
+        with contextlib.suppress(BaseException):  # the student may have closed or replaced them
+            sys.stdout.flush()
+            sys.stderr.flush()
+        write_message(answers, answer)
+
+
 def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # its seconds are those of one processor
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # input() finds nothing, print() disturbs nothing
-    os.dup2(2, 1)
-    sys.stdin = io.StringIO()
-    worker = Worker(Path(sys.argv[1]))
-    while message := read_message(requests):
-        write_message(answers, worker.answer(message))
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # print() disturbs nothing
+    serve(Path(sys.argv[1]), requests, answers)
 
 
 if __name__ == "__main__":

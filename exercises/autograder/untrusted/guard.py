@@ -8,7 +8,6 @@ only `codec.py` and `worker.py` are here.
 
 import contextlib
 import ctypes
-import io
 import json
 import os
 import resource
@@ -141,12 +140,11 @@ def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replie
     limit(resource.RLIMIT_CPU, order["cpu_seconds"])
     forbid_namespaces()
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):  # input() finds nothing, print() disturbs nothing
+    for descriptor in (0, 1, 2):  # print() disturbs nothing
         os.dup2(nowhere, descriptor)
-    sys.stdin = io.StringIO()
     sys.argv = [order["file"]]
 
-    from autograder.worker import Worker, read_message, seed_everything, write_message
+    from autograder.worker import read_message, seed_everything, serve
 
     folder = Path(settings["work"], order["exercise"])
     folder.mkdir(exist_ok=True)
@@ -159,9 +157,7 @@ def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replie
         if name.split(".")[0] in order["refused"]:
             sys.modules[name] = None
     seed_everything(0)  # the same file is graded alike each time, as far as that lies with us
-    worker = Worker(path)
-    while message := read_message(requests):
-        write_message(answers, worker.answer(message))
+    serve(path, requests, answers)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.codec import drawing_from
-from autograder.course import chosen, course_file, find_course
+from autograder.course import chosen, find_course
 from autograder.points import READY, Check, Exercise, checks_of, find, hints_of
 from autograder.report import (
     gradescope,
@@ -40,23 +40,18 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--solutions and --submission name two things to grade: take one")
     if folder and not folder.is_dir():
         raise pytest.UsageError(f"--submission {folder}: there is no such folder")
-    if can_fork():
-        use_one_thread()
-    seeded = drawing_from(config.getoption("--seed"), variant=own_variant(config))
-    seeded.__enter__()
-    config.add_cleanup(lambda: seeded.__exit__(None, None, None))
-    config.pluginmanager.register(Grading(config), "grading")
-
-
-def own_variant(config: pytest.Config) -> int:
-    """The student's number, of --variant or of course.toml; 0: the defaults are the pages'."""
-    number = config.getoption("--variant")
-    if number or not course_file():
-        return number
     try:
-        return find_course().variant
+        course = find_course()
+        asked = chosen(course, config.getoption("--week"), config.getoption("--exercises"))
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
+    if can_fork():
+        use_one_thread()
+    variant = config.getoption("--variant") or (course.variant if course else 0)
+    seeded = drawing_from(config.getoption("--seed"), variant=variant)
+    seeded.__enter__()
+    config.add_cleanup(lambda: seeded.__exit__(None, None, None))
+    config.pluginmanager.register(Grading(config, asked), "grading")
 
 
 def exercise_of(item: pytest.Item) -> Exercise | None:
@@ -66,11 +61,12 @@ def exercise_of(item: pytest.Item) -> Exercise | None:
 
 
 class Grading:
-    """One run: which files are graded, and what became of each test."""
+    """One run: which files are graded, and what became of each test. `asked` are the exercises
+    that --week or --exercises name; None for all."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, asked: list[Exercise] | None) -> None:
         self.config = config
-        self.chosen = chosen_names(config)
+        self.chosen = None if asked is None else [exercise.name for exercise in asked]
         self.students: dict[str, Student] = {}
         self.outcomes: dict[str, list[Outcome]] = {}
         self.is_ready_left_out = False
@@ -81,13 +77,16 @@ class Grading:
         return self.chosen or list(self.outcomes)
 
     def file_of(self, exercise: Exercise) -> Path:
-        """The file to grade: in its folder, or where `--submission` has it."""
+        """The file to grade: in its folder, or where `--submission` has it, as here or beside the
+        others."""
         if self.config.getoption("--solutions"):
             return exercise.solution
         folder = self.config.getoption("--submission")
         if not folder:
             return exercise.starter
-        return submitted(exercise, folder.resolve())
+        places = [folder.resolve() / below / exercise.file
+                  for below in (exercise.name, f"exercises/{exercise.name}", "")]  # fmt: skip
+        return next((place for place in places if place.is_file()), places[0])
 
     @pytest.fixture
     def student(self, request: pytest.FixtureRequest) -> Student:
@@ -199,14 +198,12 @@ class Grading:
         if not self.outcomes:
             return
         terminalreporter.section("exercises")
-        for line in table(make_report(self.outcomes, self.shown)):
-            terminalreporter.write_line(line)
+        lines = table(make_report(self.outcomes, self.shown))
         if self.is_ready_left_out and not self.chosen:
-            terminalreporter.write_line(f"{READY.name} is what you should know before, without "
-                                        f"points: pytest exercises/{READY.name}")  # fmt: skip
-        for line in starting_points(self.outcomes):
-            terminalreporter.write_line(line)
-        for line in self.hints(self.config.getoption("--hints")):
+            lines.append(f"{READY.name} is what you should know before, without points: "
+                         f"pytest exercises/{READY.name}")  # fmt: skip
+        lines += starting_points(self.outcomes) + self.hints(self.config.getoption("--hints"))
+        for line in lines:
             terminalreporter.write_line(line)
 
     def hints(self, number: int) -> list[str]:
@@ -221,27 +218,8 @@ class Grading:
         return lines
 
 
-def chosen_names(config: pytest.Config) -> list[str] | None:
-    """The exercises that --week or --exercises name; None for all."""
-    week, exercises = config.getoption("--week"), config.getoption("--exercises")
-    if not week and not exercises:
-        return None
-    try:
-        return [exercise.name for exercise in chosen(find_course(), week, exercises)]
-    except UserError as error:
-        raise pytest.UsageError(str(error)) from None
-
-
 class Settled(Exception):
     """There was nothing to run; the argument is the `Outcome` of `obstacle`."""
-
-
-def submitted(exercise: Exercise, folder: Path) -> Path:
-    """Where a handed-in folder has an exercise's file: as here, or beside the others."""
-    places = [folder / exercise.name / exercise.file,
-              folder / "exercises" / exercise.name / exercise.file,
-              folder / exercise.file]  # fmt: skip
-    return next((place for place in places if place.is_file()), places[0])
 
 
 def starting_points(outcomes: dict[str, list[Outcome]]) -> list[str]:

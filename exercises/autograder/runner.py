@@ -115,11 +115,10 @@ def starter_of(solution: str) -> str:
     become `raise NotImplementedError`; outside they are left out. Where `# instead` stands among
     them, the lines below it, without their leading `# `, take the place of the answer.
     """
-    if len(re.findall(r"# begin solution\b", solution)) != len(ANSWER.findall(solution)):
-        raise UserError("a `# begin solution` has no `# end solution` below it: close the block")
-    made = ANSWER.sub(lambda block: _in_its_place(block, solution), solution)
-    if "# end solution" in made or "# begin solution" in made:
-        raise UserError("a `# end solution` has no `# begin solution` above it: open the block")
+    made, blocks = ANSWER.subn(lambda block: _in_its_place(block, solution), solution)
+    if {solution.count("# begin solution"), solution.count("# end solution")} != {blocks}:
+        raise UserError("`# begin solution` and `# end solution` must take turns, each in a line "
+                        "of its own: close every block")  # fmt: skip
     made = re.sub(r"\n{4,}", "\n\n\n", made)
     return made.rstrip("\n") + "\n"
 
@@ -177,41 +176,31 @@ def judge(check: Check, error: BaseException | None) -> Outcome:
 
 def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
     """One outcome for each test that there must be, in order, whatever was reported."""
-    found = []
-    for check in checks_of(exercise):
+    found, checks = {}, checks_of(exercise)
+    for check in checks:
         told = [outcome for outcome in outcomes if outcome.id == check.id]
-        if len(told) == 1:
-            found += told
-        elif told:
-            found.append(Outcome(check.id, FAILED, f"was reported {len(told)} times, not once"))
-        else:
-            found.append(Outcome(check.id, NOT_RUN, "was not run"))
-    return without_manners_alone(exercise, without_known_inputs_alone(exercise, found))
+        if len(told) > 1:
+            told = [Outcome(check.id, FAILED, f"was reported {len(told)} times, not once")]
+        found[check] = told[0] if told else Outcome(check.id, NOT_RUN, "was not run")
+    counted = those_that_count([check for check in checks if found[check].outcome == PASSED])
+    reason = ("blocked by the answer: this counts once a check of what is returned passes that "
+              "draws its inputs")  # fmt: skip
+    return [Outcome(check.id, BLOCKED, reason) if outcome.outcome == PASSED and check not in counted
+            else outcome for check, outcome in found.items()]  # fmt: skip
 
 
-def without_known_inputs_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
-    """Answers to inputs that never change can be looked up: such a check counts only for functions
-    that also pass one with inputs that are drawn."""
-    checks = {check.id: check for check in checks_of(exercise)}
-    passed = [checks[o.id] for o in outcomes if o.outcome == PASSED]
-    shown = frozenset().union(*(c.touches for c in passed if c.is_drawn and not c.of_manners))
-    reason = "blocked by the answer: this counts once a check passes that draws its inputs"
-
-    def counts(check: Check) -> bool:
-        return check.is_drawn or bool(check.touches & shown if check.touches else shown)
-
-    return [Outcome(o.id, BLOCKED, reason) if o.outcome == PASSED and not counts(checks[o.id])
-            else o for o in outcomes]  # fmt: skip
-
-
-def without_manners_alone(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
-    """A function that does nothing leaves nothing behind, and is fast: that counts only beside a
-    right answer."""
-    manners = {check.id for check in checks_of(exercise) if check.of_manners}
-    if any(o.outcome == PASSED and o.id not in manners for o in outcomes):
-        return outcomes
-    reason = "blocked by the answer: this counts once a check of what is returned passes"
-    return [Outcome(o.id, BLOCKED, reason) if o.outcome == PASSED else o for o in outcomes]
+def those_that_count(passed: list[Check]) -> list[Check]:
+    """Of the checks that pass. Answers to inputs that never change can be looked up: such a check
+    counts only for functions that also pass one with inputs that are drawn. And a function that
+    does nothing leaves nothing behind, and is fast: that counts only beside a right answer."""
+    drawn = [check for check in passed if check.is_drawn]
+    shown = frozenset().union(*(check.touches for check in drawn if not check.of_manners))
+    counted = [
+        check
+        for check in passed
+        if check.is_drawn or (shown & check.touches if check.touches else shown)
+    ]
+    return [] if all(check.of_manners for check in counted) else counted
 
 
 def grade(

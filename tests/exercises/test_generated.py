@@ -151,5 +151,5 @@ def h(x):
 
 @pytest.mark.parametrize("line", ["    # begin solution\n", "    # end solution\n"])
 def test_a_block_that_is_open_at_one_end_is_told(line):
-    with pytest.raises(UserError, match=r"close the block|open the block"):
+    with pytest.raises(UserError, match="close every block"):
         starter_of(SOLUTION + line)

@@ -111,7 +111,7 @@ class Function:
         return self._count("operations", args, kwargs)
 
     def instructions(self, *args, **kwargs) -> int:
-        """How many instructions of Python the student's file runs in a call."""
+        """How many lines of the student's file run in a call, one again at each turn of a loop."""
         return self._count("instructions", args, kwargs)
 
     def _count(self, what: str, args: tuple, kwargs: dict) -> int:

@@ -361,50 +361,25 @@ def _run_and_count(function, args: tuple, kwargs: dict) -> dict[str, Any]:
 
 
 def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> dict[str, Any]:
-    """What the function returns, and how many instructions of Python `file` ran on the way. A
-    loop over single numbers shows as a count that grows with them, on any machine at any load."""
+    """What the function returns, and how many lines of `file` ran on the way, each again at every
+    turn of a loop. A loop over single numbers shows as a count that grows with them, on any machine
+    at any load."""
     count = 0
 
-    def step(code, _) -> None:
-        nonlocal count
-        count += code.co_filename == file
-
     def trace(frame, event, _):
+        nonlocal count
         if frame.f_code.co_filename != file:
             return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        if event == "opcode":
-            step(frame.f_code, None)
+        count += event == "line"
         return trace
 
-    with _each_instruction(step) if sys.version_info >= (3, 12) else _traced(trace):
-        value = function(*args, **kwargs)
-    return {"value": value, "seconds": 0.0, "count": count}
-
-
-@contextlib.contextmanager
-def _each_instruction(step: Callable) -> Iterator[None]:
-    """Call `step` for every instruction. From Python 3.12 on a trace function does not hear those
-    of the first call of a function."""
-    monitor, tool = sys.monitoring, 4  # a number that no debugger or profiler has
-    monitor.use_tool_id(tool, "autograder")
-    monitor.register_callback(tool, monitor.events.INSTRUCTION, step)
-    monitor.set_events(tool, monitor.events.INSTRUCTION)
-    try:
-        yield
-    finally:
-        monitor.set_events(tool, 0)
-        monitor.free_tool_id(tool)
-
-
-@contextlib.contextmanager
-def _traced(trace: Callable) -> Iterator[None]:
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        yield
+        value = function(*args, **kwargs)
     finally:
         sys.settrace(before)
+    return {"value": value, "seconds": 0.0, "count": count}
 
 
 def _torch_settings() -> dict[str, Any]:

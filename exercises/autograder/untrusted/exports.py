@@ -43,12 +43,8 @@ def write_canvas(
     assignments are left out, so that importing the file cannot change them."""
     table = [row for _, row in read_cells(source)]
     column = column_of(week, table, source)
-    rows = students_in(table, graded, week, roster, source)
-    possible = next((number_of(row[column]) for row in table[1:]
-                     if row[0].strip() == "Points Possible"), None)  # fmt: skip
-    for row, found in rows:
-        row[column] = points_of(found, possible)
-    tell_scale(possible, graded, week, source)
+    possible = [row[column] for row in table if row[0].strip() == "Points Possible"]
+    fill_in(table, {"points": column}, possible, graded, week, roster, source)
     kept = [i for i, name in enumerate(table[0]) if name in OF_CANVAS or i == column]
     save_table(target, [[row[i] for i in kept] for row in table])
 
@@ -58,18 +54,15 @@ def write_moodle(
 ) -> None:
     """Fill in the grades and comments of a grading worksheet that Moodle has handed out."""
     table = [row for _, row in read_cells(source)]
-    columns = {name: i for i, name in enumerate(table[0] if table else ())}
-    if "Grade" not in columns:
+    header = table[0] if table else []
+    if "Grade" not in header:
         raise UserError(f"{source.name} has no column Grade: download the grading worksheet of "
                         "the assignment")  # fmt: skip
-    highest = columns.get("Maximum Grade")
-    possible = None
-    for row, found in students_in(table, graded, week, roster, source):
-        possible = number_of(row[highest]) if highest is not None else None
-        row[columns["Grade"]] = points_of(found, possible)
-        if "Feedback comments" in columns:
-            row[columns["Feedback comments"]] = in_words(found[0], found[1])
-    tell_scale(possible, graded, week, source)
+    columns = {"points": header.index("Grade")}
+    if "Feedback comments" in header:
+        columns["comments"] = header.index("Feedback comments")
+    possible = [dict(zip(header, row, strict=False)).get("Maximum Grade") for row in table[1:]]
+    fill_in(table, columns, possible, graded, week, roster, source)
     save_table(target, table)
 
 
@@ -85,62 +78,58 @@ def column_of(week: Week, table: Table, source: Path) -> int:
     return found[0]
 
 
-def students_in(
-    table: Table, graded: list[Graded], week: Week, roster: Roster | None, source: Path
-) -> list[tuple[list[str], tuple[WeekMark, list[Mark]]]]:
-    """The rows of students whom we know, with the mark of the week and its parts."""
+def fill_in(
+    table: Table, columns: dict[str, int], possible: list[str | None], graded: list[Graded],
+    week: Week, roster: Roster | None, source: Path,
+) -> None:  # fmt: skip
+    """Write the week's points, and comments where there is a column for them, into the rows of
+    students whom we know; in proportion where the first of `possible` is another number."""
     own = {one.student: one for one in graded}
     known = roster or Roster([Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own])
-    columns = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
-    names = {exercise.name for exercise in week.exercises} | {part for part, _ in week.parts}
-    found, unknown, absent = [], [], set(own)
+    naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
+    totals = {one.student: total for one in graded for total in one.marks.weeks
+              if total.name == week.name}  # fmt: skip
+    if not totals:
+        raise UserError(f"week {week.name} has no marks yet: grade it first")
+    best = totals[graded[0].student].best
+    highest = number_of(possible[0]) or best if possible else best
+    unknown, absent = [], set(own)
     for row in table[1:]:
         row += [""] * (len(table[0]) - len(row))
-        student = known.exactly(*[row[i] for i in columns])
-        if student not in own:
-            is_person = any(row[i] for i in columns[:1]) and row[0] != "Student, Test"
-            unknown += [row[0]] * is_person
-            continue
-        absent.discard(student)
-        marks = own[student].marks
-        total = next((total for total in marks.weeks if total.name == week.name), None)
-        if total is None:
-            raise UserError(f"week {week.name} has no marks yet: grade it first")
-        found.append((row, (total, [mark for mark in marks.items if mark.what in names])))
+        student = known.exactly(*[row[i] for i in naming])
+        if student in own:
+            absent.discard(student)
+            total = totals[student]
+            row[columns["points"]] = f"{total.points * highest / best:.2f}"
+            if "comments" in columns:
+                row[columns["comments"]] = in_words(total, own[student].marks.items, week)
+        elif any(row[i] for i in naming[:1]) and row[0] != "Student, Test":
+            unknown.append(row[0])
     if unknown:
         print(f"warning: {source.name}: no marks for {'; '.join(unknown)}: not in the roster?",
               file=sys.stderr)  # fmt: skip
     if absent:
         print(f"warning: {source.name}: no row for {'; '.join(sorted(absent))}: their marks of "
               f"week {week.name} are not in the new file", file=sys.stderr)  # fmt: skip
-    return found
+    if highest != best:
+        print(f"{source.name} has {highest:g} points for week {week.name}, which has {best:g}: "
+              "the marks are in proportion", file=sys.stderr)  # fmt: skip
 
 
-def points_of(found: tuple[WeekMark, list[Mark]], possible: float | None) -> str:
-    total = found[0]
-    return f"{total.points * possible / total.best if possible else total.points:.2f}"
-
-
-def number_of(cell: str) -> float | None:
+def number_of(cell: str | None) -> float | None:
     try:
-        return float(cell)
+        return float(cell or "")
     except ValueError:
         return None
 
 
-def tell_scale(possible: float | None, graded: list[Graded], week: Week, source: Path) -> None:
-    best = next((w.best for w in graded[0].marks.weeks if w.name == week.name), 0.0)
-    if possible and possible != best:
-        print(f"{source.name} has {possible:g} points for week {week.name}, which has {best:g}: "
-              "the marks are in proportion", file=sys.stderr)  # fmt: skip
-
-
-def in_words(total: WeekMark, items: list[Mark]) -> str:
+def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
     """A week's mark for its student: what there is, what is off, and the comments."""
+    names = {exercise.name for exercise in week.exercises} | {part for part, _ in week.parts}
     lines = [f"{total.points:g} of {total.best:g} points"]
     if total.days:
         lines.append(f"{total.days} days late, {total.free} of them free")
-    for mark in items:
+    for mark in (mark for mark in items if mark.what in names):
         lines += [f"{mark.what}: {mark.cut:g} off for being late"] * bool(mark.cut)
         lines += [f"{mark.what}: {comment}" for comment in mark.comments]
     return "; ".join(lines)

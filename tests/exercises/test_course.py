@@ -56,7 +56,7 @@ def test_grading__takes_its_seed_and_a_weeks_libraries_from_the_course(tmp_path)
     sandbox = Sandbox("none", tmp_path, ())
     varied = replace(call, course=replace(course, variants=True))
     assert call.variant("s01") == 0 != varied.variant("s01") != varied.variant("s02")
-    assert len({each.key_of("s01", softmax, b"", sandbox) for each in (call, alone, varied)}) == 3
+    assert len({each.job("s01", softmax, b"", sandbox).key for each in (call, alone, varied)}) == 3
 
 
 def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):

@@ -312,7 +312,7 @@ def test_a_grader_that_is_killed_is_replaced_and_the_file_graded(waits, sandbox,
 
 def test_a_sandbox_that_does_not_start_is_no_fault_of_the_students(tmp_path):
     cell = Cell(Sandbox("none", tmp_path / "no box", ()), tmp_path)
-    done = grade_file(cell, SOFTMAX, SOLUTION.encode(), 60)
+    done = grade_file(cell, Job("ann", SOFTMAX, SOLUTION.encode()), 60)
     assert not done.sound and {o.outcome for o in done.outcomes} == {"not run"}
     assert "the sandbox did not start" in done.outcomes[0].message
 

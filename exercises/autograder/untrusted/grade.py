@@ -201,9 +201,10 @@ class Call:
         """The number from which the student's own defaults follow; 0 where they have none."""
         return variant_of(self.seed, student) if self.course and self.course.variants else 0
 
-    def key_of(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> str:
-        return key_of(self.as_asked(exercise), file, sandbox.kind, self.settings.timeout,
-                      self.seed, self.variant(student))  # fmt: skip
+    def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
+        exercise, variant = self.as_asked(exercise), self.variant(student)
+        settings = sandbox.kind, self.settings.timeout, self.seed, variant
+        return Job(student, exercise, file, variant, key_of(exercise, file, *settings))
 
     def as_asked(self, exercise: Exercise) -> Exercise:
         """With the libraries that its week allows, if course.toml says which."""
@@ -400,14 +401,14 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
             work = one.works.get(exercise.name)
             if not work or not (settings.regrade or exercise.name in one.offered):
                 continue
-            if work.key == call.key_of(one.student, exercise, work.file, sandbox):
-                path = call.saved_as(one.student, exercise.name)
-                if work != gradebook.saved_work(path):  # the same file with another time
-                    gradebook.save_work(path, work)
-                already += 1
-            else:
-                waiting.append(Job(one.student, call.as_asked(exercise), work.file,
-                                   call.variant(one.student)))  # fmt: skip
+            job = call.job(one.student, exercise, work.file, sandbox)
+            if work.key != job.key:
+                waiting.append(job)
+                continue
+            already += 1
+            path = call.saved_as(one.student, exercise.name)
+            if work != gradebook.saved_work(path):  # the same file with another time
+                gradebook.save_work(path, work)
         jobs += [waiting] * bool(waiting)
     grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
     return sandbox.kind, sum(map(len, jobs))
@@ -429,8 +430,7 @@ def grade_jobs(
             works, name = by_name[job.student].works, job.exercise.name
             path = call.saved_as(job.student, name)
             if done.sound:
-                key = call.key_of(job.student, job.exercise, job.file, sandbox)
-                works[name] = replace(works[name], done=done, key=key)
+                works[name] = replace(works[name], done=done, key=job.key)
                 gradebook.save_work(path, works[name])
             else:
                 works[name] = gradebook.saved_work(path) or replace(works[name], done=done)

@@ -2,10 +2,9 @@
 
 They run the tests and compare; a student's code runs in a cell below them. Should one of them end,
 killed for want of memory say, another takes its place, and the file that it was at is tried once
-more. Both sides talk in JSON.
+more.
 """
 
-import json
 import multiprocessing
 import os
 import re
@@ -14,13 +13,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
 
 from autograder.codec import BadMessage
-from autograder.points import Exercise, find, present
+from autograder.points import Exercise, present
 from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade, source_text
 from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
@@ -39,12 +37,14 @@ SECONDS = re.compile(r"\b\d+\.\d+ s\b|\b\d+\.\d+ (?=times as long)")
 
 @dataclass(frozen=True)
 class Job:
-    """A student's file of an exercise."""
+    """A student's file of an exercise, with the libraries that it may import. `key` changes with
+    whatever the result can depend on."""
 
     student: str
     exercise: Exercise
     file: bytes
     variant: int = 0
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,15 @@ class Grader:
 
     def send_next(self) -> None:
         if self.jobs and not self.is_at_work:
-            job = self.jobs[0]
             with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                exercise = job.exercise
-                about = [job.student, exercise.name, exercise.libraries, job.variant]
-                self.pipe.send_bytes(json.dumps(about).encode())
-                self.pipe.send_bytes(job.file)
+                self.pipe.send(self.jobs[0])
             self.is_at_work = True
 
     def receive(self) -> tuple[Job, Done] | None:
         """The answer to the first job; None if it has to be tried again."""
         self.is_at_work = False
         try:
-            answer: dict[str, Any] = json.loads(self.pipe.recv_bytes())
-            outcomes = [Outcome(**fields) for fields in answer.pop("outcomes")]
-            done = Done(outcomes, **answer)
+            done = self.pipe.recv()
         except (EOFError, OSError):
             self.stop()
             self.start()
@@ -149,14 +143,11 @@ def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            student, name, libraries, variant = json.loads(pipe.recv_bytes())
-            file = pipe.recv_bytes()
-            if student != of:  # nobody has a cell that another student's code was in
+            job = pipe.recv()
+            if job.student != of:  # nobody has a cell that another student's code was in
                 cell.close()
-            of = student
-            exercise = replace(find(name), libraries=tuple(libraries))
-            done = grade_file(cell, exercise, file, timeout, seed, variant=variant)
-            pipe.send_bytes(json.dumps(asdict(done)).encode())
+            of = job.student
+            pipe.send(grade_file(cell, job, timeout, seed))
     except (EOFError, OSError, KeyboardInterrupt):
         pass
     finally:
@@ -169,25 +160,23 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def grade_file(
-    cell: Cell, exercise: Exercise, file: bytes, timeout: float, seed: int = 0, *, variant: int = 0
-) -> Done:
-    start, sound = time.monotonic(), True
+def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
+    start, sound, exercise = time.monotonic(), True, job.exercise
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / exercise.file
-        path.write_bytes(file)
+        path.write_bytes(job.file)
         try:
-            transport = CellTransport(cell, exercise, file, timeout)
-            outcomes = grade(exercise, path, transport=transport, seed=seed, variant=variant,
+            transport = CellTransport(cell, exercise, job.file, timeout)
+            outcomes = grade(exercise, path, transport=transport, seed=seed, variant=job.variant,
                              seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
             sound = False
             outcomes = for_all_checks(exercise, NOT_RUN, f"the sandbox did not start: {error}")
-    outcomes = [Outcome(o.id, o.outcome, settle(o.message, cell)) for o in outcomes]
+    outcomes = [replace(o, message=settle(o.message, cell)) for o in outcomes]
     try:
-        text = source_text(file)
+        text = source_text(job.file)
     except (SyntaxError, UnicodeDecodeError):
-        text = file.decode("utf-8", "replace")
+        text = job.file.decode("utf-8", "replace")
     return Done(outcomes, fingerprint(text), time.monotonic() - start, sound)
 
 

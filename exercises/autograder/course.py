@@ -136,7 +136,15 @@ def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
 # Reading the file: every mistake is told in one line, with its place.
 
 FIELDS = [field.name for field in fields(Course) if field.name != "weeks"]
-OF_WEEK = ["exercises", "due", "weight", "libraries", "title", "parts"]
+# Of a week: what each field must be, and how it may be written.
+OF_WEEK = {
+    "exercises": (list, '["01-02", "10"]'),
+    "due": (date, "2027-01-17T23:59:00+01:00, without quotes"),
+    "weight": (object, "2"),
+    "libraries": (list, '["numpy"]'),
+    "title": (str, '"The project"'),
+    "parts": (dict, "{ report = 20 }"),
+}
 POINTS = Real(at_least=0, at_most=1e6)
 
 
@@ -177,26 +185,25 @@ def parse_week(name: str, content: Any) -> Week:
     if not isinstance(content, dict):
         raise UserError(f"{place} is {shown(content)}: write [week.{name}] and its fields below")
     refuse_unknown(content, OF_WEEK, f"{place}: ")
-    title, parts = content.get("title", ""), content.get("parts", {})
-    if not isinstance(title, str):
-        raise UserError(f"{place}: title is {shown(title)}: write it in quotes")
-    if not isinstance(parts, dict):
-        raise UserError(f"{place}: parts is {shown(parts)}: write parts = {{ report = 20 }}")
+    for field, value in content.items():
+        kind, example = OF_WEEK[field]
+        if not isinstance(value, kind) or (kind is list and {type(each) for each in value} - {str}):
+            raise UserError(f"{place}: {field} is {shown(value)}: write {field} = {example}")
+    parts, libraries = content.get("parts", {}), content.get("libraries")
     if taken := [part for part in parts if find(part) or part.startswith("week ")]:
         raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
     named = {"weight": content.get("weight", 0)} | {f"parts.{p}": parts[p] for p in parts}
     for field, points in named.items():
         if not POINTS.admits(points):
             raise UserError(f"{place}: {field} is {shown(points)}: it must be {POINTS}")
-    exercises = texts(content.get("exercises", []), f"{place}: exercises", '["01-02", "10"]')
-    libraries = texts(content.get("libraries", []), f"{place}: libraries", '["numpy"]')
+    exercises = content.get("exercises")
     week = Week(
         name,
         tuple(parse_exercises(exercises, f"{place}: exercises")) if exercises else (),
-        due_time(content["due"], place) if "due" in content else None,
+        due_time(content["due"]) if "due" in content else None,
         content.get("weight"),
-        tuple(libraries) if "libraries" in content else None,
-        title,
+        None if libraries is None else tuple(libraries),
+        content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
     )
     if not week.best:
@@ -204,7 +211,7 @@ def parse_week(name: str, content: Any) -> Week:
     return week
 
 
-def refuse_unknown(content: dict[str, Any], known: list[str], place: str) -> None:
+def refuse_unknown(content: dict[str, Any], known: Iterable[str], place: str) -> None:
     for name in content:
         if name not in known:
             close = get_close_matches(name, known, 1)
@@ -212,20 +219,11 @@ def refuse_unknown(content: dict[str, Any], known: list[str], place: str) -> Non
             raise UserError(f"{place}{name} is no field: {way_out}")
 
 
-def texts(value: Any, place: str, example: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise UserError(f"{place} is {shown(value)}: write a list of texts, such as {example}")
-    return value
-
-
-def due_time(value: Any, place: str) -> datetime:
+def due_time(value: date) -> datetime:
     """A time with its zone. A date alone is the end of its day; a time without a zone is one of
     this machine's."""
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime.combine(value, time(23, 59, 59))
     if not isinstance(value, datetime):
-        raise UserError(f"{place}: due is {shown(value)}, no date: write due = "
-                        "2027-01-17T23:59:00+01:00, without quotes")  # fmt: skip
+        value = datetime.combine(value, time(23, 59, 59))
     return value if value.tzinfo else value.astimezone()
 
 

@@ -294,26 +294,21 @@ def remark_on(place: PurePosixPath) -> tuple[str, str] | None:
 
 
 def read_folder(folder: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
-    files = {}
-    for path in below(folder):
-        place = PurePosixPath(path.relative_to(folder).as_posix())
-        if wanted(place):
-            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                files[str(place)] = read_file(file, str(place))
-    return files
-
-
-def below(folder: Path) -> Iterator[Path]:
-    """Plain files, not too deep; links are not followed."""
-    number = 0
-    for root, names, files in os.walk(folder):
-        depth = len(Path(root).relative_to(folder).parts)
-        names[:] = sorted(n for n in names if not n.startswith((".", "__"))) * (depth < DEEPEST)
-        number += len(names) + len(files)
+    """The wanted ones of the plain files, not too deep; links are not followed."""
+    files, number = {}, 0
+    for root, names, plain in os.walk(folder):
+        inside = PurePosixPath(Path(root).relative_to(folder).as_posix())
+        is_deep = len(inside.parts) >= DEEPEST
+        names[:] = [] if is_deep else sorted(n for n in names if not n.startswith((".", "__")))
+        number += len(names) + len(plain)
         if number > MOST_PLACES:
             raise Refused(f"more than {MOST_PLACES} files and folders")
-        yield from (path for name in sorted(files)
-                    if (path := Path(root, name)).is_file() and not path.is_symlink())  # fmt: skip
+        for path in (Path(root, name) for name in sorted(plain)):
+            place = inside / path.name
+            if path.is_file() and not path.is_symlink() and wanted(place):
+                with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+                    files[str(place)] = read_file(file, str(place))
+    return files
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:

@@ -4,8 +4,6 @@ import csv
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -28,17 +26,12 @@ from autograder.report import write_report
 from autograder.runner import is_untouched
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
-from autograder.untrusted.grading_process import Done, Job, choose, grade_all
-from autograder.untrusted.roster import Roster, harmless, read_roster
+from autograder.untrusted.grading_process import Job, choose, grade_all
+from autograder.untrusted.roster import Person, Roster, harmless, read_roster
 from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
 from autograder.untrusted.submissions import Handed, Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command
-from bert_run.files import (
-    clear_leftovers,
-    hold,
-    remove_in_one_piece,
-    write_atomically,
-)
+from bert_run.files import clear_leftovers, hold, remove_in_one_piece, write_atomically
 from bert_run.training_loop import progress_bar
 
 LOCK, TIMES = ".lock", "times.csv"  # by both we know a folder that we have written
@@ -139,7 +132,11 @@ def main() -> None:
     if settings.submissions:
         found = gather(list(settings.submissions), but=settings.out, roster=roster)
     claim(settings.out)
-    with locked(settings.out), tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
+    lock = hold(settings.out / LOCK)
+    if lock is None:
+        raise UserError(f"{settings.out}: another bert-grade writes there: wait for it, or name "
+                        "another DIR")  # fmt: skip
+    with lock, tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
         clear_leftovers(settings.out)
         (settings.out / TIMES).touch()
         if settings.roster:
@@ -226,15 +223,6 @@ def claim(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
 
 
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    lock = hold(out / LOCK)
-    if lock is None:
-        raise UserError(f"{out}: another bert-grade writes there: wait for it, or name another DIR")
-    with lock:
-        yield
-
-
 def run(call: Call, folder: Path) -> None:
     out = call.settings.out
     state = marks.read_state(out)
@@ -308,54 +296,53 @@ def students_of(call: Call) -> list[Graded]:
     for name in sorted(saved - people.keys()) if people else ():
         print(f"warning: {name} has grades and is not in the roster: if this is somebody of it, "
               f"call again with --remove '{name}'", file=sys.stderr)  # fmt: skip
-    names = saved | people.keys() | {submission.student for submission in call.submissions}
-    found = []
-    for name in sorted(names):
-        one = Graded(name, [], person=people.get(name))
-        for exercise in present():
-            if work := gradebook.saved_work(call.saved_as(name, exercise.name)):
-                one.works[exercise.name] = work
-        call.place(name).mkdir(parents=True, exist_ok=True)
-        clear_leftovers(call.place(name))
-        notes = gradebook.saved_notes(call.place(name) / NOTES)
-        for submission in call.submissions:
-            if submission.student == name:
-                take_files(call, one, submission)
-                for note in submission.notes:
-                    print(f"{name}: {note}", file=sys.stderr)
-                notes[call.settings.week or ""] = submission.notes
-                write_report(call.place(name) / NOTES, notes)
-        one.notes = [f"week {week}: {note}" if week else note
-                     for week, listed in notes.items() for note in listed]  # fmt: skip
-        found.append(one)
-    return found
+    handed = {submission.student: submission for submission in call.submissions}
+    names = saved | people.keys() | handed.keys()
+    return [student_of(call, name, people.get(name), handed.get(name)) for name in sorted(names)]
+
+
+def student_of(
+    call: Call, name: str, person: Person | None, submission: Submission | None
+) -> Graded:  # fmt: skip
+    """A student with what was graded before, and in its place what is handed in now."""
+    one = Graded(name, [], person=person)
+    for exercise in present():
+        if work := gradebook.saved_work(call.saved_as(name, exercise.name)):
+            one.works[exercise.name] = work
+    call.place(name).mkdir(parents=True, exist_ok=True)
+    clear_leftovers(call.place(name))
+    notes = gradebook.saved_notes(call.place(name) / NOTES)
+    if submission:
+        take_files(call, one, submission)
+        for note in submission.notes:
+            print(f"{name}: {note}", file=sys.stderr)
+        notes[call.settings.week or ""] = submission.notes
+        write_report(call.place(name) / NOTES, notes)
+    one.notes = [f"week {week}: {note}" if week else note
+                 for week, listed in notes.items() for note in listed]  # fmt: skip
+    return one
 
 
 def take_files(call: Call, one: Graded, submission: Submission) -> None:
     """Put the files that were handed in into the place of those that were there, but for those
     that are older. Nothing is saved before it is graded."""
     for exercise in call.asked:
-        file = submission.files.get(exercise.name)
-        if file is None:
+        name = exercise.name
+        if name not in submission.files:
             continue
-        handed, old = submission.handed[exercise.name], one.works.get(exercise.name)
-        replaced: tuple[str, ...] = ()
-        if old and old.file == file:
-            handed, replaced = earlier(old.handed, handed), old.replaced
+        new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
+        if old and old.file == new.file:
+            new = replace(old, handed=earlier(old.handed, new.handed))
+        elif old and is_untouched(exercise, new.file):
+            continue
+        elif old and is_older(new, old):
+            submission.notes.append(f"{exercise.file} of {shown(new.handed.name)} is older than "
+                                    f"that of {shown(old.handed.name)}, which stands")  # fmt: skip
+            new = old
         elif old:
-            if is_untouched(exercise, file):
-                continue
-            if is_older(old, file, handed):
-                names = shown(handed.name), shown(old.handed.name)
-                submission.notes.append(f"{exercise.file} of {names[0]} is older than that of "
-                                        f"{names[1]}, which stands")  # fmt: skip
-                file, handed, replaced = old.file, old.handed, old.replaced
-            else:
-                replaced = (*old.replaced, sha(old.file))
-        done = old.done if old and old.file == file else Done([], "", 0.0, sound=False)
-        key = old.key if old and old.file == file else ""
-        one.works[exercise.name] = Work(file, handed, done, key, replaced)
-        one.offered.add(exercise.name)
+            new = replace(new, replaced=(*old.replaced, sha(old.file)))
+        one.works[name] = new
+        one.offered.add(name)
 
 
 def earlier(old: Handed, new: Handed) -> Handed:
@@ -366,12 +353,12 @@ def earlier(old: Handed, new: Handed) -> Handed:
     return replace(new, late=late)
 
 
-def is_older(old: Work, file: bytes, handed: Handed) -> bool:
+def is_older(new: Work, old: Work) -> bool:
     """Whether a file came before the one that was graded: by the times if they are known, else
     because it was replaced once."""
-    if old.handed.time and handed.time:
-        return handed.time < old.handed.time
-    return sha(file) in old.replaced
+    if old.handed.time and new.handed.time:
+        return new.handed.time < old.handed.time
+    return sha(new.file) in old.replaced
 
 
 def hidden_from_students(settings: GradeSettings) -> list[Path]:

@@ -38,6 +38,8 @@ from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
 from bert_run.files import sha256, write_atomically
 
+NOT_GRADED = Done([], "", 0.0, sound=False)
+
 
 @dataclass(frozen=True)
 class Work:
@@ -45,7 +47,7 @@ class Work:
 
     file: bytes
     handed: Handed
-    done: Done
+    done: Done = NOT_GRADED
     key: str = ""
     replaced: tuple[str, ...] = ()  # hashes of the files that stood here before
 

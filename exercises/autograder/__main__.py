@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
 from tyro.conf import Positional
@@ -83,8 +83,6 @@ class Gradescope:
     """the exercises of this week of course.toml, in place of a list"""
     out: Path = Path("autograder.zip")
     """the file to write"""
-    visibility: Literal["visible", "hidden", "after_due_date", "after_published"] = "visible"
-    """when students see the checks and their messages"""
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def main() -> None:
         exercises = chosen(course, choice.week, choice.exercises)
         if exercises is None:
             raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
-        write_bundle(choice.out, exercises, choice.visibility)
+        write_bundle(choice.out, exercises)
         print(f"{choice.out}: {len(exercises)} exercises, to be uploaded as the autograder")
     else:
         lines = diff(choice.file)

@@ -33,9 +33,6 @@ class CallLog:
     checked: int = 0  # of them were made before the last check that passed
     last: Call | None = None  # whether or not it was answered
 
-    def note(self, value: Any, call: Call) -> None:
-        self.calls.append((value, call))
-
     def pass_check(self) -> None:
         self.checked = len(self.calls)
 

@@ -6,8 +6,7 @@ common wrong answers would give: if the student's answer is one of them, the mes
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -68,18 +67,13 @@ def anew(below: int) -> int:
 
 
 def _passed() -> None:
-    """What happens after a check that passes: nothing, unless `watched`."""
+    """What happens after a check that passes: nothing, unless `watch` has said what."""
 
 
-@contextmanager
-def watched(passed: Callable[[], None]) -> Iterator[None]:
-    """Call `passed` after each check that passes in this context."""
+def watch(passed: Callable[[], None]) -> None:
+    """Call `passed` after each check that passes from now on."""
     global _passed
-    before, _passed = _passed, passed
-    try:
-        yield
-    finally:
-        _passed = before
+    _passed = passed
 
 
 def fail(message: str, *, likely: str = "", out: Any = None) -> None:
@@ -128,11 +122,9 @@ def _shown_whole(out: Any, expected: Any) -> str:
 
 def parts(out: Any, *names: str) -> tuple:
     """`out`, which must be a tuple of as many values as there are names."""
-    listed = ", ".join(names)
-    if type(out) is not tuple:
-        fail(f"expected a tuple of {len(names)} values ({listed}), got {describe_value(out)}")
-    if len(out) != len(names):
-        fail(f"expected a tuple of {len(names)} values ({listed}), got {len(out)} values")
+    if type(out) is not tuple or len(out) != len(names):
+        got = f"{len(out)} values" if type(out) is tuple else describe_value(out)
+        fail(f"expected a tuple of {len(names)} values ({', '.join(names)}), got {got}")
     return out
 
 
@@ -214,13 +206,16 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
         "`is` asks for the object, not for its place or what it holds",
         way="shared",
     )
-    own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
-    related = [call for call in function.inspected if own & set(map(id, leaves(call[1:])))]
+    own, inspected = (
+        {id(a) for a in leaves((args, kwargs)) if is_array(a)},
+        function.student._inspected,
+    )
+    related = [call for call in inspected if own & set(map(id, leaves(call[1:])))]
     for other, given, more in related[-3:]:
         returns_it_again(f"after a call of {other.name} {others}", by_object,
                          before=(other.name, given, more))  # fmt: skip
-    function.inspected.append((function, args, kwargs))
-    for other, given, more in [*related[-3:], function.inspected[-1]]:
+    inspected.append((function, args, kwargs))
+    for other, given, more in [*related[-3:], inspected[-1]]:
         for place in [*range(len(given)), *more]:
             new = altered(more[place] if place in more else given[place])
             if new is None:
@@ -347,13 +342,11 @@ def _difference_of_dicts(
 ) -> str:
     if type(out) is not dict:
         return f"{of}: expected a dict, got {describe_value(out)}"
-    missing, extra = expected.keys() - out.keys(), out.keys() - expected.keys()
-    if missing or extra:
-        text = f"{of}: the keys differ"
-        text += f"; missing: {', '.join(sorted(map(str, missing))[:5])}" if missing else ""
-        return text + (
-            f"; not expected: {', '.join(sorted(map(describe_value, extra))[:5])}" if extra else ""
-        )
+    keys = {"missing": expected.keys() - out.keys(), "not expected": out.keys() - expected.keys()}
+    told = [f"; {which}: {', '.join(sorted(map(describe_value, found))[:5])}"
+            for which, found in keys.items() if found]  # fmt: skip
+    if told:
+        return f"{of}: the keys differ{''.join(told)}"
     for name, right in expected.items():
         if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
             return problem

@@ -239,7 +239,8 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
     """What the test raises. Overflow and the like in our own wrong answers is meant: no noise."""
     student._log = CallLog()
     try:
-        with np.errstate(all="ignore"), checks.watched(student._log.pass_check):
+        checks.watch(student._log.pass_check)
+        with np.errstate(all="ignore"):
             test(student)
     except CheckFailed as error:
         calls = student._log.candidates(error.out)

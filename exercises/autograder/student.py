@@ -52,7 +52,7 @@ class Student:
     def __init__(self, path: Path, transport: Transport) -> None:
         self._path, self._transport = path, transport
         self._log = CallLog()
-        self.inspected: list[tuple[Function, tuple, dict]] = []  # calls that left no trace
+        self._inspected: list[tuple[Function, tuple, dict]] = []  # calls that left no trace
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -69,11 +69,6 @@ class Function:
     def __call__(self, *args, **kwargs) -> Any:
         """What the student's function returns for these arguments."""
         return self._ask(args, kwargs)["value"]
-
-    @property
-    def inspected(self) -> list[tuple["Function", tuple, dict]]:
-        """The calls that were found to leave no trace, of any function of the file."""
-        return self.student.inspected
 
     def trace(
         self, *args, global_seed: int | None = None, way: str = "", before: Any = None, **kwargs
@@ -141,7 +136,7 @@ class Function:
         if type(answer) is not dict or "value" not in answer:
             told = answer.get("error") if type(answer) is dict else None
             raise error_message(told, self.name, student)
-        student._log.note(answer["value"], call)
+        student._log.calls.append((answer["value"], call))
         return answer
 
 

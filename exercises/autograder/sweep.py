@@ -166,16 +166,16 @@ def is_about(count: int, expected: float, *, of: str, likely: str = "") -> None:
 
 def poisson_range(mean: float) -> tuple[int, int]:
     """Chernoff's bounds: P(N ≥ k) and P(N ≤ k) are at most exp(k - mean - k ln(k / mean))."""
-    limit = math.log(FALSE_ALARM / 2)
-    high = math.ceil(mean)
-    while high - mean - high * math.log(high / mean) > limit:
+    limit, low, high = math.log(FALSE_ALARM / 2), math.floor(mean), math.ceil(mean)
+
+    def tail(k: int) -> float:
+        return k - mean - k * math.log(k / mean) if k else -mean
+
+    while tail(high) > limit:
         high += 1
-    low = math.floor(mean)
-    while low > 0 and low - mean - low * math.log(low / mean) > limit:
+    while low >= 0 and tail(low) > limit:
         low -= 1
-    if low == 0 and -mean > limit:
-        return 0, high
-    return low + (1 if low or -mean <= limit else 0), high
+    return low + 1, high
 
 
 def runs_a_loop(function: Function, short: tuple, long: tuple, **options: Any) -> bool:

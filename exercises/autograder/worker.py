@@ -413,24 +413,20 @@ def load(path: Path) -> ModuleType:
 def describe(error: BaseException, path: Path) -> dict[str, Any]:
     """What was raised, and at which line of the student's file."""
     lines = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    where = {"line": lines[-1].lineno, "code": lines[-1].line, "in": lines[-1].name} if lines else (
-        {"line": error.lineno, "code": (error.text or "").strip(), "in": ""}
-        if isinstance(error, SyntaxError)
-        else None
-    )  # fmt: skip
+    where = None
+    if lines:
+        where = {"line": lines[-1].lineno, "code": lines[-1].line}
+    elif isinstance(error, SyntaxError):
+        where = {"line": error.lineno, "code": (error.text or "").strip()}
+    # Said by a `raise` of the file's own: torch raises it too, where a device lacks an operation.
+    is_to_do = (
+        type(error) is NotImplementedError and lines and "raise" in (where["code"] or "raise")
+    )
+    text = ""
     with contextlib.suppress(BaseException):  # even str(error) is the student's code
-        return {"type": type(error).__name__, "text": str(error)[:2000], "where": where,
-                "uncrossable": type(error) is Uncrossable,
-                "to_do": _is_to_do(error, where)}  # fmt: skip
-    return {"type": type(error).__name__, "text": "", "where": where,
-            "uncrossable": False, "to_do": False}  # fmt: skip
-
-
-def _is_to_do(error: BaseException, where: dict[str, Any] | None) -> bool:
-    """Whether the student's file says so, by a `raise`: torch raises this error too, where a device
-    lacks an operation."""
-    said = where is not None and "raise" in (where["code"] or "raise")
-    return type(error) is NotImplementedError and said
+        text = str(error)[:2000]
+    return {"type": type(error).__name__, "text": text, "where": where,
+            "uncrossable": type(error) is Uncrossable, "to_do": bool(is_to_do)}  # fmt: skip
 
 
 def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:

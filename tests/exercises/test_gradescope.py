@@ -20,7 +20,7 @@ GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "week.zip"
-    write_bundle(path, [SOFTMAX, GELU], "after_due_date")
+    write_bundle(path, [SOFTMAX, GELU])
     return path
 
 
@@ -35,7 +35,7 @@ def test_the_zip__has_both_scripts_and_no_solution(bundle):
         "autograder", "03_softmax", "05_gelu"}  # fmt: skip
     assert " torch " in setup and " jinja2" in setup and "jupyterlab" not in setup
     first = bundle.read_bytes()
-    write_bundle(bundle, [SOFTMAX, GELU], "after_due_date")
+    write_bundle(bundle, [SOFTMAX, GELU])
     assert bundle.read_bytes() == first
 
 
@@ -59,8 +59,8 @@ def test_run_autograder__gives_the_json_that_gradescope_documents(bundle, tmp_pa
     assert results["score"] == 2 and results["output"].startswith("2 of 5 points of the zip")
     assert "gelu (1).py is taken for gelu.py" in results["output"]
     for test in results["tests"]:
-        assert test.keys() == {"name", "score", "max_score", "status", "output", "visibility"}
-        assert test["status"] in ("passed", "failed") and test["visibility"] == "after_due_date"
+        assert test.keys() == {"name", "score", "max_score", "status", "output"}
+        assert test["status"] in ("passed", "failed")
         assert isinstance(test["output"], str) and 0 <= test["score"] <= test["max_score"]
     assert sum(test["max_score"] for test in results["tests"]) == pytest.approx(5)
     assert sum(test["score"] for test in results["tests"]) == pytest.approx(2)
@@ -71,7 +71,7 @@ def test_where_the_grader_fails__the_student_is_told_that_it_is_not_their_fault(
 ):
     (tmp_path / "submission").mkdir()
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    results = grade_upload(tmp_path, "03", "visible")
+    results = grade_upload(tmp_path, "03")
     assert results["score"] == 0 and "nothing is wrong with your files" in results["output"]
 
 

@@ -25,13 +25,13 @@ SECONDS = "180"  # of a processor for an exercise: containers are slow
 UNUSED = {"datasets", "jupyterlab"}
 
 
-def write_bundle(path: Path, exercises: list[Exercise], visibility: str) -> None:
+def write_bundle(path: Path, exercises: list[Exercise]) -> None:
     numbers = ",".join(exercise.name[:2] for exercise in exercises)
     text = io.BytesIO()
     with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in ("setup.sh", "run_autograder"):
             script = TEMPLATES.get_template(name).render(
-                libraries=" ".join(libraries()), exercises=numbers, visibility=visibility
+                libraries=" ".join(libraries()), exercises=numbers
             )
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100755 << 16
@@ -61,7 +61,7 @@ def files_of(exercises: list[Exercise]) -> list[Path]:
     return sorted(found)
 
 
-def grade_upload(root: Path, exercises: str, visibility: str) -> Report:
+def grade_upload(root: Path, exercises: str) -> Report:
     """Grade what Gradescope has put into `submission`, as bert-grade does; what it is to show."""
     names = ",".join(exercise.name[:2] for exercise in parse_exercises([exercises], "exercises"))
     with tempfile.TemporaryDirectory() as folder:
@@ -76,14 +76,11 @@ def grade_upload(root: Path, exercises: str, visibility: str) -> Report:
         print(done.stderr, file=sys.stderr)
         if done.returncode == 0:
             text = (out / "students" / "upload" / "results.json").read_text(encoding="utf-8")
-            results = json.loads(text)
-            for test in results["tests"]:
-                test["visibility"] = visibility
-            return results
+            return json.loads(text)
     return {"score": 0.0, "output": "the grader itself failed: tell the instructor; nothing is "
                                     f"wrong with your files\n{done.stderr[-2000:]}"}  # fmt: skip
 
 
 if __name__ == "__main__":
     place = Path(sys.argv[1])
-    write_report(place / "results" / "results.json", grade_upload(place, *sys.argv[2:4]))
+    write_report(place / "results" / "results.json", grade_upload(place, sys.argv[2]))

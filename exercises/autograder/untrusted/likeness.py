@@ -25,7 +25,7 @@ def fingerprint(text: str) -> str:
     Python."""
     try:
         tree = ast.parse(text)
-        aliases, helpers = {}, {}
+        aliases = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""

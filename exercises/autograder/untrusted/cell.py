@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +41,6 @@ SEARCH_AFTER = 0.05  # seconds of a call; a shorter one can hide nothing that ma
 
 class CannotStart(BaseException):
     """The sandbox does not come up: nothing that a student has done, so no test may catch it."""
-
-
-@dataclass(frozen=True)
-class Pipes:
-    """To a worker and from it."""
-
-    questions: int
-    answers: int
-
-    def close(self) -> None:
-        os.close(self.questions)
-        os.close(self.answers)
 
 
 class Cell:
@@ -89,26 +76,21 @@ class Cell:
                 said = errors.read(4_000).decode("utf-8", "replace").strip().splitlines()
                 raise CannotStart(said[-1] if said else "it does not answer")
 
-    def begin(self, exercise: Exercise, file: bytes, seconds: float) -> Pipes:
-        """A worker for a student's file. What the guard says now is not yet the student's."""
+    def begin(self, exercise: Exercise, file: bytes, seconds: float) -> socket.socket:
+        """The line to a worker that has got a student's file, and has not yet loaded it."""
+        order = {"exercise": exercise.name, "file": exercise.file,
+                 "torch": "torch" in exercise.libraries, "cpu_seconds": int(seconds) + 1,
+                 "refused": sorted(LIBRARIES - {*exercise.libraries})}  # fmt: skip
         for _ in range(2):  # an earlier worker may have harmed the guard: then another one
             self.start()
-            (theirs_in, questions), (answers, theirs_out) = os.pipe(), os.pipe()
-            order = {"exercise": exercise.name, "file": exercise.file,
-                     "torch": "torch" in exercise.libraries, "cpu_seconds": int(seconds) + 1,
-                     "refused": sorted(LIBRARIES - {*exercise.libraries})}  # fmt: skip
-            pipes = Pipes(questions, answers)
-            with contextlib.suppress(OSError):
-                socket.send_fds(self.control, [json.dumps(order).encode()], [theirs_in, theirs_out])
-            os.close(theirs_in)
-            os.close(theirs_out)
-            if self._hears(b"s"):
-                os.set_blocking(questions, False)
-                os.set_blocking(answers, False)
-                with contextlib.suppress(EOFError, TimeoutError):
-                    exchange(pipes, file, answer=False, until=time.monotonic() + START_SECONDS)
-                    return pipes
-            pipes.close()
+            line, theirs = socket.socketpair()
+            with theirs, contextlib.suppress(OSError):
+                socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
+            line.setblocking(False)
+            with contextlib.suppress(EOFError, TimeoutError, BadMessage):
+                exchange(line, file, until=time.monotonic() + START_SECONDS)
+                return line
+            line.close()
             self.close()
         raise CannotStart("no worker was started")
 
@@ -158,7 +140,7 @@ class CellTransport:
     def __init__(self, cell: Cell, exercise: Exercise, file: bytes, seconds: float) -> None:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
         self.spent = 0.0
-        self.pipes: Pipes | None = None
+        self.line: socket.socket | None = None
         self.stopwatch: Stopwatch | None = None
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -167,8 +149,8 @@ class CellTransport:
             raise StudentError(f"{name} was not called: the {self.seconds:g} seconds of this "
                                "exercise are used up", function=name)  # fmt: skip
         self._check_silence()
-        if self.pipes is None:
-            self.pipes = self.cell.begin(self.exercise, self.file, self.seconds)
+        if self.line is None:
+            self.line = self.cell.begin(self.exercise, self.file, self.seconds)
             self.stopwatch = self.cell.stopwatch()
         message, start = pack(request), time.monotonic()
         before = self.stopwatch.seconds(search=False)
@@ -181,7 +163,7 @@ class CellTransport:
             return worked() > longest or self.stopwatch.threads > 1 + PROCESSES
 
         try:
-            answer = unpack(exchange(self.pipes, message, until=start + WAITING * longest,
+            answer = unpack(exchange(self.line, message, until=start + WAITING * longest,
                                      expired=expired))  # fmt: skip
         except TimeoutError:
             self.spent += longest
@@ -207,54 +189,54 @@ class CellTransport:
 
     def close(self) -> None:
         """End the worker; the next call has another one."""
-        if self.pipes is not None:
-            self.pipes.close()
-            self.pipes = None
+        if self.line is not None:
+            self.line.close()
+            self.line = None
             self.cell.end()
 
     def _check_silence(self) -> None:
         """Between two calls nothing may come; a worker that has ended is started again."""
-        if self.pipes is None or not select.select([self.pipes.answers], [], [], 0)[0]:
+        if self.line is None or not select.select([self.line], [], [], 0)[0]:
             return
-        said = os.read(self.pipes.answers, 1)
+        said = b""
+        with contextlib.suppress(OSError):
+            said = self.line.recv(1)
         self.close()
         if said:
             raise BadMessage("something was sent that nobody had asked for")
 
 
 def exchange(
-    pipes: Pipes, message: bytes, *, until: float, answer: bool = True,
+    line: socket.socket, message: bytes, *, until: float,
     expired: Callable[[], bool] = lambda: False,
 ) -> bytes:  # fmt: skip
-    """Send a message, and wait for another unless none is to come.
+    """Send a message, and wait for another.
 
     Raises `TimeoutError` at the time `until` or when `expired` says so, `EOFError` if the other
     side is gone, `BadMessage` if what comes is too large.
     """
     left = memoryview(len(message).to_bytes(8, "big") + message)
     came, size = bytearray(), 8
-    while left or (answer and len(came) < size):
+    while left or len(came) < size:
         if time.monotonic() > until or expired():
             raise TimeoutError
-        readable, writable, _ = select.select(
-            [pipes.answers] if answer else [], [pipes.questions] if left else [], [], 0.1
-        )
-        if writable:
-            try:
-                left = left[os.write(pipes.questions, left[: 1 << 16]) :]
-            except BlockingIOError:
-                pass
-            except BrokenPipeError:
-                raise EOFError from None
-        if readable:
-            piece = os.read(pipes.answers, min(1 << 20, size - len(came)))
-            if not piece:
-                raise EOFError
-            came += piece
-            if len(came) == 8 and size == 8:
-                size += int.from_bytes(came, "big")
-                if size > LARGEST_ANSWER:
-                    raise BadMessage(f"{size} bytes: {LARGEST_ANSWER} are allowed")
+        readable, writable, _ = select.select([line], [line] if left else [], [], 0.1)
+        try:
+            if writable:
+                left = left[line.send(left[: 1 << 16]) :]
+            if readable:
+                piece = line.recv(min(1 << 20, size - len(came)))
+                if not piece:
+                    raise EOFError
+                came += piece
+        except BlockingIOError:
+            continue
+        except (BrokenPipeError, ConnectionResetError):
+            raise EOFError from None
+        if len(came) == 8 and size == 8:
+            size += int.from_bytes(came, "big")
+            if size > LARGEST_ANSWER:
+                raise BadMessage(f"{size} bytes: {LARGEST_ANSWER} are allowed")
     return bytes(came[8:])
 
 

@@ -95,7 +95,7 @@ def main() -> None:
     control = socket.socket(fileno=0)
     control.sendall(b"r")  # ready
     while True:
-        data, pipes, _, _ = socket.recv_fds(control, 65_536, 2)
+        data, lines, _, _ = socket.recv_fds(control, 65_536, 1)
         if not data:
             return
         order = json.loads(data)
@@ -105,12 +105,10 @@ def main() -> None:
         if child == 0:
             try:
                 control.close()
-                work(order, settings, *pipes)
+                work(order, settings, *lines)
             finally:
                 os._exit(0)
-        for pipe in pipes:
-            os.close(pipe)
-        control.sendall(b"s")  # started
+        os.close(lines[0])
         if not control.recv(1):
             return
         end(child, alone=settings["alone"])
@@ -132,7 +130,7 @@ def end(child: int, *, alone: bool) -> None:
             pass
 
 
-def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replies: int) -> None:
+def work(order: dict[str, Any], settings: dict[str, Any], line: int) -> None:
     """Load the student's file, which comes first, and answer calls until no more come."""
     os.setpgid(0, 0)
     prctl(DIE_WITH_PARENT, signal.SIGKILL)
@@ -144,15 +142,16 @@ def work(order: dict[str, Any], settings: dict[str, Any], questions: int, replie
         os.dup2(nowhere, descriptor)
     sys.argv = [order["file"]]
 
-    from autograder.worker import read_message, seed_everything, serve
+    from autograder.worker import read_message, seed_everything, serve, write_message
 
     folder = Path(settings["work"], order["exercise"])
     folder.mkdir(exist_ok=True)
     os.chdir(folder)
     os.environ["HOME"] = tempfile.tempdir = str(folder)
-    requests, answers = os.fdopen(questions, "rb"), os.fdopen(replies, "wb")
+    requests, answers = os.fdopen(os.dup(line), "rb"), os.fdopen(line, "wb")
     path = folder / order["file"]
     path.write_bytes(read_message(requests))
+    write_message(answers, b"")  # it is here
     for name in {*order["refused"], *sys.modules}:  # an import of what is None raises
         if name.split(".")[0] in order["refused"]:
             sys.modules[name] = None

@@ -11,14 +11,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from autograder.course import (
-    COURSE,
-    MOST,
-    chosen,
-    find_course,
-    table_of_defaults,
-    told_defaults,
-)
+from autograder.course import COURSE, MOST, chosen, find_course, table_of_defaults, told_defaults
 from autograder.points import READY, find, present
 from bert_run.config import Steps
 from bert_run.errors import UserError, Whole, check_numbers, command

@@ -314,42 +314,33 @@ def difference(
         kinds = {type(out), type(expected)}
         same_kind = len(kinds) == 1 or kinds == {bool, np.bool_}
         return "" if same_kind and out == expected else _told(of, expected, out)
-    if type(expected) in (list, tuple):
-        return _difference_of_items(out, expected, of, tolerance, magnitude)
-    if type(expected) is dict:
-        return _difference_of_dicts(out, expected, of, tolerance, magnitude)
+    if type(expected) in (list, tuple, dict):
+        return _difference_of_trees(out, expected, of, tolerance, magnitude)
     if type(expected) in (int, float) or isinstance(expected, np.generic):
         return _difference_of_numbers(out, expected, of, tolerance, magnitude)
     return _difference_of_arrays(out, expected, of, tolerance, magnitude)
 
 
-def _difference_of_items(
+def _difference_of_trees(
     out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
 ) -> str:
+    """Of lists, tuples and dicts: what differs in the first entry that does."""
     if type(out) is not type(expected):
         return (f"{of}: expected a {type(expected).__name__} of {len(expected)}, "
                 f"got {describe_value(out)}")  # fmt: skip
-    for i, (left, right) in enumerate(zip(out, expected, strict=False)):
-        if problem := difference(left, right, f"{of}[{i}]", tolerance, magnitude):
+    if type(expected) is not dict:
+        entries = enumerate(expected[: len(out)])
+    else:
+        entries, own = expected.items(), out.keys()
+        keys = {"missing": expected.keys() - own, "not expected": own - expected.keys()}
+        if told := [f"; {which}: {', '.join(sorted(map(describe_value, found))[:5])}"
+                    for which, found in keys.items() if found]:  # fmt: skip
+            return f"{of}: the keys differ{''.join(told)}"
+    for name, right in entries:
+        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
             return problem
     if len(out) != len(expected):
         return f"{of}: expected {len(expected)} items, got {len(out)}: {describe_value(out)}"
-    return ""
-
-
-def _difference_of_dicts(
-    out: Any, expected: dict, of: str, tolerance: float | None, magnitude: float | None
-) -> str:
-    if type(out) is not dict:
-        return f"{of}: expected a dict, got {describe_value(out)}"
-    keys = {"missing": expected.keys() - out.keys(), "not expected": out.keys() - expected.keys()}
-    told = [f"; {which}: {', '.join(sorted(map(describe_value, found))[:5])}"
-            for which, found in keys.items() if found]  # fmt: skip
-    if told:
-        return f"{of}: the keys differ{''.join(told)}"
-    for name, right in expected.items():
-        if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
-            return problem
     return ""
 
 

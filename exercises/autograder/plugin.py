@@ -14,14 +14,7 @@ import pytest
 from autograder.codec import drawing_from
 from autograder.course import chosen, find_course
 from autograder.points import READY, Check, Exercise, checks_of, find, hints_of
-from autograder.report import (
-    gradescope,
-    is_full,
-    make_report,
-    sentence,
-    table,
-    write_report,
-)
+from autograder.report import gradescope, is_full, make_report, sentence, table, write_report
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, judge, obstacle, run
 from autograder.student import Student
 from autograder.transports import (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record
 
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
@@ -102,15 +102,11 @@ def local() -> list[Exercise]:
         return []
     found = []
     for path in sorted(LOCAL.glob("*/exercise.json")):
-        name = path.parent.name
-        try:
-            fields = json.loads(path.read_text(encoding="utf-8"))
-            points, libraries = fields["points"], fields.get("libraries", ["numpy"])
-            is_known = type(points) is int and points > 0 and {type(n) for n in libraries} <= {str}
-        except (ValueError, KeyError, TypeError, AttributeError):
-            is_known = False
-        if not is_known:
-            raise UserError(f'{path}: write {{"points": 3, "libraries": ["numpy"]}} there')
+        name, way_out = path.parent.name, 'write {"points": 3, "libraries": ["numpy"]} there'
+        fields = read_record(path, {"points": int}, {"libraries": list}, way_out=way_out)
+        points, libraries = fields["points"], fields.get("libraries", ["numpy"]) or []
+        if points <= 0 or not all(isinstance(library, str) for library in libraries):
+            raise UserError(f"{path}: {way_out}")
         if not re.fullmatch(r"\d\d_[a-z]\w*", name) or any(e.name == name for e in CATALOGUE):
             raise UserError(f"{path.parent}: name it like 30_perplexity, with a number of its own")
         found.append(Exercise(name, points, 4, libraries=tuple(libraries), is_local=True))

@@ -16,14 +16,7 @@ from autograder.points import Exercise
 from autograder.untrusted import gradebook
 from autograder.untrusted.gradebook import Graded
 from autograder.untrusted.marks import Mark, WeekMark
-from autograder.untrusted.roster import (
-    Person,
-    Roster,
-    read_cells,
-    read_label,
-    save_table,
-    tokens,
-)
+from autograder.untrusted.roster import Person, Roster, read_cells, read_label, save_table, tokens
 from autograder.untrusted.submissions import name_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically

@@ -2,7 +2,6 @@
 marks have changed since they were last written.
 """
 
-import json
 import math
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -13,7 +12,7 @@ from autograder.course import Course, Week, parse_exercises
 from autograder.report import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
-from bert_run.errors import UserError
+from bert_run.errors import UserError, read_record
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
 TERM = "term"
@@ -180,16 +179,8 @@ State = dict[str, Any]
 
 
 def read_state(out: Path) -> State:
-    try:
-        state = json.loads((out / STATE).read_text(encoding="utf-8"))
-        return state if isinstance(state, dict) else {}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{out / STATE} cannot be read ({error}): put it back from a backup, or "
-            "remove it: then this call lists no changes"
-        ) from None
+    way_out = "put it back from a backup, or remove it: then this call lists no changes"
+    return read_record(out / STATE, way_out=way_out) if (out / STATE).exists() else {}
 
 
 def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:

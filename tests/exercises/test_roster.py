@@ -88,9 +88,9 @@ def test_a_roster_without_ids_or_in_another_encoding__is_refused(tmp_path):
     with pytest.raises(UserError, match="its first line has no id"):
         read_roster(tmp_path / "a.csv")
     (tmp_path / "b.csv").write_bytes("id\nZoé\n".encode("latin-1"))
-    with pytest.raises(UserError, match="save it as CSV UTF-8"):
+    with pytest.raises(UserError, match="is not UTF-8; convert the text"):
         read_roster(tmp_path / "b.csv")
-    with pytest.raises(UserError, match="does not exist"):
+    with pytest.raises(UserError, match="there is no file"):
         read_roster(tmp_path / "none.csv")
 
 

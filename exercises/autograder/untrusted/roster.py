@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
+from bert_run.files import text_lines, write_atomically
 
 CANVAS = re.compile(
     r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.IGNORECASE
@@ -167,20 +167,14 @@ def read_table(path: Path, needs: list[str]) -> list[tuple[int, dict[str, str]]]
 def read_cells(path: Path) -> list[tuple[int, list[str]]]:
     """The lines of a CSV file, as spreadsheets write it: with or without a byte order mark, and
     with ; where the comma stands in numbers."""
+    text = "\n".join(line for _, line in text_lines(path))
+    first = text.split("\n", 1)[0]
+    delimiter = ";" if first.count(";") > first.count(",") else ","
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        first = text.split("\n", 1)[0]
-        delimiter = ";" if first.count(";") > first.count(",") else ","
         reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
         return [(reader.line_num, row) for row in reader]
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist: check the name") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8: save it as CSV UTF-8") from None
     except csv.Error as error:
         raise UserError(f"{path} is no CSV file: {error}") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def save_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:

@@ -100,7 +100,7 @@ def variants_of_class(roster: Path) -> list[list[str]]:
     from autograder.untrusted.roster import read_roster
 
     course = find_course()
-    if not (course and course.variants and course.seed):
+    if not (course.variants and course.seed):
         raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
     people = read_roster(roster).people.values()
     return table_of_defaults(course.seed, ((person.id, person.name) for person in people))
@@ -143,7 +143,7 @@ def main() -> None:
         from autograder.untrusted.gradescope import write_bundle
 
         course = find_course()
-        if course and course.variants:
+        if course.variants:
             raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
                             "whose file it grades; grade with bert-grade")  # fmt: skip
         exercises = chosen(course, choice.week, choice.exercises)

@@ -58,7 +58,7 @@ class Week:
 
 @dataclass(frozen=True)
 class Course:
-    weeks: tuple[Week, ...]
+    weeks: tuple[Week, ...] = ()
     drop_lowest: Annotated[int, Whole(0, 100)] = 0
     late_days: Annotated[int, Whole(0, 365)] = 0
     late_penalty: Annotated[float, Real(at_least=0, at_most=100)] = 0.0  # percent
@@ -86,10 +86,10 @@ class Course:
         return next(found, None)
 
 
-def find_course(path: Path | None = None) -> Course | None:
-    """What is written in `course_file`; None where there is no such file."""
+def find_course(path: Path | None = None) -> Course:
+    """What is written in `course_file`; a course without weeks where there is no such file."""
     found = course_file(path)
-    return read_course(found) if found else None
+    return read_course(found) if found else Course()
 
 
 def course_file(path: Path | None = None) -> Path | None:
@@ -101,11 +101,11 @@ def course_file(path: Path | None = None) -> Path | None:
     return found
 
 
-def chosen(course: Course | None, week: str | None, exercises: str | None) -> list[Exercise] | None:
+def chosen(course: Course, week: str | None, exercises: str | None) -> list[Exercise] | None:
     """The exercises that --week and --exercises name; None where neither is given."""
     if week and exercises:
         raise UserError("--week and --exercises both name exercises: take one")
-    if week and not course:
+    if week and not course.weeks:
         raise UserError(f"--week {week}: there is no {COURSE}: bert-grade init writes one")
     if week:
         return list(course.week(week).exercises)

@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     if can_fork():
         use_one_thread()
-    variant = config.getoption("--variant") or (course.variant if course else 0)
+    variant = config.getoption("--variant") or course.variant
     seeded = drawing_from(config.getoption("--seed"), variant=variant)
     seeded.__enter__()
     config.add_cleanup(lambda: seeded.__exit__(None, None, None))

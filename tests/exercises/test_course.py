@@ -10,6 +10,7 @@ from autograder.course import (
     FIELDS,
     OF_WEEK,
     PLAN,
+    Course,
     chosen,
     find_course,
     parse_exercises,
@@ -51,7 +52,7 @@ def test_grading__takes_its_seed_and_a_weeks_libraries_from_the_course(tmp_path)
     assert call.seed == 5 and call.as_asked(softmax).libraries == ("scipy",)
     assert call.as_asked(gelu) is gelu
     assert replace(call, settings=replace(settings, seed=7)).seed == 7  # --seed goes first
-    alone = replace(call, course=None)
+    alone = replace(call, course=Course())
     assert alone.seed == 0 and alone.as_asked(softmax) is softmax
     sandbox = Sandbox("none", tmp_path, ())
     varied = replace(call, course=replace(course, variants=True))
@@ -117,9 +118,9 @@ def test_a_course_without_weeks_or_file__is_told_what_to_write(tmp_path, monkeyp
     with pytest.raises(UserError, match="bert-grade init writes one"):
         find_course(tmp_path / "none.toml")
     with pytest.raises(UserError, match="there is no course"):
-        chosen(None, "3", None)
+        chosen(Course(), "3", None)
     with pytest.raises(UserError, match="take one"):
-        chosen(None, "3", "03")
+        chosen(Course(), "3", "03")
     with pytest.raises(UserError, match="has none of that name, only 1"):
         chosen(course_of(tmp_path, WEEK), "9", None)
 

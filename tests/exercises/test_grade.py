@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import parse_course
+from autograder.course import Course, parse_course
 from autograder.points import ROOT, find, present
 from autograder.report import make_report
 from autograder.runner import grade
@@ -167,7 +167,9 @@ def test_a_likely_mistake_that_a_student_writes_is_not_counted_among_those_of_th
         "    return {'\\n  likely mistake: the teacher': 1}\n"
     )
     report = make_report({SOFTMAX.name: grade(SOFTMAX, path)})
-    assert "the teacher" in str(report) and "the teacher" not in str(gradebook.mistakes([report]))
+    assert "the teacher" in str(report) and "the teacher" not in str(
+        gradebook.mistakes([report], Course())
+    )
 
 
 def test_the_commonest_mistakes__are_one_cause_a_student_and_named_ones_lead():
@@ -183,7 +185,8 @@ def test_the_commonest_mistakes__are_one_cause_a_student_and_named_ones_lead():
             report("", "differs"),
             report("", "differs"),
             report("", ""),
-        ]
+        ],
+        Course(),
     )
     assert found == [("04_layer_norm", "b", 1), ("04_layer_norm", "fails: 1", 2)]
 
@@ -195,7 +198,7 @@ def test_the_commonest_mistakes_of_a_term__begin_with_the_latest_week():
     reports = [{"exercises": [failed("10_mlm_masking"), failed("03_softmax")]},
                {"exercises": [failed("10_mlm_masking")]}]  # fmt: skip
     weeks = {"1": {"exercises": ["10"]}, "2": {"exercises": ["03"]}}
-    assert gradebook.mistakes(reports)[0][0] == "10_mlm_masking"
+    assert gradebook.mistakes(reports, Course())[0][0] == "10_mlm_masking"
     found = gradebook.mistakes(reports, parse_course({"week": weeks}))
     assert [name for name, *_ in found] == ["03_softmax", "10_mlm_masking"]
 

@@ -107,7 +107,7 @@ class InitSettings:
 
     weeks: Annotated[int, Whole(1, 100)]
     """6, 10, 12 or 15"""
-    start: Annotated[str | None, arg(metavar="DATE")] = None
+    start: Annotated[date | None, arg(metavar="DATE")] = None
     """the first day of the first week; each week is due on its seventh day"""
     out: Annotated[Path, arg(metavar="FILE")] = Path(COURSE)
     """the file to write"""
@@ -119,7 +119,10 @@ class InitSettings:
 @command
 def main() -> None:
     if sys.argv[1:2] == ["init"]:
-        init(tyro.cli(InitSettings, prog="bert-grade init", args=sys.argv[2:]))
+        term = tyro.cli(InitSettings, prog="bert-grade init", args=sys.argv[2:])
+        write_course(term.out, term.weeks, term.start)
+        print(f"{term.out} has {term.weeks} weeks and a secret seed: fill in late days, and check "
+              "the dates and their time zone")  # fmt: skip
         return
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
@@ -128,9 +131,7 @@ def main() -> None:
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or settings.out / ROSTER
     roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
-    found: tuple[list[Submission], list[str]] = ([], [])
-    if settings.submissions:
-        found = gather(list(settings.submissions), but=settings.out, roster=roster)
+    found = gather(list(settings.submissions), but=settings.out, roster=roster)
     claim(settings.out)
     lock = hold(settings.out / LOCK)
     if lock is None:
@@ -144,21 +145,9 @@ def main() -> None:
         for line in found[1]:
             print(f"warning: not graded: {line}", file=sys.stderr)
         call = Call(settings, course, scope, roster, *found)
-        if course and course.variants and not call.seed:
+        if course.variants and not call.seed:
             raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
         run(call, Path(folder))
-
-
-def init(settings: InitSettings) -> None:
-    try:
-        start = date.fromisoformat(settings.start) if settings.start else None
-    except ValueError:
-        raise UserError(f"--start {settings.start}: write a date such as 2027-01-11") from None
-    write_course(settings.out, settings.weeks, start)
-    print(
-        f"{settings.out} has {settings.weeks} weeks and a secret seed: "
-        "fill in late days, and check the dates and their time zone"
-    )
 
 
 @dataclass(frozen=True)
@@ -166,7 +155,7 @@ class Call:
     """What one call of the command is about."""
 
     settings: GradeSettings
-    course: Course | None
+    course: Course
     scope: list[Exercise] | None  # None: all that are asked for
     roster: Roster | None
     submissions: list[Submission]
@@ -183,20 +172,19 @@ class Call:
         """The exercises that this call grades."""
         if self.scope is not None:
             return self.scope
-        if self.course:
-            return [exercise for week in self.course.weeks for exercise in week.exercises]
-        return present()
+        weeks = self.course.weeks
+        return [each for week in weeks for each in week.exercises] if weeks else present()
 
     # What course.toml says of how to grade: whoever starts the graders takes it from here.
 
     @property
     def seed(self) -> int:
         """The secret one, of --seed or of course.toml; 0 without."""
-        return self.settings.seed or (self.course.seed if self.course else None) or 0
+        return self.settings.seed or self.course.seed or 0
 
     def variant(self, student: str) -> int:
         """The number from which the student's own defaults follow; 0 where they have none."""
-        return variant_of(self.seed, student) if self.course and self.course.variants else 0
+        return variant_of(self.seed, student) if self.course.variants else 0
 
     def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
         exercise, variant = self.as_asked(exercise), self.variant(student)
@@ -205,7 +193,7 @@ class Call:
 
     def as_asked(self, exercise: Exercise) -> Exercise:
         """With the libraries that its week allows, if course.toml says which."""
-        week = self.course.week_of(exercise.name) if self.course else None
+        week = self.course.week_of(exercise.name)
         if week is None or week.libraries is None:
             return exercise
         return replace(exercise, libraries=week.libraries)
@@ -237,9 +225,7 @@ def run(call: Call, folder: Path) -> None:
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
     counted = counted_exercises(call, graded, state)
-    for one in graded:
-        one.counted = counted
-    mark_all(call, graded, adjusted)
+    mark_all(call, graded, counted, adjusted)
     mark_likeness(graded, call.settings.against)
     for one in graded:
         gradebook.save_reports(one, call.place(one.student))
@@ -264,7 +250,7 @@ def run(call: Call, folder: Path) -> None:
 def export(call: Call, graded: list[Graded]) -> None:
     """The files that a course system takes back."""
     settings, out = call.settings, call.settings.out
-    week = call.course.week(settings.week) if settings.week and call.course else None
+    week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
     if settings.moodle:
@@ -281,10 +267,7 @@ def remove_graded(call: Call, name: str) -> None:
     is_name = student not in ("", ".", "..") and (not exercise or find(exercise))
     if not is_name or not path.exists():
         raise UserError(f"--remove {name}: {call.settings.out / 'students'} holds no such grades")
-    if exercise:
-        path.unlink()
-    else:
-        remove_in_one_piece(path)
+    remove_in_one_piece(path)
 
 
 def students_of(call: Call) -> list[Graded]:
@@ -434,7 +417,7 @@ def counted_exercises(call: Call, graded: list[Graded], state: marks.State) -> l
     names = set(state.get("counted", ()))
     if call.scope is not None:
         names |= {exercise.name for exercise in call.scope}
-    elif call.course:
+    elif call.course.weeks:
         begun = {name for one in graded for name in one.handed}
         names |= {exercise.name for week in call.course.weeks for exercise in week.exercises
                   if any(e.name in begun for e in week.exercises)}  # fmt: skip
@@ -443,16 +426,16 @@ def counted_exercises(call: Call, graded: list[Graded], state: marks.State) -> l
     return [exercise for exercise in present() if exercise.name in names]
 
 
-def mark_all(call: Call, graded: list[Graded], adjusted: marks.Adjustments) -> None:
-    counted = {exercise.name for exercise in graded[0].counted}
-    by_hand = {what for _, what in adjusted}
-    weeks = [
-        week for week in (call.course.weeks if call.course else ())
-        if any(e.name in counted for e in week.exercises) or by_hand & {p for p, _ in week.parts}
-    ]  # fmt: skip
-    also = [find(e.name) for week in weeks for e in week.exercises if e.name not in counted]
+def mark_all(
+    call: Call, graded: list[Graded], counted: list[Exercise], adjusted: marks.Adjustments
+) -> None:
+    """Also counted are the weeks that have points by hand, and of each week all exercises."""
+    names, by_hand = {exercise.name for exercise in counted}, {what for _, what in adjusted}
+    weeks = [week for week in call.course.weeks if by_hand & {part for part, _ in week.parts}
+             or any(exercise.name in names for exercise in week.exercises)]  # fmt: skip
+    names |= {exercise.name for week in weeks for exercise in week.exercises}
     for one in graded:
-        one.counted = sorted([*one.counted, *also], key=lambda exercise: exercise.name)
+        one.counted = [exercise for exercise in present() if exercise.name in names]
         one.marks = marks.marks_of(
             one.student, one.report, one.handed, course=call.course, weeks=weeks,
             person=one.person, adjustments=adjusted,

@@ -204,8 +204,7 @@ def save_student(path: Path, graded: Graded) -> None:
 
 
 def save_summary(
-    path: Path, graded: list[Graded], course: Course | None = None, *, sandbox: str,
-    unread: list[str],
+    path: Path, graded: list[Graded], course: Course, *, sandbox: str, unread: list[str]
 ) -> None:  # fmt: skip
     reports = [one.report for one in graded]
     best = graded[0].marks.best or 1.0
@@ -250,12 +249,11 @@ def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, A
     return found
 
 
-def mistakes(reports: list[Report], course: Course | None = None) -> list[tuple[str, str, int]]:
+def mistakes(reports: list[Report], course: Course) -> list[tuple[str, str, int]]:
     """What most students have wrong, one cause for each student and exercise: the mistake that most
     failing checks name. Where none names one, the first check that fails; these come last. Of a
     course the latest week comes first."""
-    weeks = course.weeks if course else ()
-    number = {e.name: i for i, week in enumerate(weeks) for e in week.exercises}
+    number = {e.name: i for i, week in enumerate(course.weeks) for e in week.exercises}
     counts: Counter[tuple[bool, str, str]] = Counter()
     for report in reports:
         for exercise in report["exercises"]:

@@ -74,7 +74,7 @@ def marks_of(
     report: Report,
     handed: dict[str, Handed],
     *,
-    course: Course | None,
+    course: Course,
     weeks: list[Week],
     person: Person | None,
     adjustments: Adjustments,
@@ -85,12 +85,12 @@ def marks_of(
 
     def mark(what: str, raw: float, best: float, days: int = 0, over: int = 0) -> Mark:
         found = adjustments.get((student, what), [])
-        share = min(1.0, over * course.late_penalty / 100) if course else 0.0
+        share = min(1.0, over * course.late_penalty / 100)
         return Mark(what, raw, best, days, round(raw * share + 1e-9, 2),
                     round(sum(points for points, _ in found), 2),
                     tuple(comment for _, comment in found if comment))  # fmt: skip
 
-    left = course.late_days if course else 0
+    left = course.late_days
     for week in weeks:
         names = [exercise.name for exercise in week.exercises]
         late = {name: days_late(week, handed.get(name), person) for name in names}
@@ -108,7 +108,7 @@ def marks_of(
     in_weeks = {item.what for item in marks.items}
     marks.items += [mark(name, exercise["score"], exercise["max_score"])
                     for name, exercise in own.items() if name not in in_weeks]  # fmt: skip
-    if course:
+    if course.weeks:
         drop_and_add_up(marks, course.drop_lowest)
     return marks
 
@@ -139,10 +139,10 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
     marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
 
 
-def read_adjustments(path: Path, course: Course | None, known: dict[str, str]) -> Adjustments:
+def read_adjustments(path: Path, course: Course, known: dict[str, str]) -> Adjustments:
     """`adjust.csv`: student, what, points, comment, by. `known` are the students, by all that they
     may be called in small letters. Raises `UserError` for what nobody would get."""
-    parts = [part for week in course.weeks for part, _ in week.parts] if course else []
+    parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
     for line, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
         place = f"{path.name}, line {line}"

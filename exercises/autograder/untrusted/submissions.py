@@ -107,7 +107,7 @@ def gather(
         print(f"warning: {TIMES}: {shown(name)} is no submission and nobody of the class: write "
               "the student's id, or the name of the file or folder", file=sys.stderr)  # fmt: skip
     found = [read(name, pieces) for name, pieces in owned.values()]
-    if not found and not (roster and passed_over):
+    if paths and not found and not (roster and passed_over):
         raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
                         "has a folder, a zip or a tar of each")  # fmt: skip
     return sorted(found, key=lambda submission: submission.student), passed_over

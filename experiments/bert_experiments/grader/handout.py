@@ -108,7 +108,7 @@ def named(name: str) -> Exercise:
 
 def exercises_of_week(week: str) -> list[str]:
     """The exercises of a week of course.toml; without one, of TEACHING.md's twelve weeks."""
-    if course := find_course():
+    if (course := find_course()).weeks:
         return [exercise.name for exercise in course.week(week).exercises]
     plan = dict(plans()[12])
     if week not in plan:

@@ -195,24 +195,16 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
         if problem := difference(now, value, "the result", None):
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
 
-    others = "in which the same arrays, lists and dicts held other values"
-    by_object = (
-        "a value is kept from one call to the next and found again by the object, not by "
-        "what it holds"
-    )
-    returns_it_again(f"after a call {others}", by_object, way="altered")
-    returns_it_again(
-        "where arguments that are equal are one object",
-        "`is` asks for the object, not for its place or what it holds",
-        way="shared",
-    )
-    own, inspected = (
-        {id(a) for a in leaves((args, kwargs)) if is_array(a)},
-        function.student._inspected,
-    )
+    returns_it_again("where arguments that are equal are one object",
+                     "`is` asks for the object, not for its place or what it holds",
+                     way="shared")  # fmt: skip
+    own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
+    inspected = function.student._inspected
     related = [call for call in inspected if own & set(map(id, leaves(call[1:])))]
-    for other, given, more in related[-3:]:
-        returns_it_again(f"after a call of {other.name} {others}", by_object,
+    for other, given, more in [(function, args, kwargs), *related[-3:]]:
+        returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
+                         "held other values", "a value is kept from one call to the next and found "
+                         "again by the object, not by what it holds",
                          before=(other.name, given, more))  # fmt: skip
     inspected.append((function, args, kwargs))
     for other, given, more in [*related[-3:], inspected[-1]]:

@@ -75,7 +75,7 @@ class Function:
     ) -> Trace:
         """Call it, and look at what else it did. `global_seed` seeds the global generators of
         Python, NumPy and torch first; `way` is how it gets its arguments (see worker.py). `before`
-        is a call of another function (its name, args, kwargs) that is made first, with the same
+        is a call of any function (its name, args, kwargs) that is made first, with the same
         objects where its arguments are equal, while they hold other values."""
         if before is not None:
             before = with_fresh_generators(before)

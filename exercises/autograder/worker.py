@@ -103,8 +103,8 @@ class Worker:
         return answer
 
     def _call_before(self, request: dict[str, Any]) -> None:
-        """Call another function first, with the very objects that this call has in common with it,
-        while they hold other values."""
+        """Call a function first, with the very objects that this call has in common with it, while
+        they hold other values."""
         name, args, kwargs = request["before"]
         both = request["args"], request["kwargs"], args, kwargs
         request["args"], request["kwargs"], args, kwargs = _shared(both, {})
@@ -138,12 +138,9 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
 def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[str, Any]:
     """What the function returns, and what else it did. The way in which it gets its arguments:
 
-    "frozen": writing to an array raises; "altered": the same objects had other values in a call
-    before; "shared": what is equal is one object.
+    "frozen": writing to an array raises; "shared": what is equal is one object.
     """
-    if way == "altered":
-        _call_with_others(function, args, kwargs)
-    elif way == "shared":
+    if way == "shared":
         args, kwargs = _shared((args, kwargs), {})
     before, arrays = _global_state(), list(_arrays((args, kwargs)))
     drawn_before = _states_of_generators([*args, *kwargs.values()])
@@ -208,8 +205,7 @@ def _call_with_others(function, args: tuple, kwargs: dict) -> None:
         for value, before in own:
             _fill(value, altered(before, fewer=fewer))
         with contextlib.suppress(Exception):  # not every value is allowed
-            more = {name: _own_generator(value) for name, value in kwargs.items()}
-            function(*map(_own_generator, args), **more)
+            function(*args, **kwargs)
         for value, before in own:
             _fill(value, before)
 
@@ -225,13 +221,6 @@ def _fill(old: Any, new: Any) -> None:
             _fill(item, new[name])
     elif new is not None and is_array(old):
         old[...] = new
-
-
-def _own_generator(value: Any) -> Any:
-    """A copy of a generator, so that another call draws from where this one stands."""
-    if isinstance(value, np.random.Generator):
-        return copy.deepcopy(value)
-    return value.clone_state() if type(value).__name__ == "Generator" else value
 
 
 def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -42,6 +43,9 @@ MOST_REMARKS = 5  # on files that are not read
 NEITHER = "neither a folder, a zip or a tar nor the file of an exercise"
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
 ADDED = r"(?:_*(?:\(?\d+\)?|v\d+|final|copy|new|fixed|late|answer|solution|submission|by|kopie))*"
+
+
+Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or an archive is read
 
 
 @dataclass(frozen=True)
@@ -211,12 +215,13 @@ def read(student: str, pieces: list[Piece]) -> Submission:
 
 def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     """The files of exercises in a piece, and what there is to say about it."""
-    path, sieve, notes = piece.path, Sieve(), []
+    path, remarks, notes = piece.path, [], []
+    wanted = partial(is_read, remarks=remarks)
     try:
         if path.is_dir():
-            files = read_folder(path, sieve)
+            files = read_folder(path, wanted)
         elif is_archive(path):
-            files = read_archive(path, sieve)
+            files = read_archive(path, wanted)
         elif is_foreign(path):
             raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
         else:
@@ -224,7 +229,7 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
             exercise = named(name, anywhere=True)
             with open(path, "rb") as file:
                 files = {name if named(name) else exercise.file: read_file(file, name)}
-        files = with_inner(files, sieve, notes)
+        files = with_inner(files, wanted, notes)
     except Refused as refused:
         return {}, [f"refused: {refused}"]
     except OSError as error:
@@ -238,26 +243,22 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
         if len(places) > 1:
             notes.append(f"{exercise.file} is there {len(places)} times: graded is "
                          f"{shown(places[0])}")  # fmt: skip
-    remarks = [line for line, exercise in sieve.remarks if exercise not in found]
-    more = len(remarks) - MOST_REMARKS
-    notes += remarks[:MOST_REMARKS] + [f"{more} more are not read"] * (more > 0)
+    lines = [line for line, exercise in remarks if exercise not in found]
+    more = len(lines) - MOST_REMARKS
+    notes += lines[:MOST_REMARKS] + [f"{more} more are not read"] * (more > 0)
     return found, notes
 
 
-class Sieve:
-    """Which files of a submission are read; it remembers what is to be said about others."""
-
-    def __init__(self) -> None:
-        self.remarks: list[tuple[str, str]] = []  # with the exercise that it may be of
-
-    def __call__(self, place: PurePosixPath) -> bool:
-        if any(part.startswith((".", "__MACOSX")) for part in place.parts):
-            return False  # what systems hide
-        if is_archive(place) or named(place.name):
-            return True
-        if remark := remark_on(place):
-            self.remarks.append(remark)
-        return False
+def is_read(place: PurePosixPath, remarks: list[tuple[str, str]]) -> bool:
+    """Whether a file of a submission is read. What is to be said about another one is added to
+    `remarks`, with the exercise that it may be of."""
+    if any(part.startswith((".", "__MACOSX")) for part in place.parts):
+        return False  # what systems hide
+    if is_archive(place) or named(place.name):
+        return True
+    if remark := remark_on(place):
+        remarks.append(remark)
+    return False
 
 
 def named(name: str, *, anywhere: bool = False) -> Exercise | None:
@@ -293,7 +294,7 @@ def remark_on(place: PurePosixPath) -> tuple[str, str] | None:
     return f"{shown(str(place))} is not read: {advice}", meant.name
 
 
-def read_folder(folder: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
+def read_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
     """The wanted ones of the plain files, not too deep; links are not followed."""
     files, number = {}, 0
     for root, names, plain in os.walk(folder):
@@ -349,7 +350,7 @@ def is_archive(path: Path | PurePosixPath) -> bool:
     return path.name.lower().endswith(ENDINGS)
 
 
-def read_archive(path: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
+def read_archive(path: Path, wanted: Wanted) -> dict[str, bytes]:
     """The wanted files of a zip or tar. Raises `Refused`."""
     if not path.is_file():  # a pipe would never end
         raise Refused("it is no plain file: hand in a folder, a zip or a tar")
@@ -361,7 +362,7 @@ def read_archive(path: Path, wanted: Callable[[PurePosixPath], bool]) -> dict[st
         return unpack(file, size, wanted)
 
 
-def unpack(file: BinaryIO, size: int, wanted: Callable[[PurePosixPath], bool]) -> dict[str, bytes]:
+def unpack(file: BinaryIO, size: int, wanted: Wanted) -> dict[str, bytes]:
     try:
         members = from_zip(file) if zipfile.is_zipfile(file) else from_tar(file)
         return collect(members, size, wanted)
@@ -370,7 +371,7 @@ def unpack(file: BinaryIO, size: int, wanted: Callable[[PurePosixPath], bool]) -
                       ) from None  # fmt: skip
 
 
-def with_inner(files: dict[str, bytes], wanted: "Sieve", notes: list[str]) -> dict[str, bytes]:
+def with_inner(files: dict[str, bytes], wanted: Wanted, notes: list[str]) -> dict[str, bytes]:
     """The files, with those of the archives among them in the place of these."""
     archives = {
         place: files.pop(place) for place in list(files) if is_archive(PurePosixPath(place))
@@ -390,9 +391,7 @@ def with_inner(files: dict[str, bytes], wanted: "Sieve", notes: list[str]) -> di
 Member = tuple[str, int, str, Callable[[], BinaryIO | None]]  # name, size, what it is, open
 
 
-def collect(
-    members: Iterator[Member], size: int, wanted: Callable[[PurePosixPath], bool]
-) -> dict[str, bytes]:
+def collect(members: Iterator[Member], size: int, wanted: Wanted) -> dict[str, bytes]:
     """Look at every member, read the wanted ones."""
     found: dict[str, bytes] = {}
     total = 0

@@ -55,7 +55,10 @@ def as_python(call: Call) -> str:
     """The call as Python that gives the same arrays, to paste below the functions of a file; "" if
     it is longer than `LONGEST`, or holds something that has no short spelling."""
     values = [*call.args, *call.kwargs.values()]
-    if sum(map(count_numbers, values)) > LONGEST // 2:
+    if (
+        sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(values))
+        > LONGEST // 2
+    ):
         return ""
     names = [""] * len(call.args) + [f"{name}=" for name in call.kwargs]
     try:
@@ -119,10 +122,6 @@ def _spell_number(number: Any, library: str) -> str:
     if library == "float":
         return f"float('{number}')"
     return f"-{library}.inf" if number < 0 else f"{library}.{number}"
-
-
-def count_numbers(tree: Any) -> int:
-    return sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(tree))
 
 
 def describe_value(value: Any) -> str:

@@ -263,17 +263,13 @@ def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
             raise Uncrossable(f"{place} is an array of {value.dtype}, which is no kind of number")
         strides, plain = value.strides, np.asarray(value).astype(dtype, copy=False)
         kind = "numpy" if type(value) is np.ndarray else "number"
-    order = _order_in_memory(strides)
+    # The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order.
+    order = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
     lies_in_order = value.permute(order).is_contiguous() if is_torch else (
         value.transpose(order).flags.c_contiguous
     )  # fmt: skip
     return {"kind": kind, "dtype": dtype, "shape": list(value.shape), "order": order,
             "strided": not lies_in_order, "buffer": _add(buffers, plain.tobytes())}  # fmt: skip
-
-
-def _order_in_memory(strides: tuple[int, ...]) -> list[int]:
-    """The axes from that of the largest steps to that of the smallest: 0, 1, … in C's order."""
-    return sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
 
 
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:

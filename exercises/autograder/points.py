@@ -151,12 +151,13 @@ class Used(NamedTuple):
 
 def check_of(test: ast.FunctionDef, used: dict[str, Used]) -> Check:
     own, reached = used[test.name].attributes, reached_from(test.name, used)
+    asked = {name.split(".")[1] for name in own}
     return Check(
         test.name,
         _number_of_mark(test, "weight", 1),
         tuple(dict.fromkeys(of_student(own))),
         _number_of_mark(test, "hint", 0),
-        _of_manners(own),
+        bool(asked & MANNERS) and not asked & {"same", "share"},
         not DRAWS.isdisjoint(reached),
         frozenset(of_student(reached)),
     )
@@ -173,11 +174,6 @@ def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
 def of_student(attributes: Iterable[str]) -> list[str]:
     """The functions that are asked for as `student.f`."""
     return [name.removeprefix("student.") for name in attributes if name.startswith("student.")]
-
-
-def _of_manners(attributes: Iterable[str]) -> bool:
-    found = {name.split(".")[1] for name in attributes}
-    return bool(found & MANNERS) and not found & {"same", "share"}
 
 
 def reached_from(test: str, used: dict[str, Used]) -> list[str]:

@@ -173,7 +173,8 @@ def altered(value: Any, *, fewer: bool = False) -> Any:
         return value / 2 if value else None
     if type(value) is np.ndarray or (is_tensor(value) and not value.is_meta):
         turned = value.flip(tuple(range(value.ndim))) if is_tensor(value) else np.flip(value)
-        turned = turned / 2 if _is_of_floats(value) else turned
+        is_float = value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f"
+        turned = turned / 2 if is_float else turned
         return turned if bool((turned != value).any()) else None
     if type(value) not in (list, dict):
         return None
@@ -191,10 +192,6 @@ def altered(value: Any, *, fewer: bool = False) -> Any:
         return None
     new = {name: item if others.get(name) is None else others[name] for name, item in items}
     return new if type(value) is dict else list(new.values())
-
-
-def _is_of_floats(array: Any) -> bool:
-    return array.is_floating_point() if is_tensor(array) else array.dtype.kind == "f"
 
 
 def _call_with_others(function, args: tuple, kwargs: dict) -> None:
@@ -459,13 +456,10 @@ def _float_tensors(tree: Any) -> list:
 
 
 def _plain(tree: Any) -> Any:
-    """The inputs as they are after the call; generators and folders are meant to change."""
-
-    def plain(leaf: Any) -> Any:
-        is_generator = type(leaf).__name__ == "Generator"  # of NumPy or torch
-        return None if is_generator or isinstance(leaf, Path) else leaf
-
-    return map_leaves(plain, tree)
+    """The inputs as they are after the call; generators, NumPy's and torch's, and folders are meant
+    to change."""
+    return map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
+                      or isinstance(leaf, Path) else leaf, tree)  # fmt: skip
 
 
 def seed_everything(seed: int) -> None:

@@ -120,7 +120,8 @@ class Stopwatch:
         """Since it was made. Only a search, which takes milliseconds, finds what is still running
         beside the worker."""
         if search:
-            family = [s for s in self._started() if s.process not in self.chain]
+            below = descendants(os.getpid(), self.others) - {*self.chain}
+            family = [status for status in all_processes() if status.process in below]
             now = {s.process: s.seconds + s.waited_for for s in family}
             self.spent += sum(max(0.0, now[p] - self.below.get(p, 0.0)) for p in now)
             self.below = now
@@ -130,11 +131,6 @@ class Stopwatch:
 
     def _of_chain(self) -> float:
         return sum(processor_seconds(process) for process in self.chain)
-
-    def _started(self) -> list[Status]:
-        """The processes below this one, but for `others`."""
-        every = {status.process: status for status in all_processes()}
-        return [every[p] for p in descendants(os.getpid(), self.others) if p in every]
 
 
 def chain_to_latest(process: int) -> list[int]:

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from autograder.codec import pack, unpack
-from autograder.points import READY, Check, Exercise, checks_of, present
+from autograder.points import Check, Exercise, checks_of, find
 from autograder.runner import load_test, obstacle, run
 from autograder.student import Student, StudentError
 from autograder.transports import LocalTransport
@@ -19,7 +19,11 @@ from bert_run.errors import UserError
 def call_again(name: str, check: str) -> None:
     """Run one check of an exercise, and make the call that fails once more: in a debugger, which
     stops at the first line of the student's function; without a terminal, print what comes."""
-    exercise = exercise_named(name)
+    exercise = find(name.rstrip("/").rpartition("/")[2])
+    if exercise is None or not exercise.test.is_file():
+        raise UserError(
+            f"there is no exercise {name!r}: name one as its folder, such as 03_softmax"
+        )
     chosen = check_named(exercise, check)
     if reason := obstacle(exercise, exercise.starter):
         raise UserError(f"{exercise.name}: {reason.message}")
@@ -50,18 +54,6 @@ def call_again(name: str, check: str) -> None:
             print(function(*args, **kwargs))
         except Exception as raised:
             print(f"{type(raised).__name__}: {raised}")
-
-
-def exercise_named(name: str) -> Exercise:
-    """`03_softmax`, `exercises/03_softmax` and `03` mean the same."""
-    name = name.rstrip("/").rpartition("/")[2]
-    found = [e for e in (READY, *present())
-             if e.name == name or (name and e.name.startswith(f"{name}_"))]  # fmt: skip
-    if len(found) != 1:
-        raise UserError(
-            f"there is no exercise {name!r}: name one as its folder, such as 03_softmax"
-        )
-    return found[0]
 
 
 def check_named(exercise: Exercise, name: str) -> Check:

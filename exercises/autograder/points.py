@@ -114,8 +114,9 @@ def local() -> list[Exercise]:
 
 
 def find(name: str) -> Exercise | None:
+    """The exercise of this name, or of this number: `03_softmax` or `03`."""
     every = (READY, *CATALOGUE, *local())
-    return next((exercise for exercise in every if exercise.name == name), None)
+    return next((each for each in every if name in (each.name, each.name[:2])), None)
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.course import COURSE, course_file, find_course, parse_exercises, plans, read_course
-from autograder.points import LOCAL, ROOT, Exercise, present
+from autograder.points import LOCAL, ROOT, Exercise, find, present
 from bert_run.errors import UserError
 
 LEFT_OUT = (
@@ -100,10 +100,10 @@ def release(names: Iterable[str], out: Path) -> None:
 
 
 def named(name: str) -> Exercise:
-    found = [e for e in present() if e.name == name or e.name.startswith(f"{name}_")]
-    if not found:
+    found = find(name)
+    if found not in present():
         raise UserError(f"there is no exercise {name!r}: name it like {present()[0].name}, or 01")
-    return found[0]
+    return found
 
 
 def exercises_of_week(week: str) -> list[str]:

@@ -85,7 +85,7 @@ def fill_in(
     if not totals:
         raise UserError(f"week {week.name} has no marks yet: grade it first")
     best = totals[graded[0].student].best
-    highest = number_of(possible[0]) or best if possible else best
+    highest = (number_of(possible[0]) if possible else None) or best
     unknown, absent = [], set(own)
     for row in table[1:]:
         row += [""] * (len(table[0]) - len(row))

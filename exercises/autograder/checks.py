@@ -113,9 +113,8 @@ def _shown_whole(out: Any, expected: Any) -> str:
     """Short lists, tuples and dicts of plain values are shown whole too: a place such as [0][2] is
     not easily read."""
     texts = [repr(value) for value in (expected, out)]
-    if type(expected) not in (list, tuple, dict) or holds_arrays(expected) or holds_arrays(out):
-        return ""
-    if max(map(len, texts)) > 100:
+    is_tree = type(expected) in (list, tuple, dict)
+    if not is_tree or holds_arrays((expected, out)) or max(map(len, texts)) > 100:
         return ""
     return f"\n  expected  {texts[0]}\n  got       {texts[1]}"
 

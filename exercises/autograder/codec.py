@@ -53,12 +53,8 @@ class Rng:
 
 
 @dataclass(frozen=True)
-class TorchRng:
-    """Stands for a generator: the function receives a `torch.Generator` with this seed, from which
-    `drawn` numbers have been drawn."""
-
-    seed: int
-    drawn: int = field(default=0, repr=False)
+class TorchRng(Rng):
+    """The same as a `torch.Generator`."""
 
     def make(self) -> Any:
         import torch

@@ -167,16 +167,13 @@ def parse_course(content: dict[str, Any]) -> Course:
     weeks = content.get("week")
     if not isinstance(weeks, dict) or not weeks:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
-    found: list[Week] = []
+    found = [parse_week(name, content_of_week) for name, content_of_week in weeks.items()]
     taken: dict[str, str] = {}
-    for name, content_of_week in weeks.items():
-        week = parse_week(name, content_of_week)
+    for week in found:
         for exercise in week.exercises:
-            if exercise.name in taken:
-                raise UserError(f"{exercise.name} is in week {taken[exercise.name]} and in week "
-                                f"{name}: take it out of one")  # fmt: skip
-            taken[exercise.name] = name
-        found.append(week)
+            if (other := taken.setdefault(exercise.name, week.name)) != week.name:
+                raise UserError(f"{exercise.name} is in week {other} and in week {week.name}: take "
+                                "it out of one")  # fmt: skip
     return Course(tuple(found), **settings)
 
 

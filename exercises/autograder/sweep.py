@@ -41,8 +41,8 @@ class Draw:
     def __init__(self, seed: int) -> None:
         self.rng = checks.rng(seed)
 
-    def size(self, least: int = 1) -> int:
-        return max(least, int(self.rng.choice(SIZES)))
+    def size(self) -> int:
+        return int(self.rng.choice(SIZES))
 
     def shape(self, axes: int) -> tuple[int, ...]:
         return tuple(self.size() for _ in range(axes))

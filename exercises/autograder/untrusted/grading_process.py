@@ -2,9 +2,10 @@
 
 They run the tests and compare; a student's code runs in a cell below them. Should one of them end,
 killed for want of memory say, another takes its place, and the file that it was at is tried once
-more.
+more. Both sides talk in JSON: nothing is unpickled.
 """
 
+import json
 import multiprocessing
 import os
 import re
@@ -13,12 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from autograder.codec import BadMessage
-from autograder.points import Exercise, present
+from autograder.points import Exercise, find, present
 from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade, source_text
 from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
@@ -109,14 +110,18 @@ class Grader:
     def send_next(self) -> None:
         if self.jobs and not self.is_at_work:
             with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                self.pipe.send(self.jobs[0])
+                job = self.jobs[0]
+                about = [job.student, job.exercise.name, job.exercise.libraries, job.variant]
+                self.pipe.send_bytes(json.dumps(about).encode())
+                self.pipe.send_bytes(job.file)
             self.is_at_work = True
 
     def receive(self) -> tuple[Job, Done] | None:
         """The answer to the first job; None if it has to be tried again."""
         self.is_at_work = False
         try:
-            done = self.pipe.recv()
+            answer = json.loads(self.pipe.recv_bytes())
+            done = Done([Outcome(**fields) for fields in answer.pop("outcomes")], **answer)
         except (EOFError, OSError):
             self.stop()
             self.start()
@@ -143,11 +148,13 @@ def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed
     threading.Thread(target=end_with_parent, daemon=True).start()
     try:
         while True:
-            job = pipe.recv()
+            student, name, libraries, variant = json.loads(pipe.recv_bytes())
+            exercise = replace(find(name), libraries=tuple(libraries))
+            job = Job(student, exercise, pipe.recv_bytes(), variant)
             if job.student != of:  # nobody has a cell that another student's code was in
                 cell.close()
             of = job.student
-            pipe.send(grade_file(cell, job, timeout, seed))
+            pipe.send_bytes(json.dumps(asdict(grade_file(cell, job, timeout, seed))).encode())
     except (EOFError, OSError, KeyboardInterrupt):
         pass
     finally:

@@ -259,7 +259,7 @@ def head_of(
     if model_type.has_pooling and problem not in (None, head.problem_type):
         raise UserError(
             f"{folder} answers a problem of type {problem!r} with {head.num_labels} labels: here "
-            "a text has one label of several, any number of them, or one number"
+            "a text has one label of several, or one number"
         )
     return head
 

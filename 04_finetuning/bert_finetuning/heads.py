@@ -44,7 +44,6 @@ Logits = np.ndarray  # of one row of features, without padding; of a span two ro
 # --- What a head is asked for --------------------------------------------------------------------
 
 Pooling = Literal["cls", "mean"]
-MULTI_LABEL = "multi_label_classification"  # as `transformers` calls it
 POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's own has no such field
 
 
@@ -53,15 +52,13 @@ class HeadConfig:
     """The labels in the order of their numbers; a single one names a number to be predicted.
 
     `pooling` says what stands for a whole text: the pooled [CLS], as in the paper, or the mean of
-    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None. With
-    `any_number` a text has any number of the labels, also none, and not exactly one. Heads that
-    answer with a place, a span or a choice, have no labels.
+    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None. Heads
+    that answer with a place, a span or a choice, have no labels.
     """
 
     labels: tuple[str, ...] = ()
     pooling: Pooling = "cls"
     classifier_dropout: Dropout | None = None
-    any_number: bool = False
 
     def __post_init__(self) -> None:
         if len(set(self.labels)) < len(self.labels):
@@ -79,13 +76,11 @@ class HeadConfig:
 
     @property
     def is_regression(self) -> bool:
-        return self.num_labels == 1 and not self.any_number
+        return self.num_labels == 1
 
     @property
     def problem_type(self) -> str:
         """What the head of a text is asked for, in the words of `transformers`."""
-        if self.any_number:
-            return MULTI_LABEL
         return "regression" if self.is_regression else "single_label_classification"
 
     def dropout(self, config: BertConfig) -> float:
@@ -115,7 +110,6 @@ class HeadConfig:
         """
         return cls(
             labels_of(content, num_labels),
-            any_number=content.get("problem_type") == MULTI_LABEL,
             pooling=content.get(POOLING_FIELD, "cls"),
             classifier_dropout=content.get("classifier_dropout"),
         )
@@ -163,7 +157,7 @@ class BertWithHead(nn.Module):
 
 class BertForSequenceClassification(BertWithHead):
     """One answer for a text or a pair: a label, or a number if the head has a single label
-    (figure 4, a and b; section 4.1); or, with `any_number`, yes or no for each label.
+    (figure 4, a and b; section 4.1).
 
     The paper reads it from [CLS] through the pooler. With `pooling="mean"` the mean of all tokens
     stands there instead, to compare.
@@ -192,8 +186,6 @@ class BertForSequenceClassification(BertWithHead):
     def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
         if self.head.is_regression:
             return squared_error(logits[:, 0], batch["labels"])
-        if self.head.any_number:
-            return F.binary_cross_entropy_with_logits(logits.float(), batch["labels"])
         return cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 

@@ -43,8 +43,8 @@ class FinetuneSettings:
 
     # --- Task ---
     task: str | None = None
-    """of StoryWorld: sentiment, pairs, names, questions, stars, praise, endings, reports, who,
-    kinds; of GLUE: cola, sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2,
+    """of StoryWorld: sentiment, pairs, names, questions, stars, endings, reports, who, kinds;
+    of GLUE: cola, sst-2, mrpc, qqp, sts-b, mnli, mnli-mm, qnli, rte, wnli; squad, squad2,
     conll2003, wnut17, pos, swag"""
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
@@ -57,8 +57,8 @@ class FinetuneSettings:
     """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
     a little too high; of the tasks by name, own takes the task's own test set"""
     format: str | None = None
-    """what the files hold: texts, numbers, multilabel, tags, questions or choices; without it their
-    names and first lines decide"""
+    """what the files hold: texts, numbers, tags, questions or choices; without it their names and
+    first lines decide"""
     columns: str | None = None
     """names or numbers of the columns: TEXT,LABEL or TEXT,PAIR,LABEL; or text=NAME,label=NAME where
     only some have unusual names"""

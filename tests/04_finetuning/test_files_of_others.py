@@ -202,7 +202,7 @@ def test_a_file_is_understood_and_what_was_found_is_said(name, tmp_path):
     data = read(file, tmp_path)
     if file.understood is not None:
         assert data.train == file.understood
-    lines = describe(data, FinetuneSettings(task="praise", checkpoint="none"))
+    lines = describe(data, FinetuneSettings(task="stars", checkpoint="none"))
     assert len(lines) <= 11 and f"{file.name}" in "".join(lines)
     for words in file.said:
         assert words in "\n".join(lines)

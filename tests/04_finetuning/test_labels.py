@@ -170,9 +170,12 @@ def test_whole_numbers_are_sorted_by_size_however_long():
 def test_a_list_of_labels_is_no_class(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "label": "x"}\n{"text": "b", "label": ["x", "y"]}\n')
-    message = error_of(load_files, path, path, format="texts")
-    assert 'line 2: \'label\' is ["x", "y"]: several labels for one text' in message
-    assert "--format multilabel" in message and load_files(path, path).task.format == "multilabel"
+    assert 'line 2: \'label\' is ["x", "y"]: several labels' in error_of(load_files, path, path)
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\na,bed;food\nb,bed\n")
+    assert labels_in(path) == {"bed", "bed;food"}
+    path.write_text("text,bed,food\na,1,1\nb,0,0\n")
+    assert "line 2 has no 'label': its columns are" in error_of(load_files, path, path)
 
 
 @pytest.mark.parametrize("header", ["text,label", "Sentence,Score"])

@@ -26,7 +26,6 @@ from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -35,8 +34,7 @@ from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
 TYPES = {"sentiment": Classification, "pairs": Classification, "names": Tagging,
-         "questions": QuestionAnswering, "stars": Regression, "praise": MultiLabel,
-         "endings": MultipleChoice,
+         "questions": QuestionAnswering, "stars": Regression, "endings": MultipleChoice,
          "reports": Classification, "who": QuestionAnswering, "kinds": Tagging}  # fmt: skip
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"])
 CONFIG = BertConfig(
@@ -262,16 +260,16 @@ def saved(folder, task, name="mine", max_length=None):
 
 
 def test_a_folder_remembers_its_task_also_after_transformers_has_saved_it(tmp_path):
-    task = replace(load.load_storyworld("praise", train=20, heldout=5).task, threshold=0.3)
-    folder = saved(tmp_path / "ours", task, "praise", max_length=48)
+    task = replace(load.load_storyworld("who", train=20, heldout=5).task, null_threshold=0.3)
+    folder = saved(tmp_path / "ours", task, "who", max_length=48)
     assert task_of(load_finetuned(folder))[0] == task
     again = tmp_path / "theirs"
-    transformers.BertForSequenceClassification.from_pretrained(folder).save_pretrained(again)
+    transformers.BertForQuestionAnswering.from_pretrained(folder).save_pretrained(again)
     for name in ("tokenizer.json", "vocab.txt", "tokenizer_config.json"):
         (again / name).write_bytes((folder / name).read_bytes())
     known, memory = task_of(load_finetuned(again))
-    assert known == task and known.threshold == 0.3
-    assert (memory.task, memory.format, memory.max_length) == ("praise", "multilabel", 48)
+    assert known == task and known.null_threshold == 0.3
+    assert (memory.task, memory.format, memory.max_length) == ("who", "questions", 48)
 
 
 def test_options_of_a_kind_are_remembered(tmp_path):

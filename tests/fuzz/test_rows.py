@@ -119,10 +119,8 @@ def squad(draw: st.DrawFn) -> bytes:
 
 
 def task_of(format: str):
-    labels = {"texts": ("x", "y"), "numbers": ("score",), "tags": ("O", "B-PER"),
-              "multilabel": ("x", "y")}.get(format, ())  # fmt: skip
-    head = HeadConfig(labels, any_number=TASKS[format].any_number)
-    return TASKS[format](head, TASKS[format].usual_metrics(labels))
+    labels = {"texts": ("x", "y"), "numbers": ("score",), "tags": ("O", "B-PER")}.get(format, ())
+    return TASKS[format](HeadConfig(labels), TASKS[format].usual_metrics(labels))
 
 
 def check_refusal(error: UserError, name: str) -> None:

@@ -69,8 +69,7 @@ class TaskData:
 
 def new_task(task_type: type[Task], labels: Sequence[str], metrics: Sequence[str] = ()) -> Task:
     """A task of this type, with these labels and metrics."""
-    head = HeadConfig(labels=tuple(labels), any_number=task_type.any_number)
-    return task_type(head, tuple(metrics) or task_type.usual_metrics(labels))
+    return task_type(HeadConfig(tuple(labels)), tuple(metrics) or task_type.usual_metrics(labels))
 
 
 def configured(task: Task, settings: FinetuneSettings) -> Task:
@@ -297,8 +296,7 @@ def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
     if not matching:
         raise unknown_column(sample[0], TEXTS[0])
-    # Texts match most rows, and whatever has several labels could be texts with one.
-    return min(matching, key=lambda each: (each.takes_columns, not each.any_number))
+    return min(matching, key=lambda each: each.takes_columns)  # texts match most rows
 
 
 # --- One file in two parts -----------------------------------------------------------------------

@@ -311,8 +311,7 @@ class Names:
     def written(self, row: Row) -> str | None:
         value = value_of(row, self.column)
         if isinstance(value, list):
-            several = ": several labels for one text are learned with --format multilabel"
-            raise row.wrong(self.column, several)
+            raise row.wrong(self.column, ": several labels, and a text has one: choose one")
         if isinstance(value, dict):
             raise row.wrong(self.column, ": it must be text or a number")
         if value is None:

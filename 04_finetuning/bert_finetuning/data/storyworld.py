@@ -16,7 +16,6 @@ from bert_corpus.storyworld import Sentence, Story, story, world
 from bert_corpus.storyworld.generator import Dice, draw
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.multi_label import MULTI_LABEL_METRICS, MultiLabel
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -65,19 +64,7 @@ _JUDGED = (
 
 
 def stars(index: int, seed: int, split: str) -> TextExample:
-    """The review of an inn, from 0.0 to 5.0 stars."""
-    text, praised = review_of_inn(index, seed, split)
-    return TextExample(text, label=float(len(praised)))
-
-
-def praise(index: int, seed: int, split: str) -> TextExample:
-    """The same review; its labels are the things that it praises, any number of five."""
-    text, praised = review_of_inn(index, seed, split)
-    return TextExample(text, label=tuple(sorted(praised)))
-
-
-def review_of_inn(index: int, seed: int, split: str) -> tuple[str, list[str]]:
-    """A review, and the things that it praises. "Not bad" is praise, and "not good" is none."""
+    """The review of an inn, from 0.0 to 5.0 stars. "Not bad" is praise, and "not good" is none."""
     say = Dice("stars", seed, split, index)
     (guest, dish, day), _ = draw(say, (world.PEOPLE, world.DISHES, world.DAYS), "stars", split)
     opening = say.pick(PROSE["openings"]).format(day=day, guest=guest, dish=dish)
@@ -89,8 +76,7 @@ def review_of_inn(index: int, seed: int, split: str) -> tuple[str, list[str]]:
     )
     first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
     told = (f"{one}, {first} {two}.", f"{three}, {second} {four}.", f"{five}.")
-    names = [name for (name, _, _), good in zip(things, praised, strict=True) if good]
-    return " ".join((opening, *map(_capital, told))), names
+    return TextExample(" ".join((opening, *map(_capital, told))), label=float(count))
 
 
 def _judgement(say: Dice, judged: tuple, good: bool) -> str:
@@ -234,9 +220,6 @@ STORYWORLD = {
     "pairs": StoryworldSet(pair, ("entailment", "neutral", "contradiction"), ("accuracy",)),
     "names": StoryworldSet(names, NAME_TAGS, ("entity_f1",), Tagging),
     "questions": StoryworldSet(question, (), ("f1", "exact"), QuestionAnswering),
-    "praise": StoryworldSet(
-        praise, tuple(sorted(name for name, _, _ in _JUDGED)), MULTI_LABEL_METRICS, MultiLabel
-    ),
     "stars": StoryworldSet(stars, ("stars",), ("spearman", "pearson"), Regression),
     "endings": StoryworldSet(ending, (), ("accuracy",), MultipleChoice, 1_000, 300),
     "reports": StoryworldSet(reports, ("different", "same"), ("accuracy",)),

@@ -2,7 +2,6 @@
 
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import Classification
-from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
@@ -10,5 +9,5 @@ from bert_finetuning.tasks.tagging import Tagging
 
 TASKS: dict[str, type[Task]] = {
     task.format: task
-    for task in (Classification, Regression, MultiLabel, Tagging, QuestionAnswering, MultipleChoice)
+    for task in (Classification, Regression, Tagging, QuestionAnswering, MultipleChoice)
 }  # by the names that saved folders and --format have for them

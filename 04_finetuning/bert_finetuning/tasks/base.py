@@ -184,7 +184,6 @@ class Task(ABC, Generic[ExampleType]):
 
     format: ClassVar[str]  # its name in a saved folder and for --format
     model: ClassVar[type[BertWithHead]]
-    any_number: ClassVar[bool] = False  # of the labels may be right, and not exactly one
     problem_type: ClassVar[str] = ""  # of a head that reads whole texts, as `transformers` calls it
     label_type: ClassVar[type] = np.int64  # of the labels in a batch
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code

@@ -43,13 +43,13 @@ from bert_run.errors import UserError
 
 @dataclass(frozen=True, slots=True)
 class TextExample(Example):
-    """A text or a pair of texts, and its answer: a label, several, a number, or nothing yet."""
+    """A text or a pair of texts, and its answer: a label, a number, or nothing yet."""
 
     shown: ClassVar = ("text", "pair")
 
     text: str
     pair: str | None = None
-    label: str | tuple[str, ...] | float | None = None
+    label: str | float | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -76,10 +76,6 @@ class AttributionSettings:
 def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any]:
     """What the model is to answer, with what is right where that is known."""
     saved, task = predictor.saved, predictor.task
-    if task.any_number:
-        raise UserError(
-            f"{settings.checkpoint} gives any number of labels: take a model that gives one answer"
-        )
     if settings.text:
         queries = task.queries(Arguments(settings.text, pairs=saved.pairs))
         return [each.example for each in queries]

@@ -1,9 +1,7 @@
-"""`python -m bert_experiments.finetuning.options`: do three options do what their page says?
+"""`python -m bert_experiments.finetuning.options`: do two options do what their page says?
 
 - Class weights: 290 bad reviews and 10 good ones to learn from, with equal weights and with
   `--class-weights balanced`. How many good reviews are found?
-- Several labels a text: which of five things does a review praise? Micro and macro F1, with the
-  threshold chosen on dev and with 0.5.
 - Early stopping: `--patience 3` beside the full run. How many steps are saved, and which score is
   kept?
 
@@ -32,7 +30,6 @@ from bert_finetuning.metrics import label_scores
 from bert_finetuning.run import learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.tasks.multi_label import MultiLabel
 from bert_run.errors import Count, check_numbers, command
 
 PROGRAM = "python -m bert_experiments.finetuning.options"
@@ -43,7 +40,7 @@ PATIENCE = 3
 
 @dataclass(frozen=True)
 class OptionsSettings:
-    """Fine-tune with and without each of three options, and compare."""
+    """Fine-tune with and without each of two options, and compare."""
 
     checkpoint: Path = Path("runs/demo")
     """a BERT folder; `make demo` leaves one here"""
@@ -98,25 +95,6 @@ def with_weights(settings: OptionsSettings, weights: str | None, seed: int) -> F
     return rare_label_scores(learnt.task, data.dev, learnt.predictions)
 
 
-def several_labels(settings: OptionsSettings, seed: int) -> dict[str, Figures]:
-    """Micro and macro F1 with the threshold that is best on dev, with 0.5, and of the labels that
-    are best unread."""
-    data = load_storyworld("praise", train=1_000)
-    learnt = learn(data, settings.of("praise", epochs=6.0, eval_every=10_000), seed=seed)
-    half = replace(learnt.task, threshold=0.5)
-    assert isinstance(half, MultiLabel)
-    at_half = [half.prediction(each.probabilities) for each in learnt.predictions]
-    unread = learnt.task.majority(data.train, data.dev)
-    return {
-        name: {key: scores[key] for key in ("micro_f1", "macro_f1")}
-        for name, scores in (
-            ("threshold chosen on dev", learnt.scores),
-            ("threshold 0.5", half.score(data.dev, at_half)),
-            ("majority baseline", learnt.task.score(data.dev, unread)),
-        )
-    }
-
-
 def early_stopping(settings: OptionsSettings, patience: int | None, seed: int) -> Figures:
     """The steps that a run took, the best score on dev, which is the model that is kept, and the
     last score."""
@@ -146,12 +124,10 @@ def measure(settings: OptionsSettings) -> Results:
         if what in (EQUAL, BALANCED):
             weights = "balanced" if what == BALANCED else None
             return {what: with_weights(settings, weights, seed)}
-        if what in (WHOLE, STOPPED):
-            patience = PATIENCE if what == STOPPED else None
-            return {what: early_stopping(settings, patience, seed)}
-        return several_labels(settings, seed)
+        patience = PATIENCE if what == STOPPED else None
+        return {what: early_stopping(settings, patience, seed)}
 
-    jobs = [(what, seed) for what in (EQUAL, BALANCED, "several labels", WHOLE, STOPPED)
+    jobs = [(what, seed) for what in (EQUAL, BALANCED, WHOLE, STOPPED)
             for seed in range(settings.seeds)]  # fmt: skip
     for _ in one_by_one(jobs, lambda job: False, run):
         pass
@@ -171,18 +147,15 @@ def rows_of(results: Results) -> Iterator[list[str]]:
 
 IN_WORDS = {
     "recall": "rare label: recall", "precision": "rare label: precision", "f1": "rare label: F1",
-    "accuracy": "accuracy", "micro_f1": "micro F1", "macro_f1": "macro F1", "steps": "steps taken",
-    "best": "accuracy of the saved model", "last": "accuracy after the last step",
+    "accuracy": "accuracy", "steps": "steps taken", "best": "accuracy of the saved model",
+    "last": "accuracy after the last step",
 }  # fmt: skip
 
 NOTES = (
     f"*Class weights*: {COMMON[1]} {COMMON[0]} and {RARE[1]} {RARE[0]} training reviews, drawn "
     "anew for each seed, ten epochs; evaluated on 500 held-out reviews, of which about half are "
     f"{RARE[0]}, so that recall can be estimated well. On texts in which the rare label is rare, "
-    "its precision would be lower.\n\n*Several labels*: five things that a review may praise, "
-    "1,000 training reviews, six epochs, 500 dev reviews. All labels share one threshold. The "
-    "threshold chosen on dev is evaluated on the same texts, so its F1 is slightly optimistic; "
-    "the F1 at 0.5 is not.\n\n*Early stopping*: 640 reviews, eight epochs, accuracy on 500 "
+    "its precision would be lower.\n\n*Early stopping*: 640 reviews, eight epochs, accuracy on 500 "
     f"held-out reviews every {STEPS_BETWEEN} steps. The learning rate follows the schedule of the "
     "whole run; a run that stops early never reaches its low values."
 )
@@ -190,7 +163,7 @@ NOTES = (
 
 def page_of(settings: OptionsSettings, results: Results) -> Page:
     return Page(
-        title="Class weights, several labels, early stopping",
+        title="Class weights and early stopping",
         lead="The options that [the chapter](../04_finetuning/README.md#options-of-training) "
         "describes, measured on StoryWorld's texts.",
         results=results,

@@ -17,7 +17,7 @@ import tyro
 from tqdm import tqdm
 from tyro.conf import Positional, arg
 
-from bert_corpus.documents import JSON_LINES, kind_of
+from bert_corpus.documents import kind_of
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.rows import (
@@ -35,14 +35,16 @@ from bert_finetuning.data.rows import (
 )
 from bert_finetuning.data.sources import (
     OTHERS,
+    SAMPLED,
     SEPARATOR_LINE,
     SEPARATORS,
-    SHEETS,
-    TABLES,
+    WITH_ROWS,
     Lines,
     at_least_one,
     bare_suffix,
+    column_rows,
     is_file,
+    is_tagged_text,
     json_rows,
     lines_of,
     open_rows,
@@ -353,18 +355,13 @@ class Counter:
 # their rows, as for every other program that reads them.
 
 
-WITH_ROWS = (*TABLES, *SHEETS, *OTHERS, *JSON_LINES, ".parquet")
-
-
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
     """The queries of a file or of a dataset of the Hub one by one; `-` is standard input."""
     path = Path(source).expanduser()
     if source == "-":
         source = STANDARD_INPUT
         queries = from_lines(source, text_lines(None), task_type, columns)
-    elif task_type.matches_file(path):
-        queries = task_type.file_queries(path)
-    elif not is_file(source) or path.is_dir() or bare_suffix(path) in WITH_ROWS:
+    elif not is_file(source) or path.is_dir() or bare_suffix(path) in (*WITH_ROWS, *OTHERS):
         queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
     else:
         is_text = kind_of(path) == "text"
@@ -378,8 +375,13 @@ def from_lines(
     """The examples of lines whose format no name of a file tells.
 
     JSON begins with a brace; a table begins with the usual names of columns, or has columns that
-    the user names; anything else is one text a line. `is_text`: the name of the file says so.
+    the user names; words in columns have tags of names; anything else is one text a line.
+    `is_text`: the name of the file says so.
     """
+    sample = list(islice(lines, SAMPLED))
+    lines = chain(sample, lines)
+    if is_tagged_text([line for _, line in sample]):
+        return from_rows(column_rows(source, lines), task_type, columns)
     empty = []
     for line in lines:
         if line[1].strip():
@@ -394,8 +396,6 @@ def from_lines(
         return from_rows(json_rows(source, lines), task_type, columns)
     if columns == USUAL and not begins_table(first):
         check_no_names(source, first, is_text=is_text)
-        if not is_text:
-            task_type.check_line(source, first)
         return from_text_lines(source, chain(empty, lines), task_type)
     header = () if columns.numbered else None
     cells = split_table(source, lines, suffix=".tsv" if "\t" in start else ".csv")

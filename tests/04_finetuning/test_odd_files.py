@@ -141,7 +141,7 @@ def test_columns_that_are_named_are_read_from_a_txt_too(tmp_path):
     assert asked.example == TextExample("good") and asked.line == 2
 
 
-@pytest.mark.parametrize("name", ["a.conll", "a.CONLL", "a.tsv"])
+@pytest.mark.parametrize("name", ["a.conll", "a.CONLL", "a.tsv", "a.txt"])
 def test_words_in_columns_are_the_same_to_train_and_to_predict(tmp_path, name):
     path = write(tmp_path / name, "-DOCSTART-\tO", "", "New York\tB-LOC", "10\u00a0000\tO")
     learnt = [sentence.words for sentence in Tagging.read(path)]
@@ -156,7 +156,6 @@ def lines_of(*lines: str):
 @pytest.mark.parametrize(
     ("format", "lines", "told"),
     [
-        ("tags", ("Anna\tB-PER", "met\tO"), "looks like a word with its tag"),
         ("texts", ("said;kind", "good;pos"), "looks like the names of columns"),
         ("texts", ('[{"text": "good"}, 5]',), "row 2 is 5, no object"),
     ],
@@ -165,6 +164,15 @@ def test_standard_input_in_a_format_that_lines_of_text_are_not_is_refused(format
     assert told in error_of(
         from_lines, "standard input", lines_of(*lines), TASKS[format], Columns()
     )
+
+
+def test_words_in_columns_are_read_from_standard_input_too():
+    lines = lines_of("Anna\tB-PER", "met\tO", "", "Ben\tB-PER")
+    found = list(from_lines("standard input", lines, TASKS["tags"], Columns()))
+    assert [(each.line, each.example.words) for each in found] == [
+        (1, ("Anna", "met")),
+        (4, ("Ben",)),
+    ]
 
 
 @pytest.mark.parametrize(

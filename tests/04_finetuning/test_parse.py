@@ -15,6 +15,7 @@ import pytest
 
 from bert_corpus import hub
 from bert_corpus.storyworld import world
+from bert_finetuning.data.load import load_files
 from bert_finetuning.data.rows import Columns, label_set
 from bert_finetuning.data.sources import file_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
@@ -327,12 +328,12 @@ def test_rows_can_hold_words_and_tags(file):
         ("a.conll", "", "there is no example"),
         ("a.conll", "-DOCSTART- O\n\n", "there is no example"),
         ("a.conll", "Ann B-PER\nran\n", "line 2 has 1 columns, not 2"),
-        ("a.conll", "Ann\n", "line 1 has 1 columns, not 2"),
+        ("a.conll", "Ann\n", "line 1 has no 'tags' or 'ner_tags'"),
         ("a.conll", "Ann B-PER\nran VBD O\n", "line 2 has 3 columns, not 2"),
         ("a.conll", "Ann B-PER\n\nran X\n", "line 3: the tag of 'ran' is 'X', not one of 'B-PER'"),
         ("a.conll", b"\xc3\xbc B-PER\nCaf\xe9 O\n", "line 2, byte 4"),
         ("a.conllu", "1\tAnn\n", "line 1 has 2 columns, not 10"),
-        ("a.conllu", "1\tAnn\t_\t_\t_\t_\t_\t_\t_\t_\n", "line 1: 'Ann' has an empty tag"),
+        ("a.conllu", "1\tAnn" + 8 * "\t_" + "\n", "line 1: the tag of 'Ann' is '', not one of"),
         ("a.jsonl", '{"words": ["a", "b"], "tags": ["O"]}', "line 1 has 2 words and 1 tags"),
         ("a.jsonl", '{"words": ["a"]}', "line 1 has no 'tags' or 'ner_tags'"),
         ("a.jsonl", '{"text": "a"}', "line 1 has no 'words' or 'tokens'"),
@@ -414,19 +415,18 @@ def test_questions_come_as_rows_too(file):
         (squad(asked(start=26 - len(CONTEXT))), "the answer '911' is not at -18"),
         (squad(asked(text="912")), "it stands nowhere"),
         (squad(asked(start="26")), "a whole number answer_start"),
-        (squad(asked(), asked()), "two questions have the id '1'"),
         (squad({"id": "1", "answers": []}), "question '1' has no 'question'"),
         (squad({"id": "1", "question": "?", "answers": [], "is_impossible": False}),
          "is said to be possible, and has no answer"),
-        (squad({"question": "?"}), "not in the form of SQuAD: it has no 'id'"),
         (squad(asked(), context=None), "question '1': 'context' is null"),
-        ('{"version": 1}', "not in the form of SQuAD: it has no 'data'"),
-        ('{"data": 5}', "not in the form of SQuAD"),
-        ('{"data": [[]]}', "not in the form of SQuAD"),
-        ("[]", "not in the form of SQuAD"),
+        ('{"version": 1}', "line 1 has no 'context': its columns are 'version'"),
+        ('{"data": 5}', "line 1 has no 'context'"),
+        ('{"data": [\n[]]}', "JSON without rows: write a list of objects"),
+        ('{"data": [\n{"paragraphs": [5]}]}', "or data, paragraphs and qas as SQuAD has them"),
+        ("[]", "there is no example"),
         ('{"data": [\n{]}', "line 2 is not JSON"),
         ('{"of": "NaN",\n"data": NaN}', "line 2 is not JSON (NaN is no value"),
-        ("", "line 1 is not JSON"),
+        ("", "there is no example"),
         ("[" * 100_000, "nested too deep"),
         (b'{"data": "\xc3\xbc \xe9"}', "is not UTF-8"),
     ],
@@ -435,6 +435,11 @@ def test_questions_that_are_wrong_are_told(file, content, words):
     path = file(content, "dev.json")
     message = error_of(QuestionAnswering.read, path)
     assert words in message and message.startswith(path)
+
+
+def test_two_questions_do_not_share_an_id(file):
+    path = file(squad(asked(), asked()), "dev.json")
+    assert "2 questions have the id '1'" in error_of(load_files, path, path)
 
 
 def test_answers_in_rows_are_checked_too(file):

@@ -28,7 +28,7 @@ from bert_finetuning.data.rows import (
     say,
     unknown_column,
 )
-from bert_finetuning.data.sources import at_least_one, is_file, open_rows
+from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
@@ -284,13 +284,8 @@ SAMPLE = 100  # rows whose labels are looked at
 
 
 def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
-    """The type of task that a file or a dataset of the Hub is for: its name tells, or its columns
-    and first labels do. Raises `UserError` where nothing tells it."""
-    path = Path(source).expanduser()
-    if is_file(source):
-        for task_type in TASKS.values():
-            if task_type.matches_file(path):
-                return task_type
+    """The type of task that a file or a dataset of the Hub is for: its columns and first labels
+    tell. Raises `UserError` where nothing does."""
     rows = open_rows(source, numbered=columns.numbered)
     sample = list(islice(at_least_one(rows, source), SAMPLE))
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
@@ -347,17 +342,15 @@ class Split:
         return cls(share, seed, train, sorted(dev))
 
     def write(self, folder: Path, source: str, lines: Sequence[int]) -> None:
-        """Put `split.json` into a folder. `lines`: of each example, if it has a line of its own."""
-        numbers = lines or range(1, 1 + len(self.train) + len(self.dev))
+        """Put `split.json` into a folder. `lines`: of each example."""
         content = {
             "file": Path(source).name,
             "share": self.share,
             "seed": self.seed,
-            "numbers_are": "lines of the file (of a dataset of the Hub, rows)"
-            if lines
-            else "examples of the file, from 1",
-            "dev": [numbers[place] for place in self.dev],
-            "train": [numbers[place] for place in self.train],
+            "numbers_are": "lines of the file (of JSON that is one document and of a dataset of "
+            "the Hub, rows)",
+            "dev": [lines[place] for place in self.dev],
+            "train": [lines[place] for place in self.train],
         }
         write_atomically(folder / SPLIT_FILE, json.dumps(content) + "\n")
 

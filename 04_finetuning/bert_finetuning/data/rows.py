@@ -134,6 +134,10 @@ CONTEXTS = (("sent1", "sent2"), ("ctx_a", "ctx_b"), ("context", None), ("questio
             ("premise", None))  # fmt: skip
 # Columns that hold what is asked; a text that is just one of these words is improbable.
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
+# A sentence of words with their tags; where each word has a row of its own, its sentence's number.
+WORDS = ("words", "tokens")
+TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
+WORD, SENTENCE = ("word", "token"), ("sentence_#", "sentence_id", "sentence", "sent_id")
 LABELS = ("label", "labels", "gold_label", "score", "target", "class", "category", "categories",
           "sentiment", "stars", "rating", "polarity", "intent", "emotion", "topic", "topics",
           "genre", "genres", "tag", "tags", "similarity", "is_duplicate", "y")  # fmt: skip
@@ -194,8 +198,8 @@ class Tally:
     columns: Columns | None = None
     found: dict[str, None] = field(default_factory=dict)  # of the file, in words, in order
     left_out: Counter[str] = field(default_factory=Counter)  # rows, by the reason
-    line: int | None = None  # of the row that was read last
-    lines: list[int] = field(default_factory=list)  # of each example, where they come from rows
+    line: int = 0  # of the row that was read last
+    lines: list[int] = field(default_factory=list)  # of each example
 
     def note(self, found: str) -> None:
         self.found[found] = None
@@ -208,7 +212,7 @@ class Tally:
     def example_rows(self, examples: Iterator[Item]) -> Iterator[Item]:
         """The examples of `watched` rows; each comes before the next row is read."""
         for example in examples:
-            self.lines += [] if self.line is None else [self.line]
+            self.lines.append(self.line)
             yield example
 
 

@@ -1,8 +1,9 @@
 """Where rows come from: tables, JSON, folders, and the Hugging Face Hub, `ID[:CONFIG][@SPLIT]`.
 
-One dict a row, with its place. Cells of tables are text and stay text; a table or JSON lines can be
-as long as they like. An error names the file and the line. Of the Hub only data are read, never
-code; labels that it keeps as numbers come under their names.
+One dict a row, with its place: of words in columns a row is a sentence, and of SQuAD's JSON a
+question. Cells of tables are text and stay text; a table or JSON lines can be as long as they like.
+An error names the file and the line. Of the Hub only data are read, never code; labels that it
+keeps as numbers come under their names.
 
 The encoding, the separator and the quotes of a file are found out. Excel writes semicolons and
 decimal commas in half of the world, UTF-16 as "Unicode text", and Windows-1252 as plain CSV. All of
@@ -17,15 +18,17 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain, dropwhile, islice
+from itertools import chain, dropwhile, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_corpus.documents import JSON_LINES, PACKED, LineReader
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_finetuning.data.rows import (
     LONGEST,
     TEXTS,
+    WORD,
+    WORDS,
     Item,
     Note,
     Row,
@@ -55,7 +58,7 @@ def bare_suffix(path: Path) -> str:
 TABLES = (".tsv", ".csv", ".tab", ".psv")
 SHEETS = (".xlsx", ".xlsm")
 WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
-FILES = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet", ".txt")
+WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
 # Formats that cannot be read, and what to do with them.
 OTHERS = {
     ".xls": "open it in Excel and save it as .xlsx or as CSV UTF-8",
@@ -77,17 +80,24 @@ NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R
 def is_file(source: str | Path) -> bool:
     """Whether a file or a folder is meant, there or not; else it is a dataset of the Hub."""
     path = Path(source).expanduser()
-    endings = (*FILES, *OTHERS)
+    endings = (*WITH_ROWS, *OTHERS, ".txt")
     return path.exists() or bare_suffix(path) in endings or str(source).startswith((".", "/", "~"))
 
 
 def open_rows(
-    source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
+    source: str | Path,
+    *,
+    numbered: bool = False,
+    words: bool = False,
+    stream: bool = True,
+    note: Note = silent,
 ) -> Table:
-    """All rows. `numbered`: the table has no line of names, its columns are "1", "2" and so on."""
+    """All rows. `numbered`: the table has no line of names, its columns are "1", "2" and so on.
+    `words`: a text in which nothing else is found holds words in columns."""
     if not is_file(source):
         return hub_rows(str(source), stream=stream)
-    rows = file_rows(Path(source).expanduser(), header=() if numbered else None, note=note)
+    header = () if numbered else None
+    rows = file_rows(Path(source).expanduser(), header=header, words=words, note=note)
     return without_index(rows, note)
 
 
@@ -129,7 +139,9 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 # --- Files ---------------------------------------------------------------------------------------
 
 
-def file_rows(path: Path, *, header: Sequence[str] | None = None, note: Note = silent) -> Table:
+def file_rows(
+    path: Path, *, header: Sequence[str] | None = None, words: bool = False, note: Note = silent
+) -> Table:
     """The rows of a file, or of a folder with one text a file. Its ending tells the format; where
     the ending says nothing, as `.txt`, the first lines do."""
     suffix, source = bare_suffix(path), str(path)
@@ -141,19 +153,25 @@ def file_rows(path: Path, *, header: Sequence[str] | None = None, note: Note = s
         return parquet_rows(path)
     if suffix in SHEETS:
         return table_rows(source, sheet_cells(path, note), header=header)
-    sample = [] if suffix in (*TABLES, *JSON_LINES) else first_lines(path, 20)
+    lines = lines_of(path, note)
+    first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
+    lines, sample = chain(first, lines), [line for _, line in first]
     start = next((line for line in sample if line.strip()), "")
+    if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
+        return column_rows(source, lines, is_conllu=suffix == ".conllu", note=note)
     if suffix in JSON_LINES or start.startswith(("{", "[{")):
-        return json_rows(source, lines_of(path, note))
+        return json_rows(source, lines)
     if start.startswith(FASTTEXT):
         note("fastText's labels")
-        return fasttext_rows(source, lines_of(path, note))
+        return fasttext_rows(source, lines)
+    if words and not names_words(start):
+        return column_rows(source, lines, note=note)
     if suffix not in TABLES and separator_of([start], "") not in start:
         raise UserError(
             f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
             "of names; for words in columns give --format tags"
         )
-    cells = split_table(source, lines_of(path, note), suffix=suffix, note=note)
+    cells = split_table(source, lines, suffix=suffix, note=note)
     return table_rows(source, cells, header=header)
 
 
@@ -301,8 +319,8 @@ def document_records(source: str, text: str) -> list[Any]:
     records = records_of(parsed_json(f"{source}: line 1", text))
     if records is None:
         raise UserError(
-            f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], or one '
-            "object a line"
+            f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], one '
+            "object a line, or data, paragraphs and qas as SQuAD has them"
         )
     return records
 
@@ -315,6 +333,8 @@ def records_of(content: Any) -> list[Any] | None:
     match content:
         case {"columns": [*names], "data": [*rows]}:  # split
             return [dict(zip(names, row, strict=False)) for row in rows]
+        case {"data": [{"paragraphs": _}, *_] as articles}:
+            return squad_records(articles)
         case {"data": [{}, *_] as rows}:  # table, and as many programs write it
             return rows
         case {"rows": [{"row": {}}, *_] as rows}:  # the viewer of the Hub
@@ -328,6 +348,18 @@ def records_of(content: Any) -> list[Any] | None:
         return [{name: column.get(key) for name, column in content.items()} for key in columns[0]]
     if all(isinstance(column, list) for column in columns) and usual_name(content, TEXTS):
         return [dict(zip(content, row, strict=False)) for row in zip(*columns, strict=False)]
+    return None
+
+
+def squad_records(articles: Sequence[Any]) -> list[Any] | None:
+    """SQuAD: articles hold paragraphs, a paragraph holds a context and its questions (`qas`). Each
+    of these with its context."""
+    fields = ("id", "question", "answers", "is_impossible")
+    with suppress(KeyError, TypeError):
+        return [
+            {name: asked[name] for name in fields if name in asked} | {"context": part["context"]}
+            for article in articles for part in article["paragraphs"] for asked in part["qas"]
+        ]  # fmt: skip
     return None
 
 
@@ -440,6 +472,112 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
         raise UserError(f"{source}: line {number} is not CSV ({error}): repair the line") from None
 
 
+# --- Words in columns ----------------------------------------------------------------------------
+
+# A word a line, an empty line between sentences: CoNLL-2003, WNUT-17, GermEval, CoNLL-U.
+
+
+class Layout(NamedTuple):
+    """How many columns there are, and which of them hold the words and the tags, from 0."""
+
+    width: int
+    word: int = 0
+    tag: int = -1
+    has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
+
+
+NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
+# A word and its universal part of speech: https://universaldependencies.org/format.html
+CONLLU = Layout(10, 1, 3)
+NO_WORD = re.compile(r"\d+[-.]\d+")  # the numbers of fused words, and of words left out
+SAMPLED_LINES = 1_000  # by which the columns of words and tags are found
+
+
+def column_rows(
+    source: str, lines: Lines, *, is_conllu: bool = False, note: Note = silent
+) -> Table:
+    """The `words` of each sentence and their `tags`, if there is more than one column.
+
+    Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
+    were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
+    """
+    first = list(islice(lines, SAMPLED_LINES))
+    layout = CONLLU if is_conllu else layout_of([line for _, line in first])
+    if layout.width > 2 or layout.word:
+        note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
+    for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
+        sentence: dict[str, list[str]] = {"words": [], "tags": []}
+        begin = 0
+        for number, line in block if has_text else ():
+            cells = cells_of(line)
+            if not holds_word(cells, layout, is_first=not begin):
+                continue
+            if len(cells) != layout.width:
+                raise UserError(
+                    f"{source}: line {number} has {len(cells)} columns, not {layout.width}: write "
+                    "the word first and its tag last (in CoNLL-U as its columns 2 and 4), with a "
+                    "tab or a space between"
+                )
+            begin = begin or number
+            tag = cells[layout.tag]
+            sentence["words"].append(cells[layout.word])
+            sentence["tags"].append("" if layout is CONLLU and tag == "_" else tag)
+        if begin:
+            if layout.width == 1:
+                del sentence["tags"]
+            yield Row(f"{source}: line {begin}", sentence)
+
+
+def holds_word(cells: Sequence[str], layout: Layout, *, is_first: bool) -> bool:
+    """Whether a line holds a word, and no comment, which only begins a sentence, nor a mark."""
+    if layout is CONLLU:
+        return not (cells[0].startswith("#") or NO_WORD.fullmatch(cells[0]))
+    if cells[0].startswith("#") and is_first:
+        is_tag = NAME_TAG.fullmatch if layout.has_names else bool
+        return len(cells) == layout.width and bool(is_tag(cells[layout.tag]))
+    return cells[0] != "-DOCSTART-"
+
+
+def cells_of(line: str) -> list[str]:
+    """Columns between tabs or spaces."""
+    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+
+def layout_of(sample: Sequence[str]) -> Layout:
+    """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
+
+    GermEval has a number before each word and a second tag after the first; some files have the tag
+    before the word.
+    """
+    rows = [cells_of(line) for line in sample if line.strip() and not line.startswith("#")]
+    rows = [row for row in rows if row[0] != "-DOCSTART-"]
+    width = len(rows[0]) if rows else 0
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    if width < 2:
+        return Layout(width)
+    names = [all(map(NAME_TAG.fullmatch, column)) for column in columns]
+    if width > 2 and columns[0][0] == "1" and all(map(str.isdecimal, columns[0])):
+        tag = 2 if names[2] else width - 1
+        return Layout(width, 1, tag, names[tag])
+    if names[0] and not names[-1]:
+        return Layout(width, width - 1, 0, True)
+    return Layout(width, 0, width - 1, names[-1])
+
+
+def is_tagged_text(sample: Sequence[str]) -> bool:
+    """Whether lines are words in columns, with tags of names: no other format looks like that."""
+    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    layout = layout_of(sample)
+    alike = all(len(cells_of(line)) == layout.width for line in words)
+    return len(words) > 1 and layout.width > 1 and alike and layout.has_names
+
+
+def names_words(line: str) -> bool:
+    """Whether a line of names has a column of words."""
+    names = re.split(r"[,;\t|]", line)
+    return usual_name([name.strip('"') for name in names], (*WORD, *WORDS)) is not None
+
+
 # --- Workbooks -----------------------------------------------------------------------------------
 
 
@@ -520,18 +658,6 @@ def decoded_lines(path: Path, encoding: str, note: Note) -> Iterator[str]:
 
 def whole_text(path: Path, note: Note = silent) -> str:
     return "\n".join(line for _, line in lines_of(path, note))
-
-
-def first_lines(path: Path, count: int) -> list[str]:
-    return [line for _, line in islice(lines_of(path), count)]
-
-
-BEGINNING = 10_000  # characters of a file that tell what it holds
-
-
-def beginning(path: Path) -> str:
-    """So much of a file as tells what it holds."""
-    return "\n".join(line[:BEGINNING] for line in first_lines(path, 100))[:BEGINNING]
 
 
 # --- Encoding ------------------------------------------------------------------------------------

@@ -204,13 +204,9 @@ class Task(ABC, Generic[ExampleType]):
 
     row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
     takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
+    words_in_columns: ClassVar[bool] = False  # may be what a text holds in which nothing is found
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
     options: ClassVar[tuple[str, ...]] = ()  # settings that are fields of the task
-
-    @classmethod
-    def matches_file(cls, path: Path) -> bool:
-        """Whether the name of a file tells that it holds such examples, and no rows."""
-        return False
 
     @classmethod
     def matches(cls, rows: Sequence[Row], columns: Columns = USUAL) -> bool:
@@ -240,17 +236,11 @@ class Task(ABC, Generic[ExampleType]):
         with a row, and if there is no example.
         """
         wanted = Expected(**expected)
-        examples = cls.parse_source(source, wanted, stream=stream)
-        return at_least_one(wanted.tally.example_rows(examples), source)
-
-    @classmethod
-    def parse_source(
-        cls, source: str | Path, expected: Expected, *, stream: bool
-    ) -> Iterator[ExampleType]:
-        rows = open_rows(
-            source, numbered=expected.columns.numbered, stream=stream, note=expected.tally.note
-        )
-        return cls.parse(expected.tally.watched(rows), expected)
+        tally, numbered = wanted.tally, wanted.columns.numbered
+        rows = open_rows(source, numbered=numbered, words=cls.words_in_columns, stream=stream,
+                         note=tally.note)  # fmt: skip
+        examples = cls.parse(tally.watched(rows), wanted)
+        return at_least_one(tally.example_rows(examples), source)
 
     @classmethod
     @abstractmethod
@@ -439,15 +429,6 @@ class Task(ABC, Generic[ExampleType]):
     @abstractmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         """What one row asks, labels or none."""
-
-    @classmethod
-    def file_queries(cls, path: Path) -> Iterator[Query]:
-        """What a file asks that `matches_file`, labels or none."""
-        return map(Query, cls.read(path, labelled=False))
-
-    @classmethod
-    def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
-        """Raise `UserError` if the first two lines of plain text are in another format."""
 
     @classmethod
     def prediction_arguments(cls, example: ExampleType) -> list[str]:

@@ -30,14 +30,6 @@ from tokenizers import Tokenizer
 
 from bert_corpus.documents import split_prose
 from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
-from bert_finetuning.data.sources import (
-    FILES,
-    bare_suffix,
-    beginning,
-    is_file,
-    parsed_json,
-    whole_text,
-)
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -323,30 +315,23 @@ class QuestionAnswering(Task[Question]):
     # --- From rows to examples -------------------------------------------------------------------
 
     @classmethod
-    def matches_file(cls, path: Path) -> bool:
-        """Whether it has the form of SQuAD; else it may hold rows."""
-        return bare_suffix(path) == ".json" and '"paragraphs"' in beginning(path)
-
-    @classmethod
-    def parse_source(
-        cls, source: str | Path, expected: Expected, *, stream: bool
-    ) -> Iterator[Question]:
-        path = Path(source).expanduser()
-        if is_file(source) and not holds_rows(path):
-            questions = cls.parse(squad_rows(path), expected)
-        else:
-            questions = super().parse_source(source, expected, stream=stream)
-        return each_id_once(questions, source) if expected.labelled else questions
-
-    @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
         for row in rows:
+            name = row.fields.get("id")
+            if name is not None:
+                row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
             answers = answers_in(row, context) if expected.labelled else []
-            name = row.fields.get("id")
-            name = row.place if name is None else str(name)
-            yield Question(name, question, context, in_context(row.place, answers, context))
+            answers = in_context(row.place, answers, context)
+            yield Question(row.place if name is None else str(name), question, context, answers)
+
+    @classmethod
+    def check_examples(cls, source: str | Path, examples: Questions) -> None:
+        """Predictions are kept by id, so two questions must not share one."""
+        ((name, count),) = Counter(question.id for question in examples).most_common(1)
+        if count > 1:
+            raise UserError(f"{source}: {count} questions have the id {quoted(name)}: rename them")
 
     def adapted(self, train: Questions) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given."""
@@ -599,7 +584,7 @@ def choose_null_threshold(
     return float(threshold), float(unanswered.sum() + gained[count]) / len(questions)
 
 
-# --- Files as SQuAD has them ---------------------------------------------------------------------
+# --- Answers in rows ---------------------------------------------------------------------
 
 
 def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
@@ -640,29 +625,6 @@ def one_answer(row: Row, context: str) -> list[dict[str, Any]]:
     return [{"text": text, "answer_start": int(place) if place.isdecimal() else 0}]
 
 
-def holds_rows(path: Path) -> bool:
-    """Whether a file has one question a row, and not the paragraphs of SQuAD."""
-    if bare_suffix(path) in FILES and bare_suffix(path) != ".json":
-        return True
-    start = beginning(path)
-    return '"question"' in start and '"paragraphs"' not in start
-
-
-def squad_rows(path: Path) -> Table:
-    """Articles hold paragraphs, a paragraph holds a context and its questions (`qas`): each of
-    these as a row."""
-    content = parsed_json(f"{path}: line 1", whole_text(path))
-    try:
-        for article in content["data"]:
-            for paragraph in article["paragraphs"]:
-                for asked in paragraph["qas"]:
-                    place = f"{path}: question {quoted(asked['id'])}"
-                    yield Row(place, {**asked, "context": paragraph["context"]})
-    except (KeyError, TypeError) as error:
-        what = f"it has no {error}" if isinstance(error, KeyError) else "see data, paragraphs, qas"
-        raise UserError(f"{path} is not in the form of SQuAD: {what}") from None
-
-
 def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:
     """The answers, if they are all where they are said to be."""
     for text, start in spans:
@@ -679,15 +641,3 @@ def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[
                 "repair answer_start (it counts characters)"
             )
     return tuple(Answer(text, start) for text, start in spans)
-
-
-def each_id_once(questions: Iterator[Question], source: str | Path) -> Iterator[Question]:
-    """Predictions are kept by id, so two questions must not share one."""
-    seen: set[str] = set()
-    for question in questions:
-        if question.id in seen:
-            raise UserError(
-                f"{source}: two questions have the id {quoted(question.id)}: rename one"
-            )
-        seen.add(question.id)
-        yield question

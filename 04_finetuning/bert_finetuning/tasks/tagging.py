@@ -1,7 +1,7 @@
 """A tag for every word of a sentence: names (section 5.3), parts of speech.
 
-Sentences are rows with lists of words and tags, rows of one word, or columns as at CoNLL and in
-CoNLL-U: a word a line, an empty line between sentences. Names (B-PER, I-PER, O) and parts of speech
+Sentences are rows with lists of words and tags, or rows of one word; columns as at CoNLL come as
+rows, too. Names (B-PER, I-PER, O) and parts of speech
 (NOUN, VERB) are the same to a reader. Tags of names are written in several schemes; all of them
 come out as BIO2, see `in_bio`.
 """
@@ -10,16 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby, islice, product
-from pathlib import Path
+from itertools import chain, product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from jaxtyping import Int64
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import JSON_LINES
 from bert_finetuning.data.rows import (
+    SENTENCE,
+    TAGS,
+    WORD,
+    WORDS,
     Columns,
     Expected,
     Note,
@@ -30,20 +32,9 @@ from bert_finetuning.data.rows import (
     label_set,
     one_of,
     quoted,
-    shortened,
     silent,
-    usual_name,
 )
-from bert_finetuning.data.sources import (
-    OTHERS,
-    SHEETS,
-    TABLES,
-    WORDS_IN_COLUMNS,
-    bare_suffix,
-    first_lines,
-    is_file,
-    lines_of,
-)
+from bert_finetuning.data.sources import NAME_TAG
 from bert_finetuning.features import (
     Batch,
     Features,
@@ -67,17 +58,11 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
-    one_line,
     softmax,
 )
 from bert_run.errors import UserError
 
-SAMPLED_LINES = 1_000  # lines by which the columns of words and tags are found
-NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
 TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
-WORDS = ("words", "tokens")
-TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
-WORD, SENTENCE = ("word", "token"), ("sentence_#", "sentence_id", "sentence", "sent_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +96,7 @@ class Tagging(Task[TaggedSentence]):
     learns: ClassVar = "one of {labels} tags for each word"
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
+    words_in_columns: ClassVar = True
     row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
@@ -129,30 +115,19 @@ class Tagging(Task[TaggedSentence]):
     # --- From rows to examples -------------------------------------------------------------------
 
     @classmethod
-    def matches_file(cls, path: Path) -> bool:
-        """By its ending, or by words with tags of names in its first lines."""
-        if bare_suffix(path) in WORDS_IN_COLUMNS:
-            return True
-        if not path.is_file() or holds_rows_of_words(path):
-            return False
-        return bare_suffix(path) not in OTHERS and is_tagged_text(first_lines(path, 100))
-
-    @classmethod
-    def parse_source(
-        cls, source: str | Path, expected: Expected, *, stream: bool
-    ) -> Iterator[TaggedSentence]:
-        path = Path(source).expanduser()
-        if not is_file(source) or holds_rows_of_words(path):
-            return super().parse_source(source, expected, stream=stream)
-        return checked(list(column_sentences(path, expected.tally.note)), expected)
-
-    @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
-        found = list(row_sentences(rows))
-        examples = checked([sentence for _, sentence in found], expected)
-        for (line, _), example in zip(found, examples, strict=True):
-            expected.tally.line = line
-            yield example
+        """Sentences whose tags are all written well, and of those that may occur."""
+        sentences = list(sentences_of(rows))
+        if expected.labels is None:
+            check_tags(sentences)
+        every = in_bio(sentences, expected.tally.note)
+        for (place, words, _), tags in zip(sentences, every, strict=True):
+            expected.tally.line = Row(place, {}).line
+            for word, tag in zip(words, tags, strict=True):
+                if expected.labels is not None and tag not in expected.labels:
+                    problem = f"the tag of {quoted(word)} is {quoted(tag)}"
+                    raise UserError(f"{place}: {problem}, not {one_of(expected.labels)}")
+            yield TaggedSentence(tuple(words), tuple(tags))
 
     @classmethod
     def all_labels(cls, examples: Iterable[TaggedSentence]) -> list[str]:
@@ -302,25 +277,9 @@ class Tagging(Task[TaggedSentence]):
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         if name := row.find(WORDS):
-            return Query(TaggedSentence(tuple(row.texts(name))), used=(name,))
+            used = (name, *filter(None, [row.find(TAGS)]))
+            return Query(TaggedSentence(tuple(row.texts(name))), used=used)
         return replace(words_query(row.text("text")), used=("text",))
-
-    @classmethod
-    def file_queries(cls, path: Path) -> Iterator[Query]:
-        """Sentences of words in columns, with tags or without, each with its first line."""
-        for layout, rows in word_rows(path):
-            words = tuple(cells[min(layout.word, len(cells) - 1)] for _, cells in rows)
-            yield Query(TaggedSentence(words), line=Row(rows[0][0], {}).line)
-
-    @classmethod
-    def check_line(cls, source: str, first: Sequence[tuple[int, str]]) -> None:
-        ends = [line.split()[-1] for _, line in first if len(line.split()) > 1]
-        if len(ends) == len(first) > 1 and all(map(NAME_TAG.fullmatch, ends)):
-            start = shortened(one_line(first[0][1:]))
-            raise UserError(
-                f"{source}: line 1 ({start}) looks like a word with its tag: give words in columns "
-                "as --input FILE.conll, or else one text a line"
-            )
 
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         words = query.example.words
@@ -458,32 +417,18 @@ def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]
 # --- Rows of words -------------------------------------------------------------------------------
 
 
-class TaggedWord(NamedTuple):
+class Sentence(NamedTuple):
     place: str  # "train.conll: line 3", for errors
-    word: str
-    tag: str
+    words: list[str]
+    tags: list[str]
 
 
-Sentence = list[TaggedWord]
-CellRow = tuple[str, list[str]]  # the columns of a line, with its place
-
-
-def holds_rows_of_words(path: Path) -> bool:
-    """Whether a file has rows, and no words in columns: by its ending, or by its line of names."""
-    suffix = bare_suffix(path)
-    if suffix not in TABLES or not path.is_file():
-        return suffix in (*JSON_LINES, *SHEETS, ".parquet")
-    names = re.split(r"[,;\t|]", "".join(first_lines(path, 1)))
-    return usual_name([name.strip('"') for name in names], (*WORD, *WORDS)) is not None
-
-
-def row_sentences(rows: Table) -> Iterator[tuple[int, Sentence]]:
+def sentences_of(rows: Table) -> Iterator[Sentence]:
     """A list of words and one of tags in each row, under their usual names; or one word a row, and
-    the number of its sentence. Each sentence comes with the line that it begins on."""
+    the number of its sentence."""
     rows = list(rows)
     if rows and all(rows[0].find(names) for names in (WORD, SENTENCE)):
-        yield from word_by_word(rows)
-        return
+        rows = joined(rows)
     for row in rows:
         words, tags = row.find(WORDS), row.find(TAGS)
         if not words or not tags:
@@ -493,42 +438,36 @@ def row_sentences(rows: Table) -> Iterator[tuple[int, Sentence]]:
                 f"{row.place} has {len(row.fields[words])} words and {len(row.fields[tags])} tags: "
                 "each word needs one"
             )
-        pairs = zip(row.texts(words), row.texts(tags), strict=True)
-        yield row.line, [TaggedWord(row.place, word, tag) for word, tag in pairs]
+        yield Sentence(row.place, row.texts(words), row.texts(tags))
 
 
-def word_by_word(rows: Sequence[Row]) -> Iterator[tuple[int, Sentence]]:
-    """One word a row. Its sentence's number may stand in every row, or in the first one alone."""
+def joined(rows: Sequence[Row]) -> Table:
+    """One word a row as one sentence a row. The sentence's number may stand in every row, or in the
+    first one alone."""
     first = rows[0]
     word, sentence, tag = (first.find(names) for names in (WORD, SENTENCE, TAGS))
     if tag is None:
         raise first.missing(*TAGS)
-    words: Sentence = []
-    line, last = first.line, first.fields[sentence]
+    words, tags, place, last = [], [], first.place, first.fields[sentence]
     for row in rows:
         if (number := row.fields[sentence]) not in ("", None, last):
-            yield line, words
-            words, line, last = [], row.line, number
-        words.append(TaggedWord(row.place, row.text(word), row.text(tag)))
-    yield line, words
+            yield Row(place, {"words": words, "tags": tags})
+            words, tags, place, last = [], [], row.place, number
+        words.append(row.text(word))
+        tags.append(row.text(tag))
+    yield Row(place, {"words": words, "tags": tags})
 
 
-def checked(sentences: Sequence[Sentence], expected: Expected) -> Iterator[TaggedSentence]:
-    """The same as examples, each tag written well and one of those that may occur."""
+def check_tags(sentences: Sequence[Sentence]) -> None:
+    """Raise `UserError` for a tag that only a mistake writes, or that is written in two ways."""
     spellings = Spellings()
-    for place, word, tag in chain.from_iterable(sentences):
-        if not tag.strip():
-            raise UserError(f"{place}: {quoted(word)} has an empty tag: write one (O for no name)")
-        check_written(tag, place)
-        if expected.labels is None:
+    for place, words, tags in sentences:
+        for word, tag in zip(words, tags, strict=True):
+            if not tag.strip():
+                problem = f"{quoted(word)} has an empty tag: write one (O for no name)"
+                raise UserError(f"{place}: {problem}")
+            check_written(tag, place)
             spellings.check(tag, place)
-    for sentence in in_bio(sentences, expected.tally.note):
-        for place, word, tag in sentence:
-            if expected.labels is not None and tag not in expected.labels:
-                problem = f"the tag of {quoted(word)} is {quoted(tag)}"
-                raise UserError(f"{place}: {problem}, not {one_of(expected.labels)}")
-        _, words, tags = zip(*sentence, strict=True) if sentence else ((), (), ())
-        yield TaggedSentence(tuple(words), tuple(tags))
 
 
 def words_query(text: str) -> Query:
@@ -546,110 +485,6 @@ def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
     return places
 
 
-# --- CoNLL and CoNLL-U ---------------------------------------------------------------------------
-
-
-def blocks(path: Path) -> Iterator[list[tuple[str, str]]]:
-    """The lines between empty lines, each with its place."""
-    placed = ((f"{path}: line {number}", line) for number, line in lines_of(path))
-    for has_text, block in groupby(placed, key=lambda each: bool(each[1].strip())):
-        if has_text:
-            yield list(block)
-
-
-class Layout(NamedTuple):
-    """How many columns there are, and which of them hold the words and the tags, from 0."""
-
-    width: int
-    word: int = 0
-    tag: int = -1
-    has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
-
-
-# A word and its universal part of speech: https://universaldependencies.org/format.html
-CONLLU = Layout(10, 1, 3)
-NO_WORD = re.compile(r"\d+[-.]\d+")  # the numbers of fused words, and of words left out
-
-
-def cells_of(line: str) -> list[str]:
-    """Columns between tabs or spaces."""
-    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
-
-
-def layout_of(sample: Sequence[str]) -> Layout:
-    """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
-
-    GermEval has a number before each word and a second tag after the first; some files have the tag
-    before the word.
-    """
-    rows = [cells_of(line) for line in sample if line.strip() and not line.startswith("#")]
-    rows = [row for row in rows if row[0] != "-DOCSTART-"]
-    width = len(rows[0]) if rows else 0
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    if width < 2:
-        return Layout(width)
-    names = [all(map(NAME_TAG.fullmatch, column)) for column in columns]
-    if width > 2 and columns[0][0] == "1" and all(map(str.isdecimal, columns[0])):
-        tag = 2 if names[2] else width - 1
-        return Layout(width, 1, tag, names[tag])
-    if names[0] and not names[-1]:
-        return Layout(width, width - 1, 0, True)
-    return Layout(width, 0, width - 1, names[-1])
-
-
-def is_tagged_text(sample: Sequence[str]) -> bool:
-    """Whether lines are words in columns, with tags of names: no other format looks like that."""
-    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
-    layout = layout_of(sample)
-    alike = all(len(cells_of(line)) == layout.width for line in words)
-    return len(words) > 1 and layout.width > 1 and alike and layout.has_names
-
-
-def word_rows(path: Path, note: Note = silent) -> Iterator[tuple[Layout, list[CellRow]]]:
-    """The sentences of a file: the cells of every word, and where its word and its tag stand.
-
-    Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
-    were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
-    """
-    sample = [line for _, line in islice(lines_of(path, note), SAMPLED_LINES)]
-    is_conllu = bare_suffix(path) == ".conllu"
-    layout = CONLLU if is_conllu else layout_of(sample)
-    if layout.width > 2 or layout.word:
-        note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
-    for block in blocks(path):
-        rows: list[CellRow] = []
-        for place, line in block:
-            cells = cells_of(line)
-            is_word = cells[0] != "-DOCSTART-"
-            if line.startswith("#") and is_conllu:
-                is_word = False
-            elif line.startswith("#") and not rows:
-                is_word = len(cells) == layout.width
-                if is_word and layout.has_names:
-                    is_word = NAME_TAG.fullmatch(cells[layout.tag]) is not None
-            if is_word and not (is_conllu and NO_WORD.fullmatch(cells[0])):
-                rows.append((place, cells))
-        if rows:
-            yield layout, rows
-
-
-def column_sentences(path: Path, note: Note = silent) -> Iterator[Sentence]:
-    """Words and tags in columns between tabs or spaces (CoNLL-2003, WNUT-17, GermEval, CoNLL-U)."""
-    for layout, rows in word_rows(path, note):
-        sentence = []
-        for place, cells in rows:
-            if len(cells) != layout.width or layout.width < 2:
-                raise UserError(
-                    f"{place} has {len(cells)} columns, not {max(layout.width, 2)}: write the word "
-                    "first and its tag last (in CoNLL-U as its columns 2 and 4), with a tab or a "
-                    "space between"
-                )
-            tag = cells[layout.tag]
-            unknown = layout is CONLLU and tag == "_"
-            sentence.append(TaggedWord(place, cells[layout.word], "" if unknown else tag))
-        yield sentence
-
-
 # --- Schemes of tags -----------------------------------------------------------------------------
 
 # What BILOU and BMES call the end, the middle and a name of one word.
@@ -657,42 +492,40 @@ SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech h
 AS_BIOES = {"L": "E", "U": "S", "M": "I"}
 
 
-def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> Sequence[Sentence]:
-    """The same sentences with the tags of names in BIO2, where every name begins with B.
+def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]]:
+    """The tags of each sentence, those of names in BIO2, where every name begins with B.
 
     BIO1 (B only between two names of one type), BIOES, BILOU, BMES and tags without a prefix (PER,
     O) are told apart by the tags that occur, and noted. Tags that are no names, parts of speech
     say, stay as they are. Raises `UserError` with its place for a tag that fits none of these.
     """
-    tags = Counter(word.tag for sentence in sentences for word in sentence)
+    each = [sentence.tags for sentence in sentences]
+    tags = Counter(chain.from_iterable(each))
     named = [tag for tag in tags if tag != "O"]
     prefixed = [tag for tag in named if NAME_TAG.fullmatch(tag)]
     are_others = tags["O"] < SOME * tags.total() if not prefixed else not tags["O"]
     if not named or (are_others and len(prefixed) < len(named)):
-        return sentences
+        return each
     if not prefixed:
         note("tags without a prefix, read as names in BIO")
         # Equal tags side by side are one name.
-        inside = [[w.tag if w.tag == "O" else f"I-{w.tag}" for w in s] for s in sentences]
-        return [with_tags(s, bio_of(tags)) for s, tags in zip(sentences, inside, strict=True)]
+        return [bio_of([tag if tag == "O" else f"I-{tag}" for tag in own]) for own in each]
     if len(prefixed) < len(named):
-        odd = next(w for s in sentences for w in s if w.tag != "O" and w.tag not in prefixed)
+        odd = next(tag for tag in named if tag not in prefixed)
+        place, word = next((sentence.place, sentence.words[sentence.tags.index(odd)])
+                           for sentence in sentences if odd in sentence.tags)  # fmt: skip
         raise UserError(
-            f"{odd.place}: the tag of {quoted(odd.word)} is {quoted(odd.tag)}, and others have a "
-            f"prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
+            f"{place}: the tag of {quoted(word)} is {quoted(odd)}, and others have a prefix "
+            f"({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
         )
     letters = {tag[0] for tag in prefixed}
-    changed = [with_tags(sentence, bio_of([w.tag for w in sentence])) for sentence in sentences]
+    changed = list(map(bio_of, each))
     if letters & set("ELMSU"):
         scheme = "BILOU" if letters & set("LU") else "BMES" if "M" in letters else "BIOES"
         note(f"tags in {scheme}, read as BIO")
-    elif changed != list(sentences):
+    elif changed != each:
         note("tags in BIO1, read as BIO" if "B" in letters else "tags in IO, read as BIO")
     return changed
-
-
-def with_tags(sentence: Sentence, tags: Sequence[str]) -> Sentence:
-    return [word._replace(tag=tag) for word, tag in zip(sentence, tags, strict=True)]
 
 
 def bio_of(tags: Sequence[str]) -> list[str]:

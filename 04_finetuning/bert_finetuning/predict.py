@@ -53,7 +53,7 @@ from bert_finetuning.data.sources import (
     whole,
     without_index,
 )
-from bert_finetuning.tasks.base import Arguments, Example, Query, Style, Task, has_colours, one_line
+from bert_finetuning.tasks.base import Example, Query, Style, Task, one_line
 from bert_run.config import Positions, Precision
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -210,10 +210,7 @@ class Predictor:
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
             raise UserError(f"{place} is {problem}: give a text, a tuple of texts or a dict")
-        queries = self.task.parse_arguments(Arguments(texts, pairs=len(texts) == 2))
-        if len(queries) != 1:
-            raise UserError(f"{place} is a tuple of {len(texts)} texts: give a list of texts")
-        return queries[0]
+        return self.task.query_of(texts, place)
 
     def predict(self, examples: Sequence[Example]) -> list[Any]:
         """One prediction for each example, in their order; None for one without text."""
@@ -261,7 +258,7 @@ def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Ite
     if settings.source is None:
         named = {name: getattr(settings, name) for name in ("pair", "question", "context")}
         options = {name: value for name, value in named.items() if value is not None}
-        return iter(task.queries(Arguments(settings.text, options, pairs)))
+        return iter(task.queries(settings.text, options, pairs=pairs))
     if settings.source == "-" and sys.stdin.isatty():
         say("one text a line, Ctrl-D ends:")
     columns = parse_columns(settings.columns, labelled=False)
@@ -444,18 +441,14 @@ def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterato
         if not line.strip():
             yield Query(task_type.empty, line=number)
             continue
-        place = f"{source}: line {number}"
-        yield from_row(Row(place, task_type.parse_parts(line.split("\t"), place)), task_type, USUAL)
+        query = task_type.query_of(line.split("\t"), f"{source}: line {number}")
+        yield replace(query, line=number)
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
     """One query for each row, in their order."""
     for row in rows:
-        yield from_row(row, task_type, columns)
-
-
-def from_row(row: Row, task_type: type[Task], columns: Columns) -> Query:
-    return replace(task_type.parse_query(row, columns), line=row.line, row=row.fields)
+        yield replace(task_type.parse_query(row, columns), line=row.line, row=row.fields)
 
 
 # --- Answers on the terminal and in JSON ---------------------------------------------------------
@@ -464,7 +457,7 @@ def from_row(row: Row, task_type: type[Task], columns: Columns) -> Query:
 def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSettings) -> None:
     all_of = settings.probabilities
     top = sys.maxsize if all_of else settings.top
-    style = Style(top, has_colours(), brief=settings.source is not None)
+    style = Style(top, brief=settings.source is not None)
     for number, (query, prediction) in enumerate(answered):
         if settings.json:
             print(json.dumps(to_json(task, query, prediction), ensure_ascii=False))

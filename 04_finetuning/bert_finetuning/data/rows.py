@@ -125,7 +125,7 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
 # The usual names: the first that are there count, pairs before single texts.
 PAIRS = (("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
          ("question", "sentence"), ("text_a", "text_b"), ("text1", "text2"),
-         ("sentence_a", "sentence_b"), ("query", "passage"))  # fmt: skip
+         ("sentence_a", "sentence_b"), ("query", "passage"), ("text", "pair"))  # fmt: skip
 TEXTS = ("text", "sentence", "review", "content", "comment", "tweet", "review_text", "comment_text",
          "review_body", "message", "document", "body", "utterance", "headline", "title",
          "description")  # fmt: skip

@@ -8,8 +8,6 @@ A new task type is one subclass of `Task` in one file, and one line in `tasks/__
 method below has a body, that is what most types do.
 """
 
-import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +35,7 @@ from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, label_scor
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
 
-GIVEN = "the text given"  # the place of what comes from a command line
+NOTHING: Mapping[str, str] = {}
 
 
 class Example:
@@ -134,25 +132,6 @@ class Query:
         return {name: value for name, value in self.row.items() if name not in self.used}
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """What a command line asks. `pairs`: whether the model has learned from pairs, if known."""
-
-    texts: tuple[str, ...]
-    options: Mapping[str, str] = field(default_factory=dict)  # of pair, question and context
-    pairs: bool | None = None
-
-    def checked(self) -> "Arguments":
-        """The same in characters that can be encoded. Raises `UserError` for an empty text."""
-        options = ((f"--{name}", value) for name, value in self.options.items())
-        for name, value in (*(("a text", text) for text in self.texts), *options):
-            if not value.strip():
-                raise UserError(f"{name} is empty: write what is to be answered")
-        texts = tuple(map(whole_characters, self.texts))
-        whole = {name: whole_characters(value) for name, value in self.options.items()}
-        return Arguments(texts, whole, self.pairs)
-
-
 class Mistake(NamedTuple):
     """A row of the list of errors; the surer the model was, the higher `sureness`."""
 
@@ -188,6 +167,7 @@ class Task(ABC, Generic[ExampleType]):
     label_type: ClassVar[type] = np.int64  # of the labels in a batch
     usual_length: ClassVar[int] = 128  # tokens that are read at once, as in the released code
     default_metrics: ClassVar[tuple[str, ...]] = ("accuracy",)  # where the task names none
+    # Those that may choose between models (--metric): the higher, the better.
     known_metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
 
     head: HeadConfig
@@ -198,7 +178,9 @@ class Task(ABC, Generic[ExampleType]):
         for metric in self.metrics:
             if metric not in self.known_metrics:
                 choice = one_of(self.known_metrics)
-                raise UserError(f"{self.format} cannot be measured by {metric!r}: choose {choice}")
+                raise UserError(
+                    f"--metric {metric} does not measure {self.format}: choose {choice}"
+                )
 
     # --- From rows to examples -------------------------------------------------------------------
 
@@ -377,17 +359,10 @@ class Task(ABC, Generic[ExampleType]):
         return lambda places: self.score(*([each[i] for i in places] for each in
                                            (examples, predictions)))  # fmt: skip
 
-    @property
-    def deciding_metrics(self) -> tuple[str, ...]:
-        """Those that may choose between models (--metric): the higher, the better."""
-        return self.metrics
-
     def decided_by(self, metric: str | None) -> "Task":
         """The same task with another deciding metric, its own if it is None."""
         if metric is None:
             return self
-        if metric not in self.deciding_metrics:
-            raise UserError(f"--metric {metric}: choose {one_of(self.deciding_metrics)}")
         rest = (name for name in self.metrics if name != metric)
         return replace(self, metrics=(metric, *rest))
 
@@ -403,27 +378,53 @@ class Task(ABC, Generic[ExampleType]):
     # --- New text --------------------------------------------------------------------------------
 
     empty: ClassVar[Any]  # what a line without text asks
-    takes: ClassVar[tuple[str, ...]] = ()  # of --pair, --question and --context
+    parts: ClassVar[tuple[str, ...]] = ("text",)  # of an example, by the names of their columns
+    needs_parts: ClassVar[bool] = False  # all of them; else what comes first may stand alone
 
     @classmethod
-    def queries(cls, arguments: Arguments) -> list[Query]:
-        """What a command line asks. Raises `UserError` for options that are for other tasks."""
-        arguments = arguments.checked()
-        for option in arguments.options:
-            if option not in cls.takes:
-                known = " and ".join(f"--{name}" for name in cls.takes) or "texts alone"
-                raise UserError(f"--{option}: this model does {cls.format}, which take {known}")
-        return cls.parse_arguments(arguments)
+    def queries(
+        cls,
+        texts: Sequence[str],
+        options: Mapping[str, str] = NOTHING,
+        *,
+        pairs: bool | None = None,
+    ) -> list[Query]:
+        """What a command line asks: each text by itself, or all as the parts of one example.
+
+        `options` name some parts: pair, question or context. `pairs`: whether the model has learned
+        from pairs, if known. Raises `UserError` for an empty text and for options of other tasks.
+        """
+        for name, text in (*(("a text", text) for text in texts),
+                           *((f"--{name}", text) for name, text in options.items())):  # fmt: skip
+            if not text.strip():
+                raise UserError(f"{name} is empty: write what is to be answered")
+        for name in options:
+            if name not in cls.parts:
+                raise UserError(f"--{name}: this model does {cls.format}, which have none")
+        together = cls.needs_parts or options or (pairs and len(texts) == 2)
+        rest = iter(texts)
+        named = [options.get(name) or next(rest, None) for name in cls.parts]
+        parts = [part for part in (*named, *rest) if part is not None]
+        given = [parts] if together else [[text] for text in texts]
+        return [cls.query_of(each, f"text {number}") for number, each in enumerate(given, 1)]
 
     @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """What the texts of a command line ask: each by itself."""
-        return [cls.parse_query(Row(GIVEN, {"text": text}), USUAL) for text in arguments.texts]
+    def query_of(cls, parts: Sequence[str], place: str) -> Query:
+        """What a text asks, or what several do that belong together."""
+        return cls.parse_query(Row(place, cls.parse_parts(parts, place)), USUAL)
 
     @classmethod
     def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
         """What stands between the tabs of a line, as the columns of a row."""
-        return {"text": "\t".join(parts)}
+        if len(cls.parts) == 1:
+            parts = ["\t".join(parts)]
+        if len(parts) > len(cls.parts) or (cls.needs_parts and len(parts) < len(cls.parts)):
+            known = " and ".join(cls.parts)
+            raise UserError(
+                f"{place} has {len(parts)} parts; those of {cls.format} are {known}: in a file "
+                "with a tab between, on the command line --question and --context, or --pair"
+            )
+        return dict(zip(cls.parts, map(whole_characters, parts), strict=False))
 
     @classmethod
     @abstractmethod
@@ -494,8 +495,6 @@ class Task(ABC, Generic[ExampleType]):
 # --- For people: bars, marked text, lines --------------------------------------------------------
 
 BAR, BAR_WIDTH = "█", 30
-BOLD, DIM, END = "\033[1m", "\033[2m", "\033[0m"
-COLOURS = (36, 33, 35, 32, 34, 31)  # of the terminal, one for each type of name
 
 
 @dataclass(frozen=True)
@@ -503,14 +502,7 @@ class Style:
     """`top`: how many labels or answers are shown. `brief`: one line each, cells between tabs."""
 
     top: int = 5
-    colour: bool = False
     brief: bool = False
-
-    def bold(self, text: str) -> str:
-        return f"{BOLD}{text}{END}" if self.colour else text
-
-    def dim(self, text: str) -> str:
-        return f"{DIM}{text}{END}" if self.colour else text
 
     def bars(self, probabilities: Mapping[str, float]) -> list[str]:
         """The first names with their probabilities."""
@@ -519,24 +511,14 @@ class Style:
         return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
                 for name, p in shown]  # fmt: skip
 
-    def mark(self, text: str, spans: Sequence[tuple[int, int, str]]) -> str:
-        """Spans of a text in colour, or between brackets."""
-        types = sorted({name for _, _, name in spans})
-        parts, last = [], 0
-        for start, end, name in spans:
-            parts.append(text[last:start])
-            if self.colour:
-                code = COLOURS[types.index(name) % len(COLOURS)]
-                parts.append(f"\033[1;{code}m{text[start:end]}{END}{DIM} {name}{END}".rstrip(" "))
-            else:
-                parts.append(f"[{text[start:end]}{' ' * bool(name)}{name}]")
-            last = end
-        return "".join([*parts, text[last:]])
 
-
-def has_colours() -> bool:
-    """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+def marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """Spans of a text between brackets, each with its name."""
+    parts, last = [], 0
+    for start, end, name in spans:
+        parts += [text[last:start], f"[{text[start:end]}{' ' * bool(name)}{name}]"]
+        last = end
+    return "".join([*parts, text[last:]])
 
 
 def one_line(cells: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from tokenizers import Tokenizer
 
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
-    USUAL,
     Columns,
     Expected,
     Names,
@@ -26,7 +25,6 @@ from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
     AllLogits,
-    Arguments,
     Encoded,
     Example,
     Mistake,
@@ -38,7 +36,6 @@ from bert_finetuning.tasks.base import (
     one_line,
     softmax,
 )
-from bert_run.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class TextTask(Task[TextExample]):
     row_columns: ClassVar = tuple((name,) for name in sorted(ASKED_COLUMNS))
     takes_columns: ClassVar = True
     empty: ClassVar = TextExample("")
-    takes: ClassVar = ("pair",)
+    parts: ClassVar = ("text", "pair")
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TextExample]:
@@ -132,28 +129,7 @@ class TextTask(Task[TextExample]):
         return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
 
     @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """One text or many. With --pair, or where pairs were learned, two belong together."""
-        texts = arguments.texts
-        if "pair" in arguments.options:
-            if len(texts) != 1:
-                raise UserError(f"--pair belongs to one text: {len(texts)} are given")
-            return [Query(TextExample(texts[0], arguments.options["pair"]))]
-        if arguments.pairs and len(texts) == 2:
-            return [Query(TextExample(*texts))]
-        return [Query(TextExample(text)) for text in texts]
-
-    @classmethod
-    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
-        if len(parts) > 2:
-            raise UserError(f"{place} has {len(parts) - 1} tabs: a pair has one")
-        return dict(zip(("text", "pair"), parts, strict=False))
-
-    @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
-        """A text or a pair; a field `pair` beside `text`, as our predictions have, is one too."""
-        if columns == USUAL and row.fields.get("pair") is not None and "text" in row.fields:
-            columns = Columns("text", "pair")
         columns = columns.found_in(row, labelled=False)
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
         return Query(example, used=tuple(name for name in (columns.text, columns.pair) if name))
@@ -211,10 +187,10 @@ class Classification(TextTask):
         return column_scorer(self.metrics, right, predicted)
 
     @property
-    def deciding_metrics(self) -> tuple[str, ...]:
+    def known_metrics(self) -> tuple[str, ...]:
         """F1 is that of the second of two labels."""
-        others = ("accuracy", "macro_f1", "matthews", *["f1"] * (len(self.head.labels) == 2))
-        return tuple(dict.fromkeys((*self.metrics, *others)))
+        f1 = ("f1",) if len(self.head.labels) == 2 else ()
+        return ("accuracy", "macro_f1", "matthews", *f1)
 
     def chances(self, prediction: Prediction) -> dict[str, float]:
         return dict(zip(self.head.labels, prediction.probabilities, strict=True))

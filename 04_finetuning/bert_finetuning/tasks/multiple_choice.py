@@ -12,13 +12,18 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bert_finetuning.data.rows import CONTEXTS, Columns, Expected, Row, Table, quoted, shortened
-from bert_finetuning.features import Batch, Features, encode_pairs, padded, with_labels
+from bert_finetuning.features import (
+    Batch,
+    Features,
+    encode_pairs,
+    padded,
+    whole_characters,
+    with_labels,
+)
 from bert_finetuning.heads import BertForMultipleChoice
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
-    GIVEN,
     AllLogits,
-    Arguments,
     Encoded,
     Example,
     Mistake,
@@ -71,9 +76,12 @@ class MultipleChoice(Task[Choice]):
 
     format: ClassVar = "choices"
     model: ClassVar = BertForMultipleChoice
+    known_metrics: ClassVar = ("accuracy",)
     learns: ClassVar = "the right one of several endings"
     row_columns: ClassVar = (("endings",), ("choices",), ("ending0",), ("choice0",))
     empty: ClassVar = Choice("", ())
+    parts: ClassVar = ("context", "endings")
+    needs_parts: ClassVar = True
     answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
     error_columns: ClassVar = ("beginning", "said", "probability", "right")
 
@@ -141,14 +149,9 @@ class MultipleChoice(Task[Choice]):
         return column_scorer(self.metrics, right, predicted)
 
     @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """A beginning and its endings."""
-        row = Row(GIVEN, cls.parse_parts(arguments.texts, GIVEN))
-        return [cls.parse_query(row, columns=Columns())]
-
-    @classmethod
     def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
-        return {"context": parts[0] if parts else "", "endings": list(parts[1:])}
+        context, *endings = map(whole_characters, parts)
+        return {"context": context, "endings": endings}
 
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
@@ -180,7 +183,7 @@ class MultipleChoice(Task[Choice]):
             return one_line([str(best), f"{probabilities[best]:.3f}", context, endings[best]])
         ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
         lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
-        return "\n".join([context, style.bold(lines[0]), *lines[1:]])
+        return "\n".join([context, *lines])
 
     def error_row(self, example: Choice, prediction: Prediction) -> Mistake | None:
         place = prediction.answer

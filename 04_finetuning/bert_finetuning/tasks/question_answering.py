@@ -44,9 +44,7 @@ from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks.base import (
-    GIVEN,
     AllLogits,
-    Arguments,
     Encoded,
     ErrorCounts,
     Example,
@@ -54,6 +52,7 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
+    marked,
     one_line,
     softmax,
 )
@@ -263,7 +262,7 @@ class Question(Example):
 
     shown: ClassVar = ("id", "question", "context")
 
-    id: str
+    id: str | None  # a new one may have none
     question: str
     context: str
     answers: tuple[Answer, ...] = ()
@@ -298,8 +297,9 @@ class QuestionAnswering(Task[Question]):
     usual_length: ClassVar = 384  # the released code's for SQuAD
     row_columns: ClassVar = (("question", "context"),)
     options: ClassVar = ("stride", "max_question", "max_answer", "has_null")
-    empty: ClassVar = Question("", "", "")
-    takes: ClassVar = ("question", "context")
+    empty: ClassVar = Question(None, "", "")
+    parts: ClassVar = ("question", "context")
+    needs_parts: ClassVar = True
     answer_columns: ClassVar = ("predicted_answer", "predicted_start", "probability")
     error_columns: ClassVar = ("question", "said", "probability", "F1", "right")
 
@@ -318,13 +318,14 @@ class QuestionAnswering(Task[Question]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
         for row in rows:
-            name = row.fields.get("id")
-            if name is not None:
+            name = row.place if expected.labelled else None
+            if row.fields.get("id") is not None:
+                name = str(row.fields["id"])
                 row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
             answers = answers_in(row, context) if expected.labelled else []
             answers = in_context(row.place, answers, context)
-            yield Question(row.place if name is None else str(name), question, context, answers)
+            yield Question(name, question, context, answers)
 
     @classmethod
     def check_examples(cls, source: str | Path, examples: Questions) -> None:
@@ -448,23 +449,6 @@ class QuestionAnswering(Task[Question]):
     # --- New text, and predictions shown ---------------------------------------------------------
 
     @classmethod
-    def parse_arguments(cls, arguments: Arguments) -> list[Query]:
-        """A question and its text; what no option names is given alone, or both in order."""
-        rest = iter(arguments.texts)
-        named = (arguments.options.get(name) or next(rest, None) for name in cls.takes)
-        parts = [part for part in (*named, *rest) if part is not None]
-        return [Query(Question("1", **cls.parse_parts(parts, GIVEN)))]
-
-    @classmethod
-    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
-        if len(parts) != 2:
-            raise UserError(
-                f"{place}: a question needs one text: give --question QUESTION --context TEXT, in "
-                "a file both on one line with one tab between"
-            )
-        return dict(zip(cls.takes, parts, strict=True))
-
-    @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
         return Query(example, used=("id", "question", "context"))
@@ -499,7 +483,7 @@ class QuestionAnswering(Task[Question]):
             place = "" if start is None else str(start)
             probability = f"{prediction.probability:.3f}"
             return one_line([prediction.text, probability, place, example.question])
-        lines = [style.bold(example.question)]
+        lines = [example.question]
         if start is None:
             lines += [f"  no answer  {prediction.probability:6.1%}"]
         ranked = {each.text: each.probability for each in prediction.candidates}
@@ -507,8 +491,8 @@ class QuestionAnswering(Task[Question]):
         if start is not None:
             end = start + len(prediction.text)
             begin, sentence = sentence_around(example.context, start, end)
-            marked = style.mark(sentence, [(start - begin, end - begin, "")])
-            lines += [f"  characters {start} to {end}: {' '.join(marked.split())}"]
+            shown = marked(sentence, [(start - begin, end - begin, "")])
+            lines += [f"  characters {start} to {end}: {' '.join(shown.split())}"]
         return "\n".join(lines)
 
     # --- The report ------------------------------------------------------------------------------

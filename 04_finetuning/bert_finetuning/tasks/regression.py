@@ -22,6 +22,7 @@ class Regression(TextTask):
     problem_type: ClassVar = "regression"
     label_type: ClassVar = np.float32
     default_metrics: ClassVar = ("spearman", "pearson")
+    known_metrics: ClassVar = default_metrics
     learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
     answer_columns: ClassVar = ("predicted_number",)

@@ -58,6 +58,7 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
+    marked,
     softmax,
 )
 from bert_run.errors import UserError
@@ -110,7 +111,7 @@ class Tagging(Task[TaggedSentence]):
 
     @property
     def has_entities(self) -> bool:
-        return "entity_f1" in self.metrics
+        return self.metrics != ("accuracy",)
 
     # --- From rows to examples -------------------------------------------------------------------
 
@@ -257,10 +258,6 @@ class Tagging(Task[TaggedSentence]):
 
         return score
 
-    @property
-    def deciding_metrics(self) -> tuple[str, ...]:
-        return TAG_METRICS if self.has_entities else ("accuracy",)
-
     def by_type(
         self, examples: TaggedSentences, predictions: Predictions
     ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
@@ -321,11 +318,11 @@ class Tagging(Task[TaggedSentence]):
         words = query.example.words
         if not self.has_entities:
             both = zip(words, prediction.answer, strict=True)
-            return " ".join(word + style.dim(f"/{tag}") for word, tag in both)
+            return " ".join(f"{word}/{tag}" for word, tag in both)
         places = query.places or places_of(words)
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.answer)]  # fmt: skip
-        return style.mark(query.text or " ".join(words), spans)
+        return marked(query.text or " ".join(words), spans)
 
     # --- The report ------------------------------------------------------------------------------
 

@@ -14,14 +14,19 @@ from tyro.conf import Positional, arg
 
 from bert_experiments.attributions.attribution import Attributor, MaskingTest, masking_test
 from bert_experiments.attributions.cases import Case, cases_of
-from bert_experiments.attributions.render import html_page, save_picture, terminal_lines
+from bert_experiments.attributions.render import (
+    has_colours,
+    html_page,
+    save_picture,
+    terminal_lines,
+)
 from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.heads import logits_of
 from bert_finetuning.predict import Predictor, check_pairs, from_source
-from bert_finetuning.tasks.base import Arguments, Task, has_colours
+from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.regression import Regression
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import write_atomically
@@ -77,7 +82,7 @@ def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any
     """What the model is to answer, with what is right where that is known."""
     saved, task = predictor.saved, predictor.task
     if settings.text:
-        queries = task.queries(Arguments(settings.text, pairs=saved.pairs))
+        queries = task.queries(settings.text, pairs=saved.pairs)
         return [each.example for each in queries]
     if settings.input is not None:
         return read_input(settings, task)[: settings.examples]

@@ -8,6 +8,8 @@ The page needs nothing else, no script, no font, no address: whatever came from 
 and the page forbids itself all but its own style. A terminal gets no character that it would obey.
 """
 
+import os
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -67,6 +69,11 @@ def between(pale: Colour, full: Colour, part: float) -> Colour:
 
 BLACK_ON = "\033[38;2;0;0;0;48;2;{};{};{}m{}\033[0m"
 COLOURED_FROM, NUMBERED_FROM = 0.08, 0.25  # of the strongest word; weaker ones stay as they are
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal whose owner does not mind (https://no-color.org)."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
 
 def terminal_lines(found: Attribution, *, colour: bool) -> str:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ import tyro
 from tqdm import tqdm
 from tyro.conf import Positional, arg
 
-from bert_corpus.documents import kind_of
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.rows import (
@@ -31,25 +29,20 @@ from bert_finetuning.data.rows import (
     quoted,
     say,
     shortened,
-    usual_name,
 )
 from bert_finetuning.data.sources import (
     OTHERS,
     SAMPLED,
-    SEPARATOR_LINE,
     SEPARATORS,
     WITH_ROWS,
     Lines,
     at_least_one,
     bare_suffix,
-    column_rows,
     is_file,
-    is_tagged_text,
-    json_rows,
+    is_name,
+    line_rows,
     lines_of,
     open_rows,
-    split_table,
-    table_rows,
     whole,
     without_index,
 )
@@ -361,67 +354,31 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
     elif not is_file(source) or path.is_dir() or bare_suffix(path) in (*WITH_ROWS, *OTHERS):
         queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
     else:
-        is_text = kind_of(path) == "text"
-        queries = from_lines(str(path), lines_of(path), task_type, columns, is_text=is_text)
+        queries = from_lines(str(path), lines_of(path), task_type, columns, bare_suffix(path))
     return at_least_one(queries, source)
 
 
 def from_lines(
-    source: str, lines: Lines, task_type: type[Task], columns: Columns, *, is_text: bool = False
+    source: str, lines: Lines, task_type: type[Task], columns: Columns, suffix: str = ""
 ) -> Iterator[Query]:
-    """The examples of lines whose format no name of a file tells.
-
-    JSON begins with a brace; a table begins with the usual names of columns, or has columns that
-    the user names; words in columns have tags of names; anything else is one text a line.
-    `is_text`: the name of the file says so.
-    """
-    sample = list(islice(lines, SAMPLED))
-    lines = chain(sample, lines)
-    if is_tagged_text([line for _, line in sample]):
-        return from_rows(column_rows(source, lines), task_type, columns)
-    empty = []
-    for line in lines:
-        if line[1].strip():
-            first = [line, *islice(lines, 1)]
-            break
-        empty.append(line)
-    else:
-        return from_text_lines(source, iter(empty), task_type)
-    lines = chain(first, lines)
-    start = first[0][1].lstrip()
-    if start.startswith(('{"', '[{"')) or start in ("[", "{"):
-        return from_rows(json_rows(source, lines), task_type, columns)
-    if columns == USUAL and not begins_table(first):
-        check_no_names(source, first, is_text=is_text)
-        return from_text_lines(source, chain(empty, lines), task_type)
+    """The examples of lines that may be in a format of training, and are one text a line if nothing
+    tells it. `suffix` ends the name of their file."""
+    first = list(islice(lines, SAMPLED))
     header = () if columns.numbered else None
-    cells = split_table(source, lines, suffix=".tsv" if "\t" in start else ".csv")
-    rows = without_index(table_rows(source, cells, header=header))
-    return from_rows(rows, task_type, columns)
+    rows = line_rows(source, first, lines, suffix=suffix, header=header,
+                     may_be_text=columns == USUAL)  # fmt: skip
+    if rows is not None:
+        return from_rows(without_index(rows), task_type, columns)
+    check_no_names(source, [line for _, line in first if line.strip()], is_text=suffix == ".txt")
+    return from_text_lines(source, chain(first, lines), task_type)
 
 
-def begins_table(first: Sequence[tuple[int, str]]) -> bool:
-    """Whether the first line holds the usual names of columns, or tells Excel the separator."""
-    if SEPARATOR_LINE.fullmatch(first[0][1]):
-        return True
-    for separator in SEPARATORS:
-        names = [name.strip().strip('"') for name in first[0][1].split(separator)]
-        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
-            return all(is_name(name) or not name for name in names)
-    return False
-
-
-def is_name(cell: str) -> bool:
-    """Whether a cell may be the name of a column: one word without marks."""
-    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
-
-
-def check_no_names(source: str, first: Sequence[tuple[int, str]], *, is_text: bool) -> None:
+def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
     """Raise `UserError` if a first line, with another below it, looks like names of columns: like
     a usual one, or, unless the file is said to hold text, like as many as that line has cells."""
-    if len(first) < 2:
+    if len(lines) < 2:
         return
-    (_, line), (_, below) = first
+    line, below = lines[:2]
     is_header = line.strip().strip('"').lower() in ASKED_COLUMNS
     for separator in "" if is_text else SEPARATORS:
         names = line.split(separator)

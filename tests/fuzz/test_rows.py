@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.sources import lines_of
+from bert_finetuning.data.sources import line_rows, lines_of
 from bert_finetuning.heads import HeadConfig
-from bert_finetuning.predict import begins_table, from_source
+from bert_finetuning.predict import from_source
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_run.errors import UserError
@@ -156,9 +156,7 @@ def check_prediction(path: Path, raw: bytes, source: str, format: str) -> None:
         return
     if path.suffix == ".txt" and source != "-":
         lines = list(lines_of(path))
-        first = [line for line in lines if line[1].strip()][:2]
-        has_rows = first and (begins_table(first) or first[0][1].lstrip()[0] in "{[")
-        if not has_rows:
+        if line_rows(path.name, lines, iter(()), suffix=".txt", may_be_text=True) is None:
             assert len(asked) == len(lines)
     full = [each.example for each in asked if not each.example.is_empty]
     same = [each for each in full if len(getattr(each, "endings", ())) == len(

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from bert_corpus.documents import JSON_LINES, PACKED, LineReader
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_finetuning.data.rows import (
+    ASKED_COLUMNS,
     LONGEST,
     TEXTS,
     WORD,
@@ -155,24 +156,61 @@ def file_rows(
         return table_rows(source, sheet_cells(path, note), header=header)
     lines = lines_of(path, note)
     first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
-    lines, sample = chain(first, lines), [line for _, line in first]
+    rows = line_rows(source, first, lines, suffix=suffix, header=header, words=words, note=note)
+    if rows is None:
+        raise UserError(
+            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
+            "of names; for words in columns give --format tags"
+        )
+    return rows
+
+
+def line_rows(
+    source: str,
+    first: Sequence[tuple[int, str]],
+    rest: Lines,
+    *,
+    suffix: str = "",
+    header: Sequence[str] | None = None,
+    words: bool = False,
+    may_be_text: bool = False,
+    note: Note = silent,
+) -> Table | None:
+    """The rows of lines, the `first` of which tell their format where the ending of the file's name
+    does not; None if they are plain text. `may_be_text`: only usual names of columns begin a table.
+    """
+    lines, sample = chain(first, rest), [line for _, line in first]
     start = next((line for line in sample if line.strip()), "")
     if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
         return column_rows(source, lines, is_conllu=suffix == ".conllu", note=note)
-    if suffix in JSON_LINES or start.startswith(("{", "[{")):
+    if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines)
     if start.startswith(FASTTEXT):
         note("fastText's labels")
         return fasttext_rows(source, lines)
     if words and not names_words(start):
         return column_rows(source, lines, note=note)
-    if suffix not in TABLES and separator_of([start], "") not in start:
-        raise UserError(
-            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
-            "of names; for words in columns give --format tags"
-        )
-    cells = split_table(source, lines, suffix=suffix, note=note)
-    return table_rows(source, cells, header=header)
+    is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
+    if suffix not in TABLES and not is_table:
+        return None
+    suffix = suffix or (".tsv" if "\t" in start else ".csv")
+    return table_rows(source, split_table(source, lines, suffix=suffix, note=note), header=header)
+
+
+def begins_table(line: str) -> bool:
+    """Whether a line holds the usual names of columns, or tells Excel the separator."""
+    if SEPARATOR_LINE.fullmatch(line):
+        return True
+    for separator in SEPARATORS:
+        names = [name.strip().strip('"') for name in line.split(separator)]
+        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
+            return all(is_name(name) or not name for name in names)
+    return False
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell may be the name of a column: one word without marks."""
+    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
 
 
 def table_rows(
@@ -275,6 +313,8 @@ def folder_rows(folder: Path, note: Note = silent) -> Table:
 
 
 # --- JSON ----------------------------------------------------------------------------------------
+
+JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
 
 
 def json_rows(source: str, lines: Lines) -> Table:

@@ -177,10 +177,7 @@ class Task(ABC, Generic[ExampleType]):
         check_fields(self)
         for metric in self.metrics:
             if metric not in self.known_metrics:
-                choice = one_of(self.known_metrics)
-                raise UserError(
-                    f"--metric {metric} does not measure {self.format}: choose {choice}"
-                )
+                raise UserError(f"--metric {metric}: choose {one_of(self.known_metrics)}")
 
     # --- From rows to examples -------------------------------------------------------------------
 

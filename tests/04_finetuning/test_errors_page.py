@@ -50,14 +50,13 @@ def test_wrong_tags_are_marked_in_their_sentence_and_types_are_counted():
     assert "| PER | 1 | 1 | 100.0 | 100.0 | 100.0 |" in page
 
 
-def test_wrong_answers_are_listed_with_their_f1_by_the_length_of_the_right_one():
+def test_wrong_answers_are_listed_with_their_f1():
     one, none = (Question("1", "who?", "Ann Lee came", (Answer("Ann Lee", 0),)),
                  Question("2", "when?", "Ann Lee came"))  # fmt: skip
     said = [SpanPrediction("Lee", 0.0, 0.1, (Candidate("Lee", 4, 0.8),)),
             SpanPrediction("", 1.0, 0.6, ())]  # fmt: skip
     page = errors_page(QuestionAnswering(has_null=True), [one, none], said, title="t")
     assert "1 of 2 examples" in page and "| 1 | who? | Lee | 0.800 | 66.7 | Ann Lee |" in page
-    assert "| 2 | 1 | 0.0 | 66.7 |" in page and "| none | 1 | 100.0 | 100.0 |" in page
 
 
 def test_wrong_choices_stand_beside_the_right_ending():

@@ -176,10 +176,6 @@ FILES = {
     "the tag before the word": File(
         "a.bio", b"B-PER\tAnn\nI-PER\tLee\nO\tran\n\nB-LOC\tOslo\nO\tis\nO\tfar\n",
         NAMES, ("word in column 2, tag in column 1",)),
-    "a table with one word a row": File(
-        "a.csv", b"Sentence #,Word,POS,Tag\nSentence: 1,Ann,NNP,B-PER\n,Lee,NNP,I-PER\n"
-        b",ran,VBD,O\nSentence: 2,Oslo,NNP,B-LOC\n,is,VBZ,O\n,far,RB,O\n",
-        NAMES, ("format tags", "UTF-8, commas")),
     "parts of speech": File(
         "a.conll", b"Ann PROPN\nran VERB\n\n# SYM\n7 NUM\n",
         tagged(("Ann ran", "PROPN VERB"), ("# 7", "SYM NUM")), ("4 tags",)),

@@ -30,12 +30,18 @@ WORDS = ["a", "b"]
 class Line(Example):
     """A line of letters, and how often "a" stands in it."""
 
+    shown: ClassVar = ("letters",)
+
     letters: str
     count: int | None = None
 
     @property
     def texts(self) -> tuple[str, ...]:
         return (self.letters,)
+
+    @property
+    def right(self) -> int | None:
+        return self.count
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,8 @@ class Counting(Task[Line]):
     def answer_cells(self, query: Query, prediction: int) -> tuple[int]:
         return (prediction,)
 
-    def to_json(self, example: Line, prediction: int) -> dict:
-        return {"letters": example.letters, "count": prediction}
+    def answer_json(self, example: Line, prediction: int) -> dict:
+        return {"count": prediction}
 
     def render(self, query: Query, prediction: int, style: Style) -> str:
         return f"{prediction} in {query.example.letters}"
@@ -144,7 +150,7 @@ def test_a_task_type_of_ones_own__is_learnt_from_rows_and_answers_new_ones(
     assert outcome.best.best["accuracy"] > outcome.majority["accuracy"] + 0.2
     assert "how many letters are a (format counts)" in capsys.readouterr().err
     lines = (out / "predictions.jsonl").read_text("utf-8").splitlines()
-    assert len(lines) == 40 and json.loads(lines[0]).keys() == {"letters", "count"}
+    assert len(lines) == 40 and json.loads(lines[0]).keys() == {"letters", "count", "right"}
     assert (out / "errors.md").read_text("utf-8").startswith("# 160: what is wrong")
 
     def answers(*arguments: str) -> str:

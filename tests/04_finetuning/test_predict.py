@@ -21,7 +21,7 @@ from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Prediction, Query, Style, marked
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, sentence_around
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import (
     TaggedSentence,
@@ -366,12 +366,7 @@ def test_entities_are_marked_in_the_sentence_as_it_was_given():
     assert told == "[Anna Hill PER] likes [Paris LOC] ."
 
 
-def test_the_sentence_around_an_answer_is_found():
-    text = "Anna sat in Paris. The cat sat in Rome. Bad."
-    start = text.index("Rome")
-    begin, sentence = sentence_around(text, start, start + 4)
-    assert sentence == "The cat sat in Rome." and text[begin:].startswith(sentence)
-    assert sentence_around(text, 5, 30) == (0, text)  # no sentence holds it all
+def test_a_span_is_marked_with_its_name():
     assert marked("a b c", [(2, 3, "X")]) == "a [b X] c"
 
 

@@ -134,10 +134,8 @@ CONTEXTS = (("sent1", "sent2"), ("ctx_a", "ctx_b"), ("context", None), ("questio
             ("premise", None))  # fmt: skip
 # Columns that hold what is asked; a text that is just one of these words is improbable.
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
-# A sentence of words with their tags; where each word has a row of its own, its sentence's number.
 WORDS = ("words", "tokens")
 TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
-WORD, SENTENCE = ("word", "token"), ("sentence_#", "sentence_id", "sentence", "sent_id")
 LABELS = ("label", "labels", "gold_label", "score", "target", "class", "category", "categories",
           "sentiment", "stars", "rating", "polarity", "intent", "emotion", "topic", "topics",
           "genre", "genres", "tag", "tags", "similarity", "is_duplicate", "y")  # fmt: skip

@@ -28,7 +28,6 @@ from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     LONGEST,
     TEXTS,
-    WORD,
     WORDS,
     Item,
     Note,
@@ -615,7 +614,7 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 def names_words(line: str) -> bool:
     """Whether a line of names has a column of words."""
     names = re.split(r"[,;\t|]", line)
-    return usual_name([name.strip('"') for name in names], (*WORD, *WORDS)) is not None
+    return usual_name([name.strip('"') for name in names], WORDS) is not None
 
 
 # --- Workbooks -----------------------------------------------------------------------------------

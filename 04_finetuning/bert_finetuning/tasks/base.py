@@ -75,6 +75,11 @@ class Example:
         return "\n".join(self.texts)
 
     @property
+    def right(self) -> Any:
+        """Its answer as JSON has it; None if it is not known."""
+        return self.label
+
+    @property
     def given(self) -> dict[str, str]:
         """Its texts by the names that an answer in JSON has for them."""
         fields = {name: getattr(self, name) for name in self.shown}
@@ -448,9 +453,14 @@ class Task(ABC, Generic[ExampleType]):
             "row; --json shows how probable its answers are"
         )
 
-    @abstractmethod
     def to_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
         """A prediction as JSON: the example, the answer, how probable it is, what is right."""
+        right = {} if example.right is None else {"right": example.right}
+        return example.given | self.answer_json(example, prediction) | right
+
+    @abstractmethod
+    def answer_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
+        """The answer as JSON, and how probable it is."""
 
     def query_to_json(self, query: Query, prediction: Any) -> dict[str, Any]:
         """The same for new text."""

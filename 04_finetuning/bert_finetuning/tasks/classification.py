@@ -198,12 +198,8 @@ class Classification(TextTask):
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         return prediction.answer, round(prediction.sureness, 6)
 
-    def to_json(self, example: TextExample, prediction: Prediction) -> dict[str, Any]:
-        return {
-            **example.given,
-            "label": prediction.answer,
-            "probabilities": self.ranked(prediction),
-        } | ({} if example.label is None else {"right": example.label})
+    def answer_json(self, example: TextExample, prediction: Prediction) -> dict[str, Any]:
+        return {"label": prediction.answer, "probabilities": self.ranked(prediction)}
 
     def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         texts = query.example.texts

@@ -167,14 +167,10 @@ class MultipleChoice(Task[Choice]):
         ending = query.example.endings[prediction.answer]
         return prediction.answer, ending, round(prediction.sureness, 6)
 
-    def to_json(self, example: Choice, prediction: Prediction) -> dict[str, Any]:
+    def answer_json(self, example: Choice, prediction: Prediction) -> dict[str, Any]:
         each = zip(example.endings, prediction.probabilities, strict=True)
-        right = {} if example.label is None else {"right": example.label}
-        return {
-            "context": example.context,
-            "choice": prediction.answer,
-            "endings": [{"ending": text, "probability": round(p, 6)} for text, p in each],
-        } | right
+        endings = [{"ending": text, "probability": round(p, 6)} for text, p in each]
+        return {"choice": prediction.answer, "endings": endings}
 
     def render(self, query: Query, prediction: Prediction, style: Style) -> str:
         context, endings = query.example.context, query.example.endings

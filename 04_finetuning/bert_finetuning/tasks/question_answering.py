@@ -17,7 +17,7 @@ alone, and is given if it beats the best other span by more than a threshold (se
 """
 
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +28,6 @@ from jaxtyping import Bool, Float, Int, Int32
 from numpy import ndarray
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import split_prose
 from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
 from bert_finetuning.features import (
     Batch,
@@ -46,7 +45,6 @@ from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks.base import (
     AllLogits,
     Encoded,
-    ErrorCounts,
     Example,
     Mistake,
     Query,
@@ -63,6 +61,7 @@ SPAN_METRICS = ("f1", "exact")
 POSITIONS = ("start_positions", "end_positions")
 MOST_CANDIDATES = 5  # in JSON
 NO_ANSWER = "(no answer)"
+SHOWN = 60  # characters on either side of an answer
 Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
 WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
 
@@ -280,6 +279,10 @@ class Question(Example):
         """The texts of its answers."""
         return [answer.text for answer in self.answers]
 
+    @property
+    def right(self) -> list[str] | None:
+        return list(dict.fromkeys(self.accepted)) or None
+
 
 Questions = Sequence[Question]
 SpanPredictions = Sequence[SpanPrediction]
@@ -460,9 +463,8 @@ class QuestionAnswering(Task[Question]):
     def answer_cells(self, query: Query, prediction: SpanPrediction) -> tuple[Any, ...]:
         return prediction.text, prediction.start, round(prediction.probability, 6)
 
-    def to_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
+    def answer_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
         content: dict[str, Any] = {
-            **example.given,
             "answer": prediction.text,
             "start": prediction.start,
             "probability": round(prediction.probability, 6),
@@ -473,8 +475,6 @@ class QuestionAnswering(Task[Question]):
         }
         if self.has_null:
             content["null_difference"] = round(prediction.null_difference, 6)
-        if example.answers:
-            content["right"] = list(dict.fromkeys(example.accepted))
         return content
 
     def render(self, query: Query, prediction: SpanPrediction, style: Style) -> str:
@@ -490,8 +490,8 @@ class QuestionAnswering(Task[Question]):
         lines += style.bars(ranked)
         if start is not None:
             end = start + len(prediction.text)
-            begin, sentence = sentence_around(example.context, start, end)
-            shown = marked(sentence, [(start - begin, end - begin, "")])
+            begin = max(0, start - SHOWN)
+            shown = marked(example.context[begin : end + SHOWN], [(start - begin, end - begin, "")])
             lines += [f"  characters {start} to {end}: {' '.join(shown.split())}"]
         return "\n".join(lines)
 
@@ -506,38 +506,11 @@ class QuestionAnswering(Task[Question]):
         cells = (example.question, text or NO_ANSWER, f"{sure:.3f}", overlap, right)
         return Mistake(sure, cells)
 
-    def error_counts(self, examples: Questions, predictions: SpanPredictions) -> ErrorCounts:
-        """Exact match and F1 by the number of words in the first right answer."""
-        groups: dict[str, list[tuple[float, float]]] = defaultdict(list)
-        for example, prediction in zip(examples, predictions, strict=True):
-            accepted, text = example.accepted, prediction.text
-            words = len(accepted[0].split()) if accepted else 0
-            name = ("5 and more" if words >= 5 else str(words)) if accepted else "none"
-            groups[name].append((answer_exact(text, accepted), answer_f1(text, accepted)))
-        rows = [
-            (name, len(groups[name]), *np.mean(groups[name], axis=0).tolist())
-            for name in sorted(groups)
-        ]
-        return ErrorCounts(("words in the answer", "questions", "exact", "F1"), rows)
-
 
 def positions(span: TokenSpan | None, shift: int) -> dict[str, int]:
     """Where an answer starts and ends in what the model reads; at [CLS] where there is none."""
     first, last = (span.first + shift, span.last + shift) if span else (0, 0)
     return {"start_positions": first, "end_positions": last}
-
-
-def sentence_around(text: str, start: int, end: int) -> tuple[int, str]:
-    """The sentence that holds a span, and where it begins; all of the text if none does."""
-    begin = 0
-    for sentence in split_prose(text):
-        place = text.find(sentence, begin)
-        if place < 0:
-            break
-        begin = place + len(sentence)
-        if place <= start and end <= begin:
-            return place, sentence
-    return 0, text
 
 
 def choose_null_threshold(

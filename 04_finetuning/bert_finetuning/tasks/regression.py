@@ -78,9 +78,8 @@ class Regression(TextTask):
     def answer_cells(self, query: Query, prediction: float) -> tuple[Any, ...]:
         return (round(prediction, 6),)
 
-    def to_json(self, example: TextExample, prediction: float) -> dict[str, Any]:
-        right = {} if example.label is None else {"right": example.label}
-        return {**example.given, self.head.labels[0]: round(prediction, 6)} | right
+    def answer_json(self, example: TextExample, prediction: float) -> dict[str, Any]:
+        return {self.head.labels[0]: round(prediction, 6)}
 
     def render(self, query: Query, prediction: float, style: Style) -> str:
         texts = query.example.texts

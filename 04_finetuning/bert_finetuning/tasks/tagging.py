@@ -1,16 +1,15 @@
 """A tag for every word of a sentence: names (section 5.3), parts of speech.
 
-Sentences are rows with lists of words and tags, or rows of one word; columns as at CoNLL come as
-rows, too. Names (B-PER, I-PER, O) and parts of speech
-(NOUN, VERB) are the same to a reader. Tags of names are written in several schemes; all of them
-come out as BIO2, see `in_bio`.
+Sentences are rows with lists of words and tags; columns as at CoNLL come as such rows, too. Names
+(B-PER, I-PER, O) and parts of speech (NOUN, VERB) are the same to a reader. Tags of names are
+written in several schemes; all of them come out as BIO2, see `in_bio`.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,9 +17,7 @@ from jaxtyping import Int64
 from tokenizers import Tokenizer
 
 from bert_finetuning.data.rows import (
-    SENTENCE,
     TAGS,
-    WORD,
     WORDS,
     Columns,
     Expected,
@@ -77,6 +74,10 @@ class TaggedSentence(Example):
     def texts(self) -> tuple[str, ...]:
         return (" ".join(self.words),)
 
+    @property
+    def right(self) -> list[str] | None:
+        return list(self.tags) or None
+
 
 TaggedSentences = Sequence[TaggedSentence]
 
@@ -98,7 +99,7 @@ class Tagging(Task[TaggedSentence]):
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
     words_in_columns: ClassVar = True
-    row_columns: ClassVar = (*((name,) for name in WORDS), *product(WORD, SENTENCE))
+    row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
     error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
@@ -287,7 +288,7 @@ class Tagging(Task[TaggedSentence]):
             )
         return " ".join(words), " ".join(prediction.answer)
 
-    def to_json(self, example: TaggedSentence, prediction: Prediction) -> dict[str, Any]:
+    def answer_json(self, example: TaggedSentence, prediction: Prediction) -> dict[str, Any]:
         content = {
             "words": list(example.words),
             "tags": list(prediction.answer),
@@ -299,7 +300,7 @@ class Tagging(Task[TaggedSentence]):
                  "probability": round(min(prediction.probabilities[first:end]), 6)}
                 for name, first, end in entities(prediction.answer)
             ]  # fmt: skip
-        return content | ({"right": list(example.tags)} if example.tags else {})
+        return content
 
     def query_to_json(self, query: Query, prediction: Prediction) -> dict[str, Any]:
         """Names also go by their characters, where a text was split."""
@@ -421,11 +422,7 @@ class Sentence(NamedTuple):
 
 
 def sentences_of(rows: Table) -> Iterator[Sentence]:
-    """A list of words and one of tags in each row, under their usual names; or one word a row, and
-    the number of its sentence."""
-    rows = list(rows)
-    if rows and all(rows[0].find(names) for names in (WORD, SENTENCE)):
-        rows = joined(rows)
+    """A list of words and one of tags in each row, under their usual names."""
     for row in rows:
         words, tags = row.find(WORDS), row.find(TAGS)
         if not words or not tags:
@@ -436,23 +433,6 @@ def sentences_of(rows: Table) -> Iterator[Sentence]:
                 "each word needs one"
             )
         yield Sentence(row.place, row.texts(words), row.texts(tags))
-
-
-def joined(rows: Sequence[Row]) -> Table:
-    """One word a row as one sentence a row. The sentence's number may stand in every row, or in the
-    first one alone."""
-    first = rows[0]
-    word, sentence, tag = (first.find(names) for names in (WORD, SENTENCE, TAGS))
-    if tag is None:
-        raise first.missing(*TAGS)
-    words, tags, place, last = [], [], first.place, first.fields[sentence]
-    for row in rows:
-        if (number := row.fields[sentence]) not in ("", None, last):
-            yield Row(place, {"words": words, "tags": tags})
-            words, tags, place, last = [], [], row.place, number
-        words.append(row.text(word))
-        tags.append(row.text(tag))
-    yield Row(place, {"words": words, "tags": tags})
 
 
 def check_tags(sentences: Sequence[Sentence]) -> None:

@@ -22,7 +22,6 @@ from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
 from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
-from bert_finetuning.heads import logits_of
 from bert_finetuning.report import Grid, Measured, Outcome, median_of, prediction_line, write_report
 from bert_finetuning.run import Evaluator, SeedResult, SeedRun
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
@@ -240,9 +239,7 @@ class Finetuning:
                 f"{problem}: remove {outcome.folder}, and the seed runs again"
             ) from None
         use_cpu_kernels(best.model.bert)
-        features = self.evaluator.features
-        logits = logits_of(best.model, self.task, features, precision=self.precision)
-        task, predictions = self.evaluator.predict(logits)
+        task, predictions = self.evaluator.predict(best.model, precision=self.precision)
         if test := self.data.test:
             # In float32, as `bert-predict --score` does: both must say the same.
             answers = task.answers(test, best.model, self.tokenizer, max_length=self.max_length)
@@ -258,7 +255,7 @@ class Finetuning:
         if outcome.test is not None:
             print(f"test: {outcome.test.table()}\n")
         print(f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}")
-        print(f"try:      {prediction_line(str(out), task, shortest)}")
+        print(f"try:      {prediction_line(str(out), shortest)}")
         if settings.push is not None:
             print(f"pushed:   {push_folder(out, settings.push)}")
 
@@ -368,11 +365,12 @@ def check_inputs(folder: Path, inputs: Inputs) -> str | None:
         write_atomically(path, json.dumps(inputs, indent=2) + "\n")
         return None
     earlier = read_inputs(path)
-    changes = [change_since(earlier.get(split), now) for split, now in inputs.items()]
-    if any(changes):
+    changed = [now["name"] for split, now in inputs.items()
+               if earlier.get(split, {}).get("sha256") != now["sha256"]]  # fmt: skip
+    if changed:
         raise UserError(
-            f"{folder} holds a run that started from other data: {'; '.join(filter(None, changes))}"
-            ": choose another --out, or remove that folder"
+            f"{folder} holds a run that started from other data: {' and '.join(changed)} had other "
+            "content: choose another --out, or remove that folder"
         )
     return None
 
@@ -385,18 +383,6 @@ def read_inputs(path: Path) -> Inputs:
         if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
             raise UserError(f"{path} is damaged: {way_out}")
     return record
-
-
-def change_since(earlier: dict[str, Any] | None, now: dict[str, Any]) -> str | None:
-    """How one input differs from what it was, in words; None if it does not."""
-    if earlier is None:
-        return f"{now['name']} is new"
-    if earlier["sha256"] == now["sha256"]:
-        return None
-    before, count = earlier.get("examples"), now["examples"]
-    if None in (before, count) or before == count:
-        return f"{now['name']} has other content"
-    return f"{now['name']} had {before:,} examples and has {count:,} now"
 
 
 @command

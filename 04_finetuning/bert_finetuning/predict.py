@@ -1,7 +1,7 @@
 """`bert-predict`: new text in, predictions of a fine-tuned model out."""
 
+import codecs
 import csv
-import io
 import json
 import os
 import sys
@@ -216,12 +216,14 @@ class Predictor:
                 predictions[place] = prediction
         return predictions
 
-    def predict_alike(self, examples: Sequence[Example]) -> list[Any]:
-        """Predictions for examples that have text, and the same shape."""
-        model, tokenizer = self.finetuned.model, self.finetuned.tokenizer
+    def predict_alike(
+        self, examples: Sequence[Example], *, progress: str | None = None
+    ) -> list[Any]:
+        """Predictions for examples that have text, and the same shape. `progress` names a bar."""
         return self.task.answers(
-            examples, model, tokenizer, max_length=self.max_length, precision=self.precision
-        )
+            examples, self.finetuned.model, self.finetuned.tokenizer, max_length=self.max_length,
+            precision=self.precision, progress=progress,
+        )  # fmt: skip
 
     def stream(self, queries: Iterable[Query]) -> Iterator[Answered]:
         """Predictions for any number of queries, in their order, in bounded memory."""
@@ -296,12 +298,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     columns, ordered = parse_columns(settings.columns), saved.task in ("", *GLUE)
     examples = read_labelled(settings.score, task, columns=columns, by_place=ordered, tally=Tally())
     check_pairs(examples, saved)
-    predictions = []
-    with progress_bar(len(examples), "predicting", unit=" texts",
-                      disable=len(examples) < MANY_QUERIES) as bar:  # fmt: skip
-        for first in range(0, len(examples), QUERIES_AT_ONCE):
-            predictions += predictor.predict_alike(examples[first : first + QUERIES_AT_ONCE])
-            bar.update(len(predictions) - bar.n)
+    progress = "predicting" if len(examples) >= MANY_QUERIES else None
+    predictions = predictor.predict_alike(examples, progress=progress)
     measured = report.Measured(settings.score, task, examples, predictions)
     if out is not None:
         with folder_in_one_piece(out) as beside:
@@ -458,18 +456,17 @@ def write_rows(
 ) -> None:
     """Write all answers, one row for each query, or nothing if one of the rows cannot be read.
     `all_of`: with the probability of each label, which JSON has anyway."""
-    if out.suffix == ".csv":
-        lines = csv_lines(task, answered, all_of)
-    else:
-        rows = (to_json(task, *each) for each in answered)
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    with write_whole(out) as file:
-        file.writelines(line.encode("utf-8") for line in lines)
+    with write_whole(out) as binary:
+        file = codecs.getwriter("utf-8")(binary)
+        if out.suffix == ".csv":
+            write_csv(file, task, answered, all_of)
+            return
+        for each in answered:
+            file.write(json.dumps(to_json(task, *each), ensure_ascii=False) + "\n")
 
 
-def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) -> Iterator[str]:
-    """The lines of a CSV: the input with answers beside it. The first row with a text decides on
-    the columns."""
+def write_csv(file: Any, task: Task, answered: Iterable[Answered], all_of: bool = False) -> None:
+    """The input with answers beside it. The first row with a text decides on the columns."""
     answered = iter(answered)
     ahead = []  # rows without text, and the first with one
     for each in answered:
@@ -477,7 +474,8 @@ def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) ->
         if each[1] is not None:
             break
     columns = list(csv_row(task, *ahead[-1], all_of))
-    yield csv_line(columns)
+    table = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+    table.writeheader()
     for query, prediction in chain(ahead, answered):
         row = csv_row(task, query, prediction, all_of)
         if foreign := [name for name in row if name not in columns]:
@@ -485,14 +483,12 @@ def csv_lines(task: Task, answered: Iterable[Answered], all_of: bool = False) ->
                 f"line {query.line} has a column {foreign[0]!r}, which the first row has not: give "
                 "--out FILE.jsonl, whose rows need not be alike"
             )
-        yield csv_line([row.get(name, "") for name in columns])
+        table.writerow(row)
 
 
-def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, str]:
+def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, Any]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
-    given = dict(query.row)
-    if not given and (prediction is not None or query.line is None):
-        given = query.given  # what else would tell which row is unanswered?
+    given = dict(query.row or query.given)
     answer = dict.fromkeys(task.answer_columns)
     if prediction is not None:
         answer = dict(zip(answer, task.answer_cells(query, prediction), strict=True))
@@ -510,16 +506,10 @@ def free(name: str, taken: Mapping[str, Any]) -> str:
     return name
 
 
-def as_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def csv_line(cells: list[str]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
+def as_cell(value: Any) -> Any:
+    """Lists and numbers as JSON writes them, nothing as nothing."""
+    is_bare = value is None or isinstance(value, str)
+    return value if is_bare else json.dumps(value, ensure_ascii=False)
 
 
 @command

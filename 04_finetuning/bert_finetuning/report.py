@@ -259,15 +259,14 @@ On a test set that was read once, at the end{of_them if test_seen else ""}:
             known=known,
             table=outcome.table(),
             test=test,
-            prediction=prediction_line("FOLDER", task, example),
+            prediction=prediction_line("FOLDER", example),
         )
     )
 
 
-def prediction_line(folder: str, task: Task, example: Example) -> str:
+def prediction_line(folder: str, example: Example) -> str:
     """The call of `bert-predict` for an example of dev."""
-    words = task.prediction_arguments(example)
-    return shlex.join(["bert-predict", *words, "--checkpoint", folder])
+    return shlex.join(["bert-predict", *example.texts, "--checkpoint", folder])
 
 
 # --- errors.md -----------------------------------------------------------------------------------
@@ -289,7 +288,11 @@ def errors_page(
     summary = task.error_summary(examples, predictions, len(found))
     lines = [f"# {title}: what is wrong", "", summary, ""]
     if counts := task.error_counts(examples, predictions):
-        lines += [*table(*counts), ""]
+        of, scores = counts
+        rows = [(name, each.right, each.predicted, each.precision if each.predicted else None,
+                 each.recall if each.right else None, each.f1)
+                for name, each in scores.items()]  # fmt: skip
+        lines += [*table((of, "right", "said", "precision", "recall", "F1"), rows), ""]
     if found:
         most = f", the first {MOST_ERRORS} of them" if len(found) > MOST_ERRORS else ""
         lines += [f"## The wrong ones, the {task.error_order} first{most}", ""]

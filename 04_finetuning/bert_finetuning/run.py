@@ -28,7 +28,7 @@ from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, save_
 from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.data.rows import say
 from bert_finetuning.features import Features
-from bert_finetuning.heads import BertWithHead, Logits, logits_of
+from bert_finetuning.heads import BertWithHead, logits_of
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
 from bert_finetuning.train import (
@@ -68,9 +68,13 @@ class Evaluator:
     examples: Sequence[Example]
     features: Sequence[Features]
 
-    def predict(self, logits: Sequence[Logits]) -> tuple[Task, list]:
+    def predict(self, model: BertWithHead, **machine: Any) -> tuple[Task, list]:
         """Predictions, and the task with what was chosen on these examples: for questions that may
-        have no answer, the threshold that is best here, as in the paper (section 4.3)."""
+        have no answer, the threshold that is best here, as in the paper (section 4.3).
+
+        `machine`: precision and ranks, as of `logits_of`.
+        """
+        logits = logits_of(model, self.task, self.features, **machine)
         predictions = self.task.predict(self.examples, self.features, logits)
         return self.task.tuned(self.examples, predictions)
 
@@ -228,14 +232,9 @@ class SeedRun:
     def measure(self, step: int) -> str:
         """Answer all of dev; keep the model if it has never been better."""
         refuse_broken(dict(self.model.named_parameters()), self.ranks, step=step)
-        logits = logits_of(
-            self.model,
-            self.evaluator.task,
-            self.evaluator.features,
-            precision=self.precision,
-            ranks=self.ranks,
+        self.task, self.predictions = self.evaluator.predict(
+            self.model, precision=self.precision, ranks=self.ranks
         )
-        self.task, self.predictions = self.evaluator.predict(logits)
         scores = self.task.score(self.evaluator.examples, self.predictions)
         collapsed = self.task.is_collapsed(self.predictions)
         named = {f"dev_{name}": value for name, value in scores.items()}

@@ -82,7 +82,7 @@ FILES = {
         "a.xlsx", b"PK\x03\x04", refused="needs openpyxl: pip install openpyxl, or save the table"),
     "a workbook under the name of a CSV": File(
         "a.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00", refused="name it FILE.xlsx"),
-    "an old workbook": File("a.xls", b"\xd0\xcf\x11\xe0", refused="save it as .xlsx"),
+    "an old workbook": File("a.xls", b"\xd0\xcf", refused=".xls is not read here: save its table"),
     "Excel in Russia, CSV": File(
         "a.csv", "текст;метка\r\nхорошо;да\r\n".encode("cp1251"),
         refused="line 1 (byte 0xf2) is neither UTF-8 nor Windows-1252: save it as UTF-8"),
@@ -111,7 +111,7 @@ FILES = {
     "a cell longer than the csv module allows": File(
         "a.csv", f"text,label\n{LONG},pos\nbad,neg\n".encode(),
         texts((LONG, "pos"), ("bad", "neg"))),
-    "a pickle": File("a.pkl", b"\x80\x05", refused="a pickle can run code"),
+    "a pickle": File("a.pkl", b"\x80\x05", refused=".pkl is not read here: save its table as .csv"),
     # JSON.
     "JSON, a list of records": File("a.json", json.dumps(RECORDS, indent=1).encode(), GOOD_BAD),
     "JSON, to_json() of pandas": File(

@@ -66,8 +66,7 @@ def test_the_same_command_after_the_files_were_edited_is_refused(settings, chang
     write_rows(Path(settings.train), 10, good="blame", bad="praise")
     write_rows(Path(settings.dev), 6, good="blame", bad="praise")
     message = refusal_of(settings)
-    assert "train.csv had 12 examples and has 10 now" in message
-    assert "dev.csv has other content" in message
+    assert "train.csv and " in message and "dev.csv had other content" in message
     assert "choose another --out, or remove that folder" in message
     assert (settings.out / "metrics.json").read_bytes() == report
 
@@ -78,21 +77,21 @@ def test_a_grid_after_its_files_were_edited_is_refused(settings, monkeypatch):
     settings = replace(settings, grid=True, epochs=3.0, batch_size=32)
     finetune(settings)
     write_rows(Path(settings.dev), 4)
-    assert "dev.csv had 6 examples and has 4 now" in refusal_of(settings)
+    assert "dev.csv had other content" in refusal_of(settings)
 
 
 def test_a_run_that_was_killed_does_not_go_on_with_other_examples(settings):
     finetune(settings)
     (settings.out / "seed-0" / RESULT).unlink()
     write_rows(Path(settings.train), 13)
-    assert "train.csv had 12 examples and has 13 now" in refusal_of(settings)
+    assert "train.csv had other content" in refusal_of(settings)
 
 
 def test_other_weights_under_the_same_path_are_another_start(settings):
     finetune(settings)
     write_checkpoint(Path(settings.checkpoint), seed=2)
     message = refusal_of(settings)
-    assert f"{settings.checkpoint} has other content" in message and "train.csv" not in message
+    assert f"{settings.checkpoint} had other content" in message and "train.csv" not in message
 
 
 def test_files_that_were_only_moved_or_touched_are_the_same_run(settings):

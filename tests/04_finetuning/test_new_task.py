@@ -94,10 +94,6 @@ class Counting(Task[Line]):
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         return Query(Line(row.fields.get("letters") or row.text("text")))
 
-    @classmethod
-    def prediction_arguments(cls, example: Line) -> list[str]:
-        return [example.letters]
-
     def answer_cells(self, query: Query, prediction: int) -> tuple[int]:
         return (prediction,)
 

@@ -1,6 +1,7 @@
 """What people and programs put into files, and what no reader may take for something else."""
 
 import csv
+import io
 import json
 import os
 
@@ -11,7 +12,7 @@ from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.heads import HeadConfig
-from bert_finetuning.predict import csv_lines, from_lines, from_source
+from bert_finetuning.predict import from_lines, from_source, write_csv
 from bert_finetuning.report import draw_confusion, draw_numbers
 from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
@@ -219,7 +220,9 @@ def test_answers_in_a_file_of_questions_to_be_answered_are_not_read(tmp_path):
 
 def test_an_unanswered_question_without_a_line_keeps_its_id():
     asked = Query(Question("7", " ", "Anna came"))
-    (row,) = csv.DictReader(csv_lines(QuestionAnswering(HeadConfig()), [(asked, None)]))
+    file = io.StringIO()
+    write_csv(file, QuestionAnswering(HeadConfig()), [(asked, None)])
+    (row,) = csv.DictReader(file.getvalue().splitlines())
     assert row["id"] == "7" and row["predicted_answer"] == ""
 
 
@@ -227,7 +230,7 @@ def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
     asked = Query(TaggedSentence(("New York", "is")), line=3)
     task = Tagging(HeadConfig(("O", "B-LOC")), ("entity_f1",))
     answered = [(asked, Prediction(("B-LOC", "O"), (0.9, 0.9)))]
-    assert "line 3: the word 'New York'" in error_of(csv_lines, task, answered)
+    assert "line 3: the word 'New York'" in error_of(write_csv, io.StringIO(), task, answered)
 
 
 # --- Files that a run has written ----------------------------------------------------------------

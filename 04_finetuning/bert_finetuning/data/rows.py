@@ -344,16 +344,10 @@ def value_of(row: Row, column: str) -> Any:
 
 def check_written(name: str, place: str) -> None:
     """Raise `UserError` for a label with marks around or in it that only a mistake puts there."""
-    if any(unicodedata.category(letter) == "Cc" for letter in name):
-        raise UserError(
-            f"{place}: the label {quoted(name)} holds a line end, a tab or another control "
-            "character: remove it"
-        )
-    if len(name) > 1 and name[0] == name[-1] == '"':
-        raise UserError(
-            f"{place}: the label {quoted(name)} has quotes around it: remove them (in a .csv "
-            "quotes must follow the comma at once; a .tsv has none)"
-        )
+    has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
+    if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
+        what = "a control character (a line end, a tab)" if has_control else "quotes around it"
+        raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
 
 
 def plain_form(name: str) -> str:

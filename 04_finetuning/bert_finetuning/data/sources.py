@@ -59,18 +59,8 @@ TABLES = (".tsv", ".csv", ".tab", ".psv")
 SHEETS = (".xlsx", ".xlsm")
 WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
 WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
-# Formats that cannot be read, and what to do with them.
-OTHERS = {
-    ".xls": "open it in Excel and save it as .xlsx or as CSV UTF-8",
-    ".ods": "open it in LibreOffice and save it as CSV",
-    ".pkl": "a pickle can run code when it is opened: write it with to_csv or to_parquet",
-    ".pickle": "a pickle can run code when it is opened: write it with to_csv or to_parquet",
-    ".rds": "write it in R with write.csv(…, row.names = FALSE)",
-    ".zip": "unpack it, and name a file in it",
-    ".tar": "unpack it, and name a file in it",
-    ".feather": "write it with to_parquet",
-    ".arrow": "write it with to_parquet",
-}
+# Formats that cannot be read. A pickle can run code when it is opened.
+OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
 NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
 
 
@@ -148,7 +138,7 @@ def file_rows(
     if path.is_dir():
         return folder_rows(path, note)
     if suffix in OTHERS:
-        raise UserError(f"{path}: {suffix} is not read here: {OTHERS[suffix]}")
+        raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
     if suffix == ".parquet":
         return parquet_rows(path)
     if suffix in SHEETS:

@@ -144,22 +144,7 @@ class Mistake(NamedTuple):
     cells: tuple[str, ...]
 
 
-class ErrorCounts(NamedTuple):
-    """A table of how often each label is found, or each type of name. A float is a share; None
-    stands where there is nothing to divide by."""
-
-    names: tuple[str, ...]
-    rows: list[tuple]
-
-    @classmethod
-    def of(cls, kind: str, scores: Mapping[str, PrecisionRecall]) -> "ErrorCounts":
-        names = (kind, "right", "said", "precision", "recall", "F1")
-        rows = [
-            (name, each.right, each.predicted, each.precision if each.predicted else None,
-             each.recall if each.right else None, each.f1)
-            for name, each in scores.items()
-        ]  # fmt: skip
-        return cls(names, rows)
+ErrorCounts = tuple[str, dict[str, PrecisionRecall]]  # of what, and the score of each by its name
 
 
 @dataclass(frozen=True)
@@ -335,10 +320,11 @@ class Task(ABC, Generic[ExampleType]):
         *,
         max_length: int,
         precision: torch.dtype = torch.float32,
+        progress: str | None = None,
     ) -> list[Any]:
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
-        logits = logits_of(model, self, features, precision=precision)
+        logits = logits_of(model, self, features, precision=precision, progress=progress)
         return self.predict(examples, features, logits)
 
     def tuned(self, dev: Examples, predictions: list[Any]) -> tuple["Task", list[Any]]:
@@ -433,11 +419,6 @@ class Task(ABC, Generic[ExampleType]):
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         """What one row asks, labels or none."""
 
-    @classmethod
-    def prediction_arguments(cls, example: ExampleType) -> list[str]:
-        """The words of a `bert-predict` command line that asks for an example."""
-        return list(example.texts)
-
     # --- A prediction shown ----------------------------------------------------------------------
 
     answer_columns: ClassVar[tuple[str, ...]]  # of a table of answers
@@ -490,7 +471,7 @@ class Task(ABC, Generic[ExampleType]):
         right, predicted = self.right_and_predicted(examples, predictions)
         if not predicted or not isinstance(predicted[0], str):
             return None
-        return ErrorCounts.of(self.label_name, label_scores(right, predicted))
+        return self.label_name, label_scores(right, predicted)
 
     def right_and_predicted(
         self, examples: Examples, predictions: Predictions

@@ -456,10 +456,6 @@ class QuestionAnswering(Task[Question]):
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
         return Query(example, used=("id", "question", "context"))
 
-    @classmethod
-    def prediction_arguments(cls, example: Question) -> list[str]:
-        return ["--question", example.question, "--context", example.context]
-
     def answer_cells(self, query: Query, prediction: SpanPrediction) -> tuple[Any, ...]:
         return prediction.text, prediction.start, round(prediction.probability, 6)
 

@@ -342,7 +342,7 @@ class Tagging(Task[TaggedSentence]):
         if not self.has_entities:
             return super().error_counts(examples, predictions)
         total, types = self.by_type(examples, predictions)
-        return ErrorCounts.of("type", types | {"all": total})
+        return "type", types | {"all": total}
 
     def right_and_predicted(
         self, examples: TaggedSentences, predictions: Predictions

@@ -180,20 +180,14 @@ class FineTuned:
     tokenizer: Tokenizer
 
 
-def load_finetuned(
-    checkpoint: str | Path,
-    model_type: type[BertWithHead] | None = None,
-    *,
-    device: torch.device | str = "cpu",
-) -> FineTuned:
+def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu") -> FineTuned:
     """Load a fine-tuned folder or a fine-tuned model of the Hub, ours or one of `transformers`.
 
-    Raises `UserError` if it is none, is of another type than the wanted one, is damaged, or if
-    its labels do not fit its head.
+    Raises `UserError` if it is none, is damaged, or if its labels do not fit its head.
     """
     folder = locate(checkpoint).folder
     content = read_fields(folder)
-    model_type = model_type_of(folder, content, wanted=model_type)
+    model_type = model_type_of(folder, content)
     config, learnt = read_model(folder, decoders=True)
     learnt |= read_head(folder)
     model = model_type(config, head_of(folder, content, model_type, learnt))
@@ -215,17 +209,13 @@ def read_fields(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "config.json").read_text("utf-8"))
 
 
-def model_type_of(
-    folder: Path, content: dict[str, Any], *, wanted: type[BertWithHead] | None
-) -> type[BertWithHead]:
-    """The class that `config.json` names, if it is one of ours and the wanted one."""
+def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:
+    """The class that `config.json` names, if it is one of ours."""
     named = content.get("architectures")
     name = str(named[0]) if isinstance(named, list) and named else ""
-    held = f"{folder} holds a {name}" if name else f"{folder} names no architecture in config.json"
-    if wanted is not None and name != wanted.__name__:
-        raise UserError(f"{held}, and a {wanted.__name__} is needed: take another checkpoint")
     if name not in HEADS:
-        raise UserError(f"{held}, which has no head for a task: fine-tune it first")
+        held = f"holds a {name}" if name else "names no architecture in config.json"
+        raise UserError(f"{folder} {held}, which has no head for a task: fine-tune it first")
     return HEADS[name]
 
 

@@ -111,7 +111,7 @@ class Finetuning:
         if not self.evaluator.features:
             raise UserError(f"{data.name}: there is nothing to measure on")
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
-        self.inputs = inputs_of(settings, data)  # none, where those of the folder are not known
+        self.inputs = inputs_of(settings, data)
         self.digest = digest_of(self.inputs)
 
     def encode(self, examples: Sequence[Example]) -> list[Features]:
@@ -137,10 +137,7 @@ class Finetuning:
 
     def check_inputs(self) -> None:
         """Raise `UserError` if the folder's run started from other examples or weights."""
-        if note := check_inputs(self.settings.out, self.inputs):
-            self.inputs = {}
-            if self.ranks.leads:
-                say(note)
+        check_inputs(self.settings.out, self.inputs)
         if self.data.split is not None and self.ranks.leads:
             lines = self.data.tallies[0].lines
             self.data.split.write(self.settings.out, self.settings.train, lines)
@@ -202,7 +199,7 @@ class Finetuning:
             precision=self.precision,
             device=self.device,
             folder=folder,
-            inputs=self.digest if self.inputs else None,
+            inputs=self.digest,
             saved_task=self.saved_task,
         )
         return run.run(folder.relative_to(settings.out).as_posix())
@@ -232,7 +229,7 @@ class Finetuning:
     def report(self, outcome: Outcome) -> None:
         """Answer dev with the best model, and write and print what came out."""
         try:
-            best = load_finetuned(outcome.folder / "best", self.task.model, device=self.device)
+            best = load_finetuned(outcome.folder / "best", device=self.device)
         except UserError as error:
             problem = str(error).rpartition(": ")[0]  # without the advice, to copy it again
             raise UserError(
@@ -349,30 +346,22 @@ def digest_of(inputs: Inputs) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def check_inputs(folder: Path, inputs: Inputs) -> str | None:
+def check_inputs(folder: Path, inputs: Inputs) -> None:
     """Record the inputs of a new run, or compare them with those that its folder recorded.
 
-    Raises `UserError` if one has changed. A run of an earlier version of the course recorded none:
-    returns a note that says so.
+    Raises `UserError` if one has changed, or was never recorded.
     """
     path = folder / INPUTS_FILE
-    if not path.exists():
-        if any(folder.rglob("seed-*")):
-            return (
-                f"note: {folder} was begun before runs recorded their inputs: nobody can tell "
-                "whether its examples or its checkpoint have changed since"
-            )
+    if not path.exists() and not any(folder.rglob("seed-*")):
         write_atomically(path, json.dumps(inputs, indent=2) + "\n")
-        return None
-    earlier = read_inputs(path)
+    earlier = read_inputs(path) if path.exists() else {}
     changed = [now["name"] for split, now in inputs.items()
                if earlier.get(split, {}).get("sha256") != now["sha256"]]  # fmt: skip
     if changed:
         raise UserError(
             f"{folder} holds a run that started from other data: {' and '.join(changed)} had other "
-            "content: choose another --out, or remove that folder"
+            "content, or it was not recorded: choose another --out, or remove that folder"
         )
-    return None
 
 
 def read_inputs(path: Path) -> Inputs:

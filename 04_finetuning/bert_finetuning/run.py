@@ -87,7 +87,7 @@ class SeedResult:
     best: Record
     last: Record
     collapsed: bool  # in the end every example got the same answer
-    inputs: str | None = None  # their digest; None: not known, as in runs of an earlier version
+    inputs: str | None = None  # their digest; None for a run in memory
 
     @classmethod
     def read(cls, folder: Path, inputs: str, metric: str) -> "SeedResult | None":
@@ -102,7 +102,7 @@ class SeedResult:
             result.check(folder, metric)
         except (ValueError, TypeError, KeyError, OverflowError):
             raise UserError(f"{path} is damaged: {way_out}") from None
-        if result.inputs not in (None, inputs):
+        if result.inputs != inputs:
             raise UserError(
                 f"{path} is the result of other examples or of another checkpoint: choose another "
                 f"--out, or remove {folder}"

@@ -230,22 +230,17 @@ def label_weights(
 
 def named_weights(asked: str, labels: Sequence[str]) -> np.ndarray:
     """The weights in `LABEL=WEIGHT,…`; labels that are not named have 1."""
-    weights = dict.fromkeys(labels, 1.0)
-    named = set()
+    named: dict[str, float] = {}
     for part in asked.split(","):
         label, _, number = (each.strip() for each in part.rpartition("="))
-        if label not in weights:
+        weight = as_typed(number, float)
+        if label not in labels or label in named or not WEIGHTS.admits(weight):
             raise UserError(
-                f"--class-weights {asked}: {part.strip()!r} names no label: write balanced, or "
-                f"LABEL=WEIGHT,… with {one_of(labels)}"
+                f"--class-weights {asked}: {part.strip()!r}: write balanced, or LABEL=WEIGHT,… "
+                f"with {one_of(labels)}, each at most once, and a weight that is {WEIGHTS}"
             )
-        if label in named:
-            raise UserError(f"--class-weights {asked}: {label!r} is named twice: name it once")
-        named.add(label)
-        weights[label] = as_typed(number, float)
-        if not WEIGHTS.admits(weights[label]):
-            raise UserError(f"--class-weights {asked}: the weight of {label!r} must be {WEIGHTS}")
-    return np.array(list(weights.values()))
+        named[label] = weight
+    return np.array([named.get(label, 1.0) for label in labels])
 
 
 WEIGHTS = Real(above=0, at_most=1e6)

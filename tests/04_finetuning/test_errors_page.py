@@ -3,7 +3,7 @@
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.report import errors_page
 from bert_finetuning.tasks.base import Prediction
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Answer,
@@ -12,7 +12,6 @@ from bert_finetuning.tasks.question_answering import (
     QuestionAnswering,
     SpanPrediction,
 )
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 
 

@@ -1,6 +1,7 @@
 """A fine-tuning run knows its examples and its checkpoint by content, not by path."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from bert_experiments.paper_tables import columns, trials
 from bert_finetuning.data.load import load_files
 from bert_finetuning.finetune import INPUTS_FILE, finetune, fingerprint, fingerprint_of_start
 from bert_finetuning.predict import Predictor
-from bert_finetuning.run import RESULT
+from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import Answer, Question
@@ -106,9 +107,10 @@ def test_a_result_of_other_examples_is_never_taken_for_a_seed(settings):
     finetune(settings)
     (settings.out / INPUTS_FILE).unlink()
     write_rows(Path(settings.train), 9)
-    message = refusal_of(settings)
-    assert "seed-0/result.json is the result of other examples" in message
-    assert "choose another --out" in message
+    assert "or it was not recorded: choose another --out" in refusal_of(settings)
+    shutil.copytree(settings.out / "seed-0", settings.out.with_name("new") / "seed-0")
+    with pytest.raises(UserError, match=r"seed-0/result.json is the result of other examples"):
+        SeedResult.read(settings.out.with_name("new") / "seed-0", "others", "accuracy")
 
 
 def make_old(settings: FinetuneSettings) -> None:
@@ -120,18 +122,11 @@ def make_old(settings: FinetuneSettings) -> None:
     path.write_text(json.dumps(content), "utf-8")
 
 
-def test_a_folder_without_fingerprints_goes_on_with_a_note_and_still_predicts(settings, capsys):
-    first = finetune(settings)
+def test_a_folder_without_fingerprints_does_not_go_on_and_still_predicts(settings):
+    finetune(settings)
     said = Predictor.open(settings.out).predict([TextExample("good soup")])
     make_old(settings)
-    capsys.readouterr()
-    again = finetune(settings)
-    assert "nobody can tell whether its examples or its checkpoint have changed" in (
-        capsys.readouterr().err
-    )
-    assert again.best.best == first.best.best
-    assert "inputs" not in json.loads((settings.out / "metrics.json").read_text("utf-8"))
-    assert finetune(replace(settings, seeds=2)).results[1].inputs is None, "nor of a new seed"
+    assert "or it was not recorded: choose another --out" in refusal_of(settings)
     assert Predictor.open(settings.out).predict([TextExample("good soup")]) == said
 
 
@@ -155,9 +150,10 @@ def test_metrics_and_the_card_tell_how_much_of_dev_and_test_was_trained_on(setti
 
 def test_a_damaged_record_of_inputs_or_results_is_told_in_one_line(settings):
     finetune(settings)
+    good = (settings.out / INPUTS_FILE).read_text()
     (settings.out / INPUTS_FILE).write_text('{"train": 5}')
     assert "inputs.json is damaged" in refusal_of(settings)
-    (settings.out / INPUTS_FILE).unlink()
+    (settings.out / INPUTS_FILE).write_text(good)
     (settings.out / "seed-0" / RESULT).write_text("{")
     assert "result.json is damaged (not JSON" in refusal_of(settings)
 

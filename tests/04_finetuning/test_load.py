@@ -25,10 +25,9 @@ from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig
 from bert_run.errors import UserError

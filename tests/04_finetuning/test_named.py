@@ -7,8 +7,7 @@ import pytest
 from bert_corpus import hub
 from bert_finetuning.data.named import GLUE, find_glue, read_glue
 from bert_finetuning.metrics import METRICS
-from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_run.errors import UserError
 
 MNLI_NAMES = (

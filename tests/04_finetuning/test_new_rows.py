@@ -17,7 +17,7 @@ from bert_finetuning.checkpoint import FineTuned, SavedTask
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor
 from bert_finetuning.tasks.base import Prediction
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import (
     Candidate,
@@ -25,7 +25,6 @@ from bert_finetuning.tasks.question_answering import (
     QuestionAnswering,
     SpanPrediction,
 )
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import Tagging
 
 KINDS = {

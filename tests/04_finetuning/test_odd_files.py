@@ -236,7 +236,7 @@ def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
 # --- Files that a run has written ----------------------------------------------------------------
 
 GOOD = {"seed": 0, "best": {"step": 2, "accuracy": 0.5}, "last": {"step": 2, "accuracy": 0.5},
-        "collapsed": False, "inputs": None}  # fmt: skip
+        "collapsed": False, "inputs": ""}  # fmt: skip
 
 
 @pytest.mark.parametrize(

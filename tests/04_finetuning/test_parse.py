@@ -20,10 +20,9 @@ from bert_finetuning.data.rows import Columns, label_set
 from bert_finetuning.data.sources import file_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 

@@ -19,10 +19,9 @@ from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Prediction, Query, Style, marked
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import (
     TaggedSentence,
     Tagging,

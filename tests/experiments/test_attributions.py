@@ -25,10 +25,9 @@ from bert_experiments.attributions.render import WHITE, colours_of, html_page, t
 from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
 from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig, forward, logits_of
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig
 from bert_run.errors import UserError

@@ -25,7 +25,6 @@ from bert_finetuning.data.rows import (
     Columns,
     Tally,
     parse_columns,
-    say,
     unknown_column,
 )
 from bert_finetuning.data.sources import at_least_one, open_rows
@@ -273,10 +272,6 @@ def dev_in(settings: FinetuneSettings) -> str | Path:
     dev = split_in(settings.train, "dev")
     if dev == settings.train:  # folders named by labels
         raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
-    if settings.test is None:
-        for path in named_for("test", Path(dev).parent):
-            if path != dev:
-                say(f"note: {path} is not read: --test {path} measures on it once, at the end")
     return dev
 
 
@@ -470,16 +465,13 @@ def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter)
     """How often each label occurs in train and in dev; nothing for tasks without labels."""
     if not train:
         return []
-    listed = list(labels)
-    if len(labels) > MOST:
-        listed = [label for label, _ in train.most_common(MOST)]
-    names = [label if len(label) <= WIDEST else label[: WIDEST - 1] + "…" for label in listed]
-    more = [f"… and {len(labels) - MOST} more"] if len(labels) > MOST else []
-    width = max(map(len, [*names, *more]))
-    lines = [titled(title, f"{'':<{width}}  {'train':>9}{'dev':>9}")]
-    for name, label in zip(names, listed, strict=True):
-        lines.append(titled("", f"{name:<{width}}  {train[label]:>9,}{dev[label]:>9,}"))
-    if more:
-        rest = [sum(c.values()) - sum(c[label] for label in listed) for c in (train, dev)]
-        lines.append(titled("", f"{more[0]:<{width}}  {rest[0]:>9,}{rest[1]:>9,}"))
-    return lines
+    few = len(labels) <= MOST
+    listed = list(labels) if few else [label for label, _ in train.most_common(MOST)]
+    rows = [(label if len(label) <= WIDEST else label[: WIDEST - 1] + "…", train[label], dev[label])
+            for label in listed]  # fmt: skip
+    if not few:
+        rest = (sum(each.values()) - sum(each[label] for label in listed) for each in (train, dev))
+        rows.append((f"… and {len(labels) - MOST} more", *rest))
+    width = max(len(name) for name, _, _ in rows)
+    return [titled(title, f"{'':<{width}}  {'train':>9}{'dev':>9}"),
+            *(titled("", f"{name:<{width}}  {a:>9,}{b:>9,}") for name, a, b in rows)]  # fmt: skip

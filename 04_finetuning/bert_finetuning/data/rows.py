@@ -123,22 +123,12 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
 # --- Columns -------------------------------------------------------------------------------------
 
 # The usual names: the first that are there count, pairs before single texts.
-PAIRS = (("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
-         ("question", "sentence"), ("text_a", "text_b"), ("text1", "text2"),
-         ("sentence_a", "sentence_b"), ("query", "passage"), ("text", "pair"))  # fmt: skip
-TEXTS = ("text", "sentence", "review", "content", "comment", "tweet", "review_text", "comment_text",
-         "review_body", "message", "document", "body", "utterance", "headline", "title",
-         "description")  # fmt: skip
-# The context of a choice, and the words that all endings begin with, if they stand apart.
-CONTEXTS = (("sent1", "sent2"), ("ctx_a", "ctx_b"), ("context", None), ("question", None),
-            ("premise", None))  # fmt: skip
+USUAL_NAMES = json.loads(Path(__file__).with_name("columns.json").read_text("utf-8"))
+PAIRS, TEXTS, LABELS = (USUAL_NAMES[of] for of in ("pairs", "texts", "labels"))
+WORDS, TAGS = USUAL_NAMES["words"], USUAL_NAMES["tags"]
+CONTEXTS = USUAL_NAMES["contexts"]  # of a choice, and what all its endings begin with, if anything
 # Columns that hold what is asked; a text that is just one of these words is improbable.
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
-WORDS = ("words", "tokens")
-TAGS = ("tags", "ner_tags", "pos_tags", "upos", "tag", "ner", "label")
-LABELS = ("label", "labels", "gold_label", "score", "target", "class", "category", "categories",
-          "sentiment", "stars", "rating", "polarity", "intent", "emotion", "topic", "topics",
-          "genre", "genres", "tag", "tags", "similarity", "is_duplicate", "y")  # fmt: skip
 
 
 @dataclass(frozen=True)

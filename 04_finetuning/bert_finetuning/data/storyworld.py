@@ -15,10 +15,9 @@ from bert_corpus import storyworld as town
 from bert_corpus.storyworld import Sentence, Story, story, world
 from bert_corpus.storyworld.generator import Dice, draw
 from bert_finetuning.tasks.base import Example, Task
-from bert_finetuning.tasks.classification import Classification, TextExample
+from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.errors import UserError
 

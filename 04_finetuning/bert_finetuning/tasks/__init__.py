@@ -1,10 +1,9 @@
 """The task types, one a file. A new one is one more line here."""
 
 from bert_finetuning.tasks.base import Task
-from bert_finetuning.tasks.classification import Classification
+from bert_finetuning.tasks.classification import Classification, Regression
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import QuestionAnswering
-from bert_finetuning.tasks.regression import Regression
 from bert_finetuning.tasks.tagging import Tagging
 
 TASKS: dict[str, type[Task]] = {

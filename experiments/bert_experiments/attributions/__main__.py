@@ -27,7 +27,7 @@ from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.heads import logits_of
 from bert_finetuning.predict import Predictor, check_pairs, from_source
 from bert_finetuning.tasks.base import Task
-from bert_finetuning.tasks.regression import Regression
+from bert_finetuning.tasks.classification import Regression
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar

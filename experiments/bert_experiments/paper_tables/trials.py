@@ -176,7 +176,7 @@ def mismatched_accuracy(settings: FinetuneSettings, folder: Path) -> float:
     """Of a model that has learnt MNLI, on kinds of text that train has not."""
     device, data = choose_device(settings.device), load_named("mnli-mm", settings.data)
     task = data.task
-    finetuned = load_finetuned(folder, task.model, device=device)
+    finetuned = load_finetuned(folder, device=device)
     longest = task.reading_length(settings.max_length, finetuned.model.config)
     precision = choose_precision(settings.precision, device)
     predictions = task.answers(data.dev, finetuned.model, finetuned.tokenizer,

@@ -3,7 +3,6 @@
 import codecs
 import csv
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -275,18 +274,18 @@ def run(settings: PredictSettings) -> None:
     # Lines that run over a terminal are progress enough.
     hidden = len(first) < MANY_QUERIES or (settings.out is None and sys.stdout.isatty())
     total = None if len(first) == QUERIES_AT_ONCE else len(first)
+    places: list[str] = []
     with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
-        counter = Counter(bar)
-        answered = counter.over(predictor.stream(chain(first, queries)))
+        answered = counted(predictor.stream(chain(first, queries)), bar, places)
         if settings.out is None:
             print_answers(predictor.task, answered, settings)
         else:
             write_rows(settings.out, predictor.task, answered, all_of=settings.probabilities)
     if settings.out is not None:
-        print(f"{settings.out}: {counter.all:,} rows answered")
-    if counter.empty:
-        say(f"note: {counter.empty:,} of {counter.all:,} rows have no text and an empty answer; "
-            f"the first is {counter.first_empty}")  # fmt: skip
+        print(f"{settings.out}: {len(places):,} rows answered")
+    if empty := [place for place in places if place]:
+        say(f"note: {len(empty):,} of {len(places):,} rows have no text and an empty answer; the "
+            f"first is {empty[0]}")  # fmt: skip
 
 
 def score(predictor: Predictor, settings: PredictSettings) -> None:
@@ -312,24 +311,13 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
         print(f"all answers: {out}")
 
 
-@dataclass
-class Counter:
-    """How many rows were answered, and how many of them hold nothing to answer."""
-
-    bar: tqdm
-    all: int = 0
-    empty: int = 0
-    first_empty: str = ""  # where it is
-
-    def over(self, answered: Iterable[Answered]) -> Iterator[Answered]:
-        for query, prediction in answered:
-            yield query, prediction
-            self.bar.update()
-            self.all += 1
-            if prediction is None:
-                number = f"number {self.all}" if query.line is None else f"line {query.line}"
-                self.first_empty = self.first_empty or number
-                self.empty += 1
+def counted(answered: Iterable[Answered], bar: tqdm, places: list[str]) -> Iterator[Answered]:
+    """The same; `places` gets where each without text is, and "" for every other."""
+    for number, (query, prediction) in enumerate(answered, start=1):
+        yield query, prediction
+        bar.update()
+        place = f"number {number}" if query.line is None else f"line {query.line}"
+        places.append(place if prediction is None else "")
 
 
 # --- What a file or standard input asks ----------------------------------------------------------
@@ -362,8 +350,7 @@ def from_lines(
     """The examples of lines that may be in a format of training, and are one text a line if nothing
     tells it. `suffix` ends the name of their file."""
     first = list(islice(lines, SAMPLED))
-    header = () if columns.numbered else None
-    rows = line_rows(source, first, lines, suffix=suffix, header=header,
+    rows = line_rows(source, first, lines, suffix=suffix, numbered=columns.numbered,
                      may_be_text=columns == USUAL)  # fmt: skip
     if rows is not None:
         return from_rows(without_index(rows), task_type, columns)
@@ -514,12 +501,7 @@ def as_cell(value: Any) -> Any:
 
 @command
 def main() -> None:
-    settings = tyro.cli(PredictSettings, prog="bert-predict")
-    try:
-        run(settings)
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our lines has seen enough: `bert-predict … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    run(tyro.cli(PredictSettings, prog="bert-predict"))
 
 
 if __name__ == "__main__":

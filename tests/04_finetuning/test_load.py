@@ -159,7 +159,7 @@ def test_squad_is_known_by_its_first_words_and_other_json_is_not(tmp_path):
         assert load_files(path, path).train[0].answers[0].text == "b"
     path = write(tmp_path / "rows.json", lines({"text": "a", "label": "1"}))
     assert infer_task(path).format == "texts"
-    assert "give --format" in error_of(infer_task, write(tmp_path / "a.txt", "a"))
+    assert "words in columns as .conll" in error_of(infer_task, write(tmp_path / "a.txt", "a"))
 
 
 def test_labels_are_those_of_train_and_one_that_only_dev_has_is_told(tmp_path):

@@ -28,7 +28,6 @@ from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     LONGEST,
     TEXTS,
-    WORDS,
     Item,
     Note,
     Row,
@@ -75,27 +74,35 @@ def is_file(source: str | Path) -> bool:
 
 
 def open_rows(
-    source: str | Path,
-    *,
-    numbered: bool = False,
-    words: bool = False,
-    stream: bool = True,
-    note: Note = silent,
+    source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
 ) -> Table:
-    """All rows. `numbered`: the table has no line of names, its columns are "1", "2" and so on.
-    `words`: a text in which nothing else is found holds words in columns."""
+    """All rows of a dataset of the Hub, streamed or downloaded first, of a file, or of a folder
+    with one text a file. The ending of a file tells its format; where it says nothing, as `.txt`,
+    the first lines do. `numbered`: a table has no line of names, its columns are "1", "2", …"""
     if not is_file(source):
-        return hub_rows(str(source), stream=stream)
-    header = () if numbered else None
-    rows = file_rows(Path(source).expanduser(), header=header, words=words, note=note)
+        name = HubName.parse(str(source))
+        ask_for_revision(name, stream=stream)
+        return with_names(str(name), open_dataset(name, stream=stream))
+    path = Path(source).expanduser()
+    suffix = bare_suffix(path)
+    if path.is_dir():
+        return folder_rows(path, note)
+    if suffix in OTHERS:
+        raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
+    if suffix == ".parquet":
+        rows: Table | None = parquet_rows(path)
+    elif suffix in SHEETS:
+        rows = table_rows(str(path), sheet_cells(path, note), header=() if numbered else None)
+    else:
+        lines = lines_of(path, note)
+        first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
+        rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
+    if rows is None:
+        raise UserError(
+            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
+            "of names; words in columns as .conll"
+        )
     return without_index(rows, note)
-
-
-def hub_rows(source: str, *, stream: bool = True) -> Table:
-    """The rows of one split, streamed or downloaded first."""
-    name = HubName.parse(source)
-    ask_for_revision(name, stream=stream)
-    return with_names(str(name), open_dataset(name, stream=stream))
 
 
 def with_names(name: str, dataset: Any) -> Table:
@@ -129,39 +136,13 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 # --- Files ---------------------------------------------------------------------------------------
 
 
-def file_rows(
-    path: Path, *, header: Sequence[str] | None = None, words: bool = False, note: Note = silent
-) -> Table:
-    """The rows of a file, or of a folder with one text a file. Its ending tells the format; where
-    the ending says nothing, as `.txt`, the first lines do."""
-    suffix, source = bare_suffix(path), str(path)
-    if path.is_dir():
-        return folder_rows(path, note)
-    if suffix in OTHERS:
-        raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
-    if suffix == ".parquet":
-        return parquet_rows(path)
-    if suffix in SHEETS:
-        return table_rows(source, sheet_cells(path, note), header=header)
-    lines = lines_of(path, note)
-    first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
-    rows = line_rows(source, first, lines, suffix=suffix, header=header, words=words, note=note)
-    if rows is None:
-        raise UserError(
-            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
-            "of names; for words in columns give --format tags"
-        )
-    return rows
-
-
 def line_rows(
     source: str,
     first: Sequence[tuple[int, str]],
     rest: Lines,
     *,
     suffix: str = "",
-    header: Sequence[str] | None = None,
-    words: bool = False,
+    numbered: bool = False,
     may_be_text: bool = False,
     note: Note = silent,
 ) -> Table | None:
@@ -177,13 +158,12 @@ def line_rows(
     if start.startswith(FASTTEXT):
         note("fastText's labels")
         return fasttext_rows(source, lines)
-    if words and not names_words(start):
-        return column_rows(source, lines, note=note)
     is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
     if suffix not in TABLES and not is_table:
         return None
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
-    return table_rows(source, split_table(source, lines, suffix=suffix, note=note), header=header)
+    cells = split_table(source, lines, suffix=suffix, note=note)
+    return table_rows(source, cells, header=() if numbered else None)
 
 
 def begins_table(line: str) -> bool:
@@ -599,12 +579,6 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
     layout = layout_of(sample)
     alike = all(len(cells_of(line)) == layout.width for line in words)
     return len(words) > 1 and layout.width > 1 and alike and layout.has_names
-
-
-def names_words(line: str) -> bool:
-    """Whether a line of names has a column of words."""
-    names = re.split(r"[,;\t|]", line)
-    return usual_name([name.strip('"') for name in names], WORDS) is not None
 
 
 # --- Workbooks -----------------------------------------------------------------------------------

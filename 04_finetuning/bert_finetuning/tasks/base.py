@@ -9,6 +9,7 @@ method below has a body, that is what most types do.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +32,7 @@ from bert_finetuning.data.rows import (
 from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
 from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
-from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, label_scores
+from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, column_scorer, label_scores
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
 
@@ -173,7 +174,6 @@ class Task(ABC, Generic[ExampleType]):
 
     row_columns: ClassVar[tuple[tuple[str, ...], ...]]  # a row with all columns of a group matches
     takes_columns: ClassVar[bool] = False  # --columns may name them; other types that match win
-    words_in_columns: ClassVar[bool] = False  # may be what a text holds in which nothing is found
     accepts_labels: ClassVar[Callable[[list], bool]] = staticmethod(lambda labels: True)
     options: ClassVar[tuple[str, ...]] = ()  # settings that are fields of the task
 
@@ -206,8 +206,7 @@ class Task(ABC, Generic[ExampleType]):
         """
         wanted = Expected(**expected)
         tally, numbered = wanted.tally, wanted.columns.numbered
-        rows = open_rows(source, numbered=numbered, words=cls.words_in_columns, stream=stream,
-                         note=tally.note)  # fmt: skip
+        rows = open_rows(source, numbered=numbered, stream=stream, note=tally.note)
         examples = cls.parse(tally.watched(rows), wanted)
         return at_least_one(tally.example_rows(examples), source)
 
@@ -478,6 +477,48 @@ class Task(ABC, Generic[ExampleType]):
     ) -> tuple[list, list]:
         """Labels or numbers side by side, for a picture; empty where answers are neither."""
         return [], []
+
+
+class OneOfSeveral(Task[ExampleType]):
+    """What tasks have in common whose answer is one of several: a label, an ending."""
+
+    error_columns: ClassVar = ("text", "said", "probability", "right")
+
+    def possible_answers(self, example: ExampleType) -> Sequence:
+        """What may be answered, in the order of the logits."""
+        return self.head.labels
+
+    def in_words(self, example: ExampleType, answer: Any) -> str:
+        return answer
+
+    def predict(self, examples: Examples, features: Encoded, logits: AllLogits) -> list[Prediction]:
+        return [Prediction.likeliest(self.possible_answers(example), softmax(each))
+                for example, each in zip(examples, logits, strict=True)]  # fmt: skip
+
+    def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
+        """The most common answer, as probable as it is common. Where endings were shuffled well it
+        is no more than luck."""
+        counts = Counter(example.label for example in train)
+        options = self.possible_answers(train[0])
+        shares = np.array([counts[option] for option in options]) / len(train)
+        return [Prediction.likeliest(options, shares)] * len(examples)
+
+    def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
+        number = self.possible_answers(examples[0]).index
+        right = np.array([number(example.label) for example in examples])
+        predicted = np.array([number(prediction.answer) for prediction in predictions])
+        return column_scorer(self.metrics, right, predicted)
+
+    def chances(self, prediction: Prediction) -> dict[str, float]:
+        each = prediction.probabilities
+        return dict(zip(map(str, self.head.labels or range(len(each))), each, strict=True))
+
+    def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
+        if prediction.answer == example.label:
+            return None
+        sure, text = prediction.sureness, " ‖ ".join(example.given.values())
+        said, right = (self.in_words(example, each) for each in (prediction.answer, example.label))
+        return Mistake(sure, (text, said, f"{sure:.3f}", right))
 
 
 # --- For people: bars, marked text, lines --------------------------------------------------------

@@ -1,7 +1,6 @@
 """A label for a text or a pair of texts: sentiment, entailment, most of GLUE (section 4.1); or a
 number: how alike are they, from 0 to 5? (STS-B)"""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,13 +29,13 @@ from bert_finetuning.tasks.base import (
     Encoded,
     Example,
     Mistake,
+    OneOfSeveral,
     Prediction,
     Predictions,
     Query,
     Style,
     Task,
     one_line,
-    softmax,
 )
 
 
@@ -138,7 +137,7 @@ class TextTask(Task[TextExample]):
 
 
 @dataclass(frozen=True)
-class Classification(TextTask):
+class Classification(OneOfSeveral[TextExample], TextTask):
     """The likeliest label, and the probability of each in the order of the head."""
 
     format: ClassVar = "texts"
@@ -147,7 +146,6 @@ class Classification(TextTask):
     learns: ClassVar = "one of {labels} labels for each {what}"
     accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
     answer_columns: ClassVar = ("predicted_label", "probability")
-    error_columns: ClassVar = ("text", "said", "probability", "right")
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -171,31 +169,11 @@ class Classification(TextTask):
     def target(self, example: TextExample, place: int) -> int | None:
         return None if example.label is None else self.number_of(example.label, place)
 
-    def predict(
-        self, examples: TextExamples, features: Encoded, logits: AllLogits
-    ) -> list[Prediction]:
-        return [Prediction.likeliest(self.head.labels, softmax(each)) for each in logits]
-
-    def majority(self, train: TextExamples, examples: TextExamples) -> list[Prediction]:
-        """The most common label, as probable as it is common."""
-        counts = Counter(example.label for example in train)
-        shares = np.array([counts[label] for label in self.head.labels]) / len(train)
-        return [Prediction.likeliest(self.head.labels, shares)] * len(examples)
-
-    def scorer(self, examples: TextExamples, predictions: Predictions) -> Scorer:
-        number = self.head.labels.index
-        right = np.array([number(example.label) for example in examples])
-        predicted = np.array([number(prediction.answer) for prediction in predictions])
-        return column_scorer(self.metrics, right, predicted)
-
     @property
     def known_metrics(self) -> tuple[str, ...]:
         """F1 is that of the second of two labels."""
         f1 = ("f1",) if len(self.head.labels) == 2 else ()
         return ("accuracy", "macro_f1", "matthews", *f1)
-
-    def chances(self, prediction: Prediction) -> dict[str, float]:
-        return dict(zip(self.head.labels, prediction.probabilities, strict=True))
 
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         return prediction.answer, round(prediction.sureness, 6)
@@ -208,13 +186,6 @@ class Classification(TextTask):
         if style.brief:
             return one_line([prediction.answer, f"{prediction.sureness:.3f}", *texts])
         return "\n".join([*texts, *style.bars(self.ranked(prediction))])
-
-    def error_row(self, example: TextExample, prediction: Prediction) -> Mistake | None:
-        if prediction.answer == example.label:
-            return None
-        sure = prediction.sureness
-        cells = (" ‖ ".join(example.texts), prediction.answer, f"{sure:.3f}", example.label)
-        return Mistake(sure, cells)
 
 
 SAME = 0.02  # numbers that differ by less than this share of the largest are one number

@@ -1,7 +1,6 @@
 """Which of several endings belongs to a beginning? (SWAG, section 4.4)"""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -21,19 +20,14 @@ from bert_finetuning.features import (
     with_labels,
 )
 from bert_finetuning.heads import BertForMultipleChoice
-from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
-    AllLogits,
     Encoded,
     Example,
-    Mistake,
+    OneOfSeveral,
     Prediction,
-    Predictions,
     Query,
     Style,
-    Task,
     one_line,
-    softmax,
 )
 from bert_run.errors import UserError
 
@@ -68,7 +62,7 @@ Choices = Sequence[Choice]
 
 
 @dataclass(frozen=True)
-class MultipleChoice(Task[Choice]):
+class MultipleChoice(OneOfSeveral[Choice]):
     """Each ending is read as a pair with the beginning; the head has no labels.
 
     The answer is the place of the likeliest ending, from 0.
@@ -83,7 +77,6 @@ class MultipleChoice(Task[Choice]):
     parts: ClassVar = ("context", "endings")
     needs_parts: ClassVar = True
     answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
-    error_columns: ClassVar = ("beginning", "said", "probability", "right")
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Choice]:
@@ -133,20 +126,11 @@ class MultipleChoice(Task[Choice]):
         arrays = {name: np.stack(parts) for name, parts in each_part.items()}
         return with_labels(arrays, features, np.int64)
 
-    def predict(self, examples: Choices, features: Encoded, logits: AllLogits) -> list[Prediction]:
-        return [Prediction.likeliest(range(len(each)), softmax(each)) for each in logits]
+    def possible_answers(self, example: Choice) -> range:
+        return range(len(example.endings))
 
-    def majority(self, train: Choices, examples: Choices) -> list[Prediction]:
-        """Always the same place. Where the endings were shuffled well this is no more than luck."""
-        counts = Counter(example.label for example in train)
-        places = range(len(train[0].endings))
-        shares = np.array([counts[place] for place in places]) / len(train)
-        return [Prediction.likeliest(places, shares)] * len(examples)
-
-    def scorer(self, examples: Choices, predictions: Predictions) -> Scorer:
-        right = np.array([example.label for example in examples])
-        predicted = np.array([prediction.answer for prediction in predictions])
-        return column_scorer(self.metrics, right, predicted)
+    def in_words(self, example: Choice, answer: int) -> str:
+        return example.endings[answer]
 
     @classmethod
     def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
@@ -159,9 +143,6 @@ class MultipleChoice(Task[Choice]):
         names = {*chain.from_iterable(CONTEXTS), *ENDINGS}
         used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
         return Query(example, used=tuple(used))
-
-    def chances(self, prediction: Prediction) -> dict[str, float]:
-        return {str(place): chance for place, chance in enumerate(prediction.probabilities)}
 
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
         ending = query.example.endings[prediction.answer]
@@ -180,13 +161,6 @@ class MultipleChoice(Task[Choice]):
         ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
         lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
         return "\n".join([context, *lines])
-
-    def error_row(self, example: Choice, prediction: Prediction) -> Mistake | None:
-        place = prediction.answer
-        if place == example.label:
-            return None
-        sure, right = prediction.sureness, example.endings[example.label]
-        return Mistake(sure, (example.context, example.endings[place], f"{sure:.3f}", right))
 
 
 def endings_of(row: Row) -> list[str]:

@@ -545,15 +545,17 @@ def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
 
     They are lists `text` and `answer_start`, as on the Hub, or objects with both, as in SQuAD,
     whose version 2.0 marks questions without an answer as `is_impossible`; or one `answer` as
-    text, with its `answer_start` or without.
+    text, with its `answer_start` or else where the text is first found.
     """
     is_impossible = row.fields.get("is_impossible")
     if is_impossible is True:
         return []
-    if (name := row.find(("answers",))) is None:
-        answers = one_answer(row, context)
-    else:
-        answers = row.fields[name] or []
+    every, one = row.find(("answers",)), row.find(("answer", "answer_text"))
+    answers = (row.fields[every] or []) if every else []
+    if not every and one and str(row.fields[one] or "").strip():
+        start = row.find(("answer_start",))
+        place = str(row.fields[start] if start else context.find(row.text(one))).strip()
+        answers = [{"text": row.text(one), "answer_start": int(place) if place.isdecimal() else 0}]
     try:
         if isinstance(answers, dict):
             spans = list(zip(answers["text"], answers["answer_start"], strict=True))
@@ -566,16 +568,6 @@ def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
     if is_impossible is False and not spans:
         raise UserError(f"{row.place} is said to be possible, and has no answer")
     return spans
-
-
-def one_answer(row: Row, context: str) -> list[dict[str, Any]]:
-    """The answer of a row that has a column for it; where it tells no place, the first."""
-    name, start = row.find(("answer", "answer_text")), row.find(("answer_start",))
-    if name is None or not str(row.fields[name] or "").strip():
-        return []
-    text = row.text(name)
-    place = str(context.find(text) if start is None else row.fields[start]).strip()
-    return [{"text": text, "answer_start": int(place) if place.isdecimal() else 0}]
 
 
 def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:

@@ -98,7 +98,6 @@ class Tagging(Task[TaggedSentence]):
     learns: ClassVar = "one of {labels} tags for each word"
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
-    words_in_columns: ClassVar = True
     row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")

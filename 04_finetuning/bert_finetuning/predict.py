@@ -118,11 +118,9 @@ class PredictSettings:
         if self.input is not None and any(given):
             raise UserError("--input and texts on the command line exclude each other")
         if self.score is not None:
-            if self.score == "-":
-                raise UserError("--score reads a FILE with labels, not standard input")
-            if any(given) or self.input is not None or self.probabilities:
-                raise UserError("--score reads texts and labels from its FILE: leave out texts, "
-                                "--input and --probabilities")  # fmt: skip
+            if self.score == "-" or any(given) or self.input is not None or self.probabilities:
+                raise UserError("--score reads texts and labels from a FILE, not from standard "
+                                "input: leave out texts, --input and --probabilities")  # fmt: skip
             if self.out is not None and self.out.exists():
                 raise UserError(f"--out {self.out} exists: with --score name a new folder")
             return

@@ -214,13 +214,12 @@ def check_start(settings: FinetuneSettings) -> None:
             "has learned nothing"
         )
     if not settings.from_nothing:
-        if settings.tokenizer is not None:
-            raise UserError("--tokenizer is for --checkpoint none: a checkpoint has its own")
-        if settings.model != FinetuneSettings.model:
-            raise UserError(
-                f"--model {settings.model} is for --checkpoint none: {settings.checkpoint} has its "
-                "own sizes; leave one of the two out"
-            )
+        for name in ("tokenizer", "model"):
+            if getattr(settings, name) != getattr(FinetuneSettings, name):
+                raise UserError(
+                    f"--{name} {getattr(settings, name)} is for --checkpoint none: "
+                    f"{settings.checkpoint} has its own; leave one of the two out"
+                )
         return
     if settings.model not in PRESETS and not Path(settings.model).is_dir():
         raise UserError(

@@ -47,7 +47,6 @@ def tagged(*sentences: tuple[str, str]) -> list[TaggedSentence]:
 GOOD_BAD = texts(("good", "pos"), ("bad", "neg"))
 SCHÖN = texts(("Schön, wirklich", "pos"), ("Übel", "neg"))
 NAMES = tagged(("Ann Lee ran", "B-PER I-PER O"), ("Oslo is far", "B-LOC O O"))
-TWO = {"text": ["good", "bad"], "label": ["pos", "neg"]}
 RECORDS = [{"text": "good", "label": "pos"}, {"text": "bad", "label": "neg"}]
 
 FILES = {
@@ -116,14 +115,8 @@ FILES = {
     "JSON, a list of records": File("a.json", json.dumps(RECORDS, indent=1).encode(), GOOD_BAD),
     "JSON, to_json() of pandas": File(
         "a.json", b'{"text":{"0":"good","1":"bad"},"label":{"0":"pos","1":"neg"}}', GOOD_BAD),
-    "JSON, orient index": File(
-        "a.json", json.dumps({"x": RECORDS[0], "y": RECORDS[1]}).encode(), GOOD_BAD),
-    "JSON, orient split": File(
-        "a.json", b'{"columns":["text","label"],"index":[0,1],'
-        b'"data":[["good","pos"],["bad","neg"]]}', GOOD_BAD),
     "JSON, orient table": File(
         "a.json", json.dumps({"schema": {"fields": []}, "data": RECORDS}).encode(), GOOD_BAD),
-    "JSON, a list a column": File("a.json", json.dumps(TWO).encode(), GOOD_BAD),
     "JSON lines with a blank one": File(
         "a.jsonl", b'{"Text": "good", "label": "pos"}\n\n{"Text": "bad", "label": "neg"}\n',
         GOOD_BAD),

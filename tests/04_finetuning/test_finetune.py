@@ -363,7 +363,7 @@ MISTAKES = [
     ({"task": "sentiment"}, "--task sentiment and --train exclude each other"),
     ({"checkpoint": None}, "where to start: give --checkpoint"),
     ({"checkpoint": "none", "model": "huge"}, "--model is 'huge': choose tiny"),
-    ({"tokenizer": Path("x")}, "--tokenizer is for --checkpoint none"),
+    ({"tokenizer": Path("x")}, "--tokenizer x is for --checkpoint none"),
     ({"batch_size": 0}, "--batch-size is 0: it must be a whole number from 1"),
     ({"epochs": 0.0}, "--epochs is 0.0: it must be a number above 0"),
     ({"warmup": 1.5}, "--warmup is 1.5: it must be a number from 0 to 1"),

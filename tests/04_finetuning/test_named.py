@@ -89,7 +89,7 @@ def test_a_task_is_found_however_it_is_written(name):
 
 
 def test_an_unknown_task_or_split_is_told(tmp_path):
-    assert "there is no GLUE task 'glue': choose cola, sst-2" in error_of("glue", tmp_path, "train")
+    assert "there is no task 'glue': choose sentiment, pairs" in error_of("glue", tmp_path, "train")
     assert "choose train, dev or test" in error_of("rte", tmp_path, "valid")
 
 

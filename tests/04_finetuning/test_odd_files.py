@@ -101,13 +101,13 @@ def test_a_json_object_with_a_name_twice_is_refused(tmp_path):
 
 
 def test_one_column_cannot_be_both_text_and_label():
-    assert "a column is named twice" in error_of(parse_columns, "text,text")
+    assert "all by name or all by number, none twice" in error_of(parse_columns, "text,text")
 
 
 def test_an_empty_answer_to_a_question_is_refused(tmp_path):
     row = {"question": "Who?", "context": "Anna", "answers": {"text": [""], "answer_start": [0]}}
     path = write(tmp_path / "a.jsonl", json.dumps(row))
-    assert "an answer is '' at" in error_of(QuestionAnswering.read, path)
+    assert "the answer '' is not at 0" in error_of(QuestionAnswering.read, path)
 
 
 def test_examples_of_dev_that_train_has_too_are_counted(tmp_path):

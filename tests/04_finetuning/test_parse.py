@@ -413,7 +413,7 @@ def test_questions_come_as_rows_too(file):
                                  "it stands at 26"),
         (squad(asked(start=26 - len(CONTEXT))), "the answer '911' is not at -18"),
         (squad(asked(text="912")), "it stands nowhere"),
-        (squad(asked(start="26")), "a whole number answer_start"),
+        (squad(asked(start="26")), "a whole number that counts characters"),
         (squad({"id": "1", "answers": []}), "question '1' has no 'question'"),
         (squad({"id": "1", "question": "?", "answers": [], "is_impossible": False}),
          "is said to be possible, and has no answer"),

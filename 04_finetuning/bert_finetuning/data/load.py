@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_finetuning.data.named import GLUE, KNOWN, find_glue, holds_no, no_test_set, read_glue
+from bert_finetuning.data.named import KNOWN, find_glue, holds_no, no_test_set, read_glue
 from bert_finetuning.data.rows import (
     TEXTS,
     USUAL,
@@ -172,11 +172,7 @@ def load_storyworld(name: str, *, train: int | None = None, heldout: int | None 
 
 
 def load_glue(name: str, folder: Path | None) -> TaskData:
-    try:
-        glue = find_glue(name)
-    except UserError:
-        names = ", ".join((*STORYWORLD, *GLUE, *KNOWN))
-        raise UserError(f"there is no task {name!r}: choose {names}") from None
+    glue = find_glue(name)
 
     def read(split: str) -> list[Example]:
         if folder is not None:

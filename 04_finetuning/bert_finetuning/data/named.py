@@ -12,6 +12,7 @@ from pathlib import Path
 from bert_corpus.documents import PACKED
 from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
+from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import TextExample
@@ -73,7 +74,8 @@ def find_glue(name: str) -> NamedTask:
     try:
         return plain[name.lower().replace("-", "").replace("_", "")]
     except KeyError:
-        raise UserError(f"there is no GLUE task {name!r}: choose {', '.join(GLUE)}") from None
+        names = ", ".join((*STORYWORLD, *GLUE, *KNOWN))
+        raise UserError(f"there is no task {name!r}: choose {names}") from None
 
 
 def first_files(folder: Path, choices: Sequence[Sequence[str]], what: str) -> list[Path]:

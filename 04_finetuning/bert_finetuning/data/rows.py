@@ -53,17 +53,14 @@ class Row(NamedTuple):
         """A field that must be there and be text."""
         return self._of_type(name, str, "text")
 
-    def values(self, name: str) -> list[Any]:
-        """A field that must be there and be a list."""
-        return self._of_type(name, list, "a list")
-
     def texts(self, name: str) -> list[str]:
         """A field that must be there and be a list of texts."""
-        for value in self.values(name):
+        values = self._of_type(name, list, "a list")
+        for value in values:
             if not isinstance(value, str):
                 problem = f"{quoted(name)} holds {quoted(value)}: all of it must be text"
                 raise UserError(f"{self.place}: {problem}")
-        return self.values(name)
+        return values
 
     def _of_type(self, name: str, type_: type, in_words: str) -> Any:
         name = self.spelled(name)
@@ -197,12 +194,6 @@ class Tally:
             self.line = row.line
             yield row
 
-    def example_rows(self, examples: Iterator[Item]) -> Iterator[Item]:
-        """The examples of `watched` rows; each comes before the next row is read."""
-        for example in examples:
-            self.lines.append(self.line)
-            yield example
-
 
 @dataclass(frozen=True)
 class Expected:
@@ -247,15 +238,14 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
                  and "=" in each)  # fmt: skip
     if len(parts) == len(given) and all(parts.values()) and (labelled or "label" not in parts):
         return Columns(**parts)
-    *names, label = given if labelled else [*given, None]
-    if len(names) not in (1, 2) or not all(names) or label == "":
-        forms = "TEXT,LABEL or TEXT,PAIR,LABEL" if labelled else "TEXT or TEXT,PAIR"
-        raise UserError(f"--columns {text}: write {forms}")
-    if len({name.isdecimal() for name in (*names, label) if name}) > 1:
-        raise UserError(f"--columns {text}: name all of them, or give the numbers of all")
-    if len({*given}) < len(given):
-        raise UserError(f"--columns {text}: a column is named twice: give another for each part")
-    return Columns(names[0], names[1] if len(names) == 2 else None, label)
+    most, forms = (3, "TEXT,LABEL or TEXT,PAIR,LABEL") if labelled else (2, "TEXT or TEXT,PAIR")
+    is_whole = len(given) in (most - 1, most) and all(given) and len({*given}) == len(given)
+    if not is_whole or len({name.isdecimal() for name in given}) > 1:
+        raise UserError(
+            f"--columns {text}: write {forms}, all by name or all by number, none twice"
+        )
+    label = given.pop() if labelled else None
+    return Columns(given[0], given[1] if len(given) == 2 else None, label)
 
 
 # --- Labels --------------------------------------------------------------------------------------
@@ -290,22 +280,9 @@ class Names:
 
     def of(self, row: Row) -> str | None:
         """The label without blanks around it; None if the row is known to have none."""
-        name = self.written(row)
-        if name is not None and self.allowed is None:
-            self.spellings.check(name, row.place)
-        if name is None or self.allowed is None or name in self.allowed:
-            return name
-        numbers = {str(place): label for place, label in enumerate(self.allowed)}
-        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
-            return numbers[name]  # a file of numbers means the places of the names in the list
-        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
-
-    def written(self, row: Row) -> str | None:
         value = value_of(row, self.column)
-        if isinstance(value, list):
+        if isinstance(value, list | dict):
             raise row.wrong(self.column, ": several labels, and a text has one: choose one")
-        if isinstance(value, dict):
-            raise row.wrong(self.column, ": it must be text or a number")
         if value is None:
             return None
         name = value.strip() if isinstance(value, str) else json.dumps(value)
@@ -313,7 +290,14 @@ class Names:
             missing = ", which stands for a missing value: write a label, or remove the line"
             raise row.wrong(self.column, missing)
         check_written(name, row.place)
-        return name
+        if self.allowed is None:
+            self.spellings.check(name, row.place)
+        if self.allowed is None or name in self.allowed:
+            return name
+        numbers = {str(place): label for place, label in enumerate(self.allowed)}
+        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
+            return numbers[name]  # a file of numbers means the places of the names in the list
+        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
 
 
 def value_of(row: Row, column: str) -> Any:

@@ -27,7 +27,6 @@ from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_datase
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     LONGEST,
-    TEXTS,
     Item,
     Note,
     Row,
@@ -335,28 +334,18 @@ def document_records(source: str, text: str) -> list[Any]:
 
 
 def records_of(content: Any) -> list[Any] | None:
-    """The rows of a document: a list of them, or one of the forms (orient) of pandas' `to_json`;
-    None if it is none of these."""
+    """The rows of a document: a list of them, alone or under `data`; the questions of SQuAD; or
+    columns, as pandas' `to_json` writes them. None if it is none of these."""
     if isinstance(content, list):
         return content
     match content:
-        case {"columns": [*names], "data": [*rows]}:  # split
-            return [dict(zip(names, row, strict=False)) for row in rows]
         case {"data": [{"paragraphs": _}, *_] as articles}:
             return squad_records(articles)
-        case {"data": [{}, *_] as rows}:  # table, and as many programs write it
+        case {"data": [{}, *_] as rows}:
             return rows
-        case {"rows": [{"row": {}}, *_] as rows}:  # the viewer of the Hub
-            return [row["row"] for row in rows]
-    if not isinstance(content, dict) or not content:
-        return None
-    columns = list(content.values())
-    if all(isinstance(column, dict) for column in columns):
-        if usual_name(content, TEXTS) is None and usual_name(columns[0], TEXTS):  # index
-            return columns
+    columns = list(content.values()) if isinstance(content, dict) else []
+    if columns and all(isinstance(column, dict) for column in columns):
         return [{name: column.get(key) for name, column in content.items()} for key in columns[0]]
-    if all(isinstance(column, list) for column in columns) and usual_name(content, TEXTS):
-        return [dict(zip(content, row, strict=False)) for row in zip(*columns, strict=False)]
     return None
 
 

@@ -207,8 +207,9 @@ class Task(ABC, Generic[ExampleType]):
         wanted = Expected(**expected)
         tally, numbered = wanted.tally, wanted.columns.numbered
         rows = open_rows(source, numbered=numbered, stream=stream, note=tally.note)
-        examples = cls.parse(tally.watched(rows), wanted)
-        return at_least_one(tally.example_rows(examples), source)
+        for example in at_least_one(cls.parse(tally.watched(rows), wanted), source):
+            tally.lines.append(tally.line)  # each comes before the next row is read
+            yield example
 
     @classmethod
     @abstractmethod

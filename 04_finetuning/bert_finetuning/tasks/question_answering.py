@@ -573,16 +573,13 @@ def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
 def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:
     """The answers, if they are all where they are said to be."""
     for text, start in spans:
-        if not isinstance(text, str) or not text.strip() or type(start) is not int:
-            raise UserError(
-                f"{place}: an answer is {quoted(text)} at {quoted(start)}: write words of the "
-                "context and a whole number answer_start, or no answer at all"
-            )
-        if start < 0 or not context.startswith(text, start):
-            where = context.find(text)
+        is_text = isinstance(text, str) and bool(text.strip())
+        if not (is_text and type(start) is int and start >= 0 and context.startswith(text, start)):
+            where = context.find(text) if is_text else -1
             instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"
             raise UserError(
-                f"{place}: the answer {quoted(text)} is not at {start} of its context; {instead}: "
-                "repair answer_start (it counts characters)"
+                f"{place}: the answer {quoted(text)} is not at {quoted(start)} of its context; "
+                f"{instead}: repair answer_start (a whole number that counts characters), or give "
+                "no answer at all"
             )
     return tuple(Answer(text, start) for text, start in spans)

@@ -426,12 +426,11 @@ def sentences_of(rows: Table) -> Iterator[Sentence]:
         words, tags = row.find(WORDS), row.find(TAGS)
         if not words or not tags:
             raise row.missing(*(TAGS if words else WORDS))
-        if len(row.values(words)) != len(row.values(tags)):
-            raise UserError(
-                f"{row.place} has {len(row.fields[words])} words and {len(row.fields[tags])} tags: "
-                "each word needs one"
-            )
-        yield Sentence(row.place, row.texts(words), row.texts(tags))
+        sentence = Sentence(row.place, row.texts(words), row.texts(tags))
+        if len(sentence.words) != len(sentence.tags):
+            counts = f"{len(sentence.words)} words and {len(sentence.tags)} tags"
+            raise UserError(f"{row.place} has {counts}: each word needs one")
+        yield sentence
 
 
 def check_tags(sentences: Sequence[Sentence]) -> None:

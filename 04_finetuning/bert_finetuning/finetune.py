@@ -68,18 +68,15 @@ def identity(settings: FinetuneSettings) -> dict[str, Any]:
 
 def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
     """Make the folder this run's own. More epochs are another run: its rate has fallen to zero."""
-    wanted = identity(settings)
-    earlier = folder.read_settings()
-    if earlier | {"epochs": settings.epochs} == wanted and folder.has_begun():
-        before = earlier.get("epochs")
-        if isinstance(before, float) and before != settings.epochs:
-            raise UserError(
-                f"{folder.path} holds a run planned for {before:g} epochs, whose learning rate "
-                f"falls to zero at their end, so it cannot go on to {settings.epochs:g}: choose "
-                "another --out, and the run starts anew; or start another run, with a new head and "
-                f"a new schedule, from this one's weights: --checkpoint {folder.path} "
-                f"--out {folder.path}-more"
-            )
+    wanted, earlier = identity(settings), folder.read_settings()
+    before = earlier.get("epochs")
+    if earlier != wanted and earlier | {"epochs": settings.epochs} == wanted and folder.has_begun():
+        raise UserError(
+            f"{folder.path} holds a run planned for {before} epochs, whose learning rate falls to "
+            f"zero at their end, so it cannot go on to {settings.epochs}: choose another --out; or "
+            "start another run, with a new head and a new schedule, from this one's weights: "
+            f"--checkpoint {folder.path} --out {folder.path}-more"
+        )
     folder.claim(wanted)
 
 

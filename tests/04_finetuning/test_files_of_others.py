@@ -62,8 +62,6 @@ FILES = {
     "Excel, Unicode text": File(
         "a.txt", 'Text\tLabel\r\n"Schön, wirklich"\tpos\r\nÜbel\tneg\r\n'.encode("utf-16"),
         SCHÖN, ("UTF-16, tabs",)),
-    "PowerShell, UTF-16 without a mark": File(
-        "a.csv", "text,label\ngood,pos\nbad,neg\n".encode("utf-16-le"), GOOD_BAD, ("UTF-16",)),
     "Excel on an old Mac": File(
         "a.csv", b"text,label\rgood,pos\rbad,neg\r",
         GOOD_BAD, ("lines that end with carriage returns",)),

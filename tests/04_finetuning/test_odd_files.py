@@ -46,20 +46,16 @@ def error_of(call, *arguments, **named) -> str:
 
 
 @pytest.mark.parametrize(
-    ("two", "told"),
+    "two",
     [
-        (("caf\u00e9", "cafe\u0301"), "how its characters are encoded from 'caf\\xe9'"),
-        (("pos", "pos\u200b"), "how its characters are encoded"),
-        (("pos", "\uff50os"), "how its characters are encoded"),
-        (("pos", "po\u00ads"), "how its characters are encoded"),
-        (("1", "1.0"), "how the number is written"),
-        (("7", "007"), "how the number is written"),
-        (("Pos", "pos"), "its case or blanks"),
+        ("caf\u00e9", "cafe\u0301"), ("pos", "pos\u200b"), ("pos", "\uff50os"),
+        ("pos", "po\u00ads"), ("1", "1.0"), ("7", "007"), ("Pos", "pos"),
     ],
-)
-def test_two_spellings_of_one_label_are_refused_however_they_differ(tmp_path, two, told):
+)  # fmt: skip
+def test_two_spellings_of_one_label_are_refused_however_they_differ(tmp_path, two):
     message = error_of(Classification.read, table(tmp_path / "a.csv", *two))
-    assert "line 3" in message and told in message
+    first, second = map(ascii, two)
+    assert f"line 3: the label {second} differs from {first} (" in message and "line 2" in message
 
 
 def test_labels_that_differ_in_letters_or_in_value_are_not_refused(tmp_path):

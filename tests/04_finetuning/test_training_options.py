@@ -262,7 +262,9 @@ def test_gradient_checkpointing__leads_to_the_same_model_and_may_change_between_
 
 def test_more_epochs__of_a_finished_run_are_refused_with_the_reason(settings):
     finetune(settings)
-    problem = "planned for 4 epochs, whose learning rate falls to zero .* cannot go on to 6: choose"
+    problem = (
+        "planned for 4.0 epochs, whose learning rate falls to zero .* cannot go on to 6.0: choose"
+    )
     with pytest.raises(UserError, match=problem):
         finetune(replace(settings, epochs=6.0))
     with pytest.raises(UserError, match="holds a run with epochs 4"):

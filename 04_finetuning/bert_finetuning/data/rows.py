@@ -260,6 +260,7 @@ WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
 # What spreadsheets and pandas write where there is no value; no label is called that.
 MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!")
+OR_NAMES = "(for labels that are names give --format texts)"
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
 
 MANY = 10  # classes, from which on they are compared with the number of examples
@@ -358,14 +359,10 @@ class Spellings:
         earlier, where = self.first.setdefault(plain_form(name), (name, place))
         if earlier == name:
             return
-        how, show = "its case or blanks", quoted
-        if WHOLE.fullmatch(name):
-            how = "how the number is written"
-        elif name.casefold().split() != earlier.casefold().split():
-            how, show = "how its characters are encoded", ascii  # both look alike on a screen
         raise UserError(
-            f"{place}: the label {show(name)} differs only in {how} from {show(earlier)} "
-            f"({where}): write both alike, or rename one"
+            f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
+            "case, in blanks, or in how a number or a character is written: write both alike, or "
+            "rename one"
         )
 
 
@@ -392,9 +389,8 @@ class NumberLabels:
             number = float(value) if is_number else math.nan
         except OverflowError:
             number = math.inf
-        names = "(for labels that are names give --format texts)"
         if not math.isfinite(number):
-            raise row.wrong(self.column, f": it must be a number {names}")
+            raise row.wrong(self.column, f": it must be a number {OR_NAMES}")
         if abs(number) > LARGEST:
             large = "too large to learn from: divide all numbers, so that they lie between -10 and"
             raise row.wrong(self.column, f", {large} 10, say")
@@ -409,8 +405,7 @@ class NumberLabels:
         if len(self.marks) == 2:
             other, name = (".", "point") if has_comma else (",", "comma")
             problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
-            names = "(for labels that are names give --format texts)"
-            raise row.wrong(self.column, f", and {problem} {names}")
+            raise row.wrong(self.column, f", and {problem} {OR_NAMES}")
         if has_comma:
             self.note("decimal commas")
         return written.replace(",", ".")

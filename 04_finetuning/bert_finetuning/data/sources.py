@@ -276,8 +276,8 @@ def folder_rows(folder: Path, note: Note = silent) -> Table:
             note(f"{part.name}/ left out, it has no labels")
             continue
         for path in sorted(part.glob("*.txt")):
-            fields = {"text": whole_text(path, note), "label": part.name, "file": path.name}
-            yield Row(f"{path}: line 1", fields)
+            text = "\n".join(line for _, line in lines_of(path, note))
+            yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -648,17 +648,13 @@ def decoded_lines(path: Path, encoding: str, note: Note) -> Iterator[str]:
         yield rest
 
 
-def whole_text(path: Path, note: Note = silent) -> str:
-    return "\n".join(line for _, line in lines_of(path, note))
-
-
 # --- Encoding ------------------------------------------------------------------------------------
 
 BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
 }  # fmt: skip
-ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16",
-                  "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}  # fmt: skip
+ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16",
+                  "cp1252": "Windows-1252"}  # fmt: skip
 PIECE = 1 << 20  # bytes that are looked at together
 LETTER = r"[^\W\d_]"
 # Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
@@ -675,8 +671,10 @@ def encoding_of(path: Path) -> str:
     """
     is_ascii, utf8 = True, codecs.getincrementaldecoder("utf-8")()
     for number, piece in enumerate(LineReader(path).pieces(PIECE, by_line=False)):
-        if number == 0 and (encoding := encoding_of_start(piece)):
-            return encoding
+        if number == 0:
+            for mark, encoding in BYTE_ORDER_MARKS.items():
+                if piece.startswith(mark):
+                    return encoding
         try:
             is_ascii = utf8.decode(piece).isascii() and is_ascii
         except UnicodeDecodeError as error:
@@ -687,18 +685,6 @@ def encoding_of(path: Path) -> str:
             check_western(piece, path)
             return "cp1252"
     return "utf-8"
-
-
-def encoding_of_start(start: bytes) -> str | None:
-    """What the first bytes of a file tell: a byte order mark, or a NUL in every second place."""
-    for mark, encoding in BYTE_ORDER_MARKS.items():
-        if start.startswith(mark):
-            return encoding
-    start = start[:1000]
-    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if len(start) > 3 and not any(start[first::2]) and all(start[1 - first :: 2]):
-            return encoding
-    return None
 
 
 def check_western(piece: bytes, path: Path) -> None:
@@ -728,4 +714,7 @@ def binary_error(path: Path, start: bytes) -> UserError:
         return UserError(
             f"{path} is an Excel file or a zip archive, no text: name it FILE.xlsx, or unpack it"
         )
-    return UserError(f"{path} holds NUL bytes: it is a binary file, no text")
+    return UserError(
+        f"{path} holds NUL bytes: it is a binary file, no text, or UTF-16 without its mark: save a "
+        "text as UTF-8"
+    )

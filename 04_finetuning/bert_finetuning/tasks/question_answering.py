@@ -367,7 +367,9 @@ class QuestionAnswering(Task[Question]):
             for window in windows_of(text, max_length - 3 - len(kept), stride=self.stride):
                 own = in_window(span, window) if span else None
                 found = found or own is not None
-                targets = positions(own, len(kept) + 2) if example.answers or self.has_null else {}
+                ends = [end + len(kept) + 2 for end in own] if own else [0, 0]  # (0, 0): at [CLS]
+                is_known = bool(example.answers) or self.has_null
+                targets = dict(zip(POSITIONS, ends, strict=True)) if is_known else {}
                 part = text.ids[window.first :][: len(window.offsets)]
                 features.append(Features(number, *framed(tokenizer, kept, part), targets, window))
             lost += bool(example.answers) and not found
@@ -501,12 +503,6 @@ class QuestionAnswering(Task[Question]):
         right = " / ".join(dict.fromkeys(accepted)) or NO_ANSWER
         cells = (example.question, text or NO_ANSWER, f"{sure:.3f}", overlap, right)
         return Mistake(sure, cells)
-
-
-def positions(span: TokenSpan | None, shift: int) -> dict[str, int]:
-    """Where an answer starts and ends in what the model reads; at [CLS] where there is none."""
-    first, last = (span.first + shift, span.last + shift) if span else (0, 0)
-    return {"start_positions": first, "end_positions": last}
 
 
 def choose_null_threshold(

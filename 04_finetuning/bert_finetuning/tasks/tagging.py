@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -319,7 +319,10 @@ class Tagging(Task[TaggedSentence]):
         if not self.has_entities:
             both = zip(words, prediction.answer, strict=True)
             return " ".join(f"{word}/{tag}" for word, tag in both)
-        places = query.places or places_of(words)
+        begins = accumulate((len(word) + 1 for word in words), initial=0)  # with spaces between
+        places = query.places or [
+            (at, at + len(word)) for word, at in zip(words, begins, strict=False)
+        ]
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.answer)]  # fmt: skip
         return marked(query.text or " ".join(words), spans)
@@ -449,15 +452,6 @@ def words_query(text: str) -> Query:
     """A text as a sentence of words, each with its place."""
     words, places = split_words(text)
     return Query(TaggedSentence(words), text, places)
-
-
-def places_of(words: Sequence[str]) -> list[tuple[int, int]]:
-    """The characters of words with one space between."""
-    places, begin = [], 0
-    for word in words:
-        places.append((begin, begin + len(word)))
-        begin += len(word) + 1
-    return places
 
 
 # --- Schemes of tags -----------------------------------------------------------------------------

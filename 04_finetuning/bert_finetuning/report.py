@@ -242,26 +242,18 @@ On a test set that was read once, at the end{of_them if test_seen else ""}:
 ```
 """
     labels = ", ".join(task.head.labels)
-    return (
-        Path(__file__)
-        .with_name("card.md")
-        .read_text("utf-8")
-        .format(
-            front=front_matter(task.model.pipeline),
-            name=settings.out.resolve().name,
-            model=task.model.__name__,
-            task=outcome.task,
-            labels=f" ({labels})" if labels else "",
-            train=outcome.examples[0],
-            dev=outcome.examples[1],
-            start=outcome.start,
-            command=command_line("bert-finetune", own, defaults),
-            known=known,
-            table=outcome.table(),
-            test=test,
-            prediction=prediction_line("FOLDER", example),
-        )
-    )
+    return Path(__file__).with_name("card.md").read_text("utf-8").format(
+        front=front_matter(task.model.pipeline),
+        name=settings.out.resolve().name,
+        model=task.model.__name__,
+        outcome=outcome,
+        labels=f" ({labels})" if labels else "",
+        command=command_line("bert-finetune", own, defaults),
+        known=known,
+        table=outcome.table(),
+        test=test,
+        prediction=prediction_line("FOLDER", example),
+    )  # fmt: skip
 
 
 def prediction_line(folder: str, example: Example) -> str:

@@ -417,13 +417,13 @@ def describe(
         number = " (by their numbers)" if columns.numbered else ""
         named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
         lines.append(titled("columns", named))
-    train = count_in_words(task, data.train, tallies[0], few=settings.few_shot)
-    dev = count_in_words(task, data.dev, tallies[1])
+    train = count_in_words(data.train, tallies[0], few=settings.few_shot)
+    dev = count_in_words(data.dev, tallies[1])
     dev += f", set aside from {settings.train}" if data.split else ""
     dev += f"; of them also in train: {data.seen[0]:,}" if data.seen[0] else ""
     lines += [titled("train", train), titled("dev", dev)]
     if data.test:
-        test = count_in_words(task, data.test, tallies[2])
+        test = count_in_words(data.test, tallies[2])
         test += f"; of them also in train or dev: {data.seen[1]:,}" if data.seen[1] else ""
         lines.append(titled("test", test))
     if lengths := [each.length for each in features]:
@@ -442,9 +442,7 @@ def titled(name: str, content: str) -> str:
     return f"{name:<12}{content}"
 
 
-def count_in_words(
-    task: Task, examples: Sequence[Example], tally: Tally, *, few: int | None = None
-) -> str:
+def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None = None) -> str:
     """How many examples there are, and what is special about some."""
     count = f"{len(examples):,} examples"
     if few is not None:
@@ -454,7 +452,7 @@ def count_in_words(
     parts += [f"{count:,} {what} left out" for what, count in tally.left_out.items()]
     if empty := sum(example.is_empty for example in examples):
         parts.append(f"examples with an empty text: {empty:,}")
-    return "; ".join([*parts, *task.count_notes(examples)])
+    return "; ".join(parts)
 
 
 def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:

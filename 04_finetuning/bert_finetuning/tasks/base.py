@@ -261,10 +261,6 @@ class Task(ABC, Generic[ExampleType]):
         """What the model learns to say; `what` is "text" or "pair of texts"."""
         return self.learns.format(labels=len(self.head.labels), what=what)
 
-    def count_notes(self, examples: Examples) -> list[str]:
-        """What else is worth counting in a set of examples."""
-        return []
-
     def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
         """A title, and of both sets the labels that occur in them, or one line of text."""
         return f"{self.label_name}s", [self.all_labels(each) or [] for each in (train, dev)]

@@ -341,9 +341,6 @@ class QuestionAnswering(Task[Question]):
         """Where a question of train has no answer, none may be given."""
         return replace(self, has_null=any(not question.answers for question in train))
 
-    def count_notes(self, examples: Questions) -> list[str]:
-        return [f"{sum(not example.answers for example in examples):,} without an answer"]
-
     # --- From examples to predictions and scores --------------------------------------------------
 
     def encode(

@@ -150,9 +150,6 @@ class Tagging(Task[TaggedSentence]):
             are_names = False
         return ("entity_f1",) if are_names else ("accuracy",)
 
-    def count_notes(self, examples: TaggedSentences) -> list[str]:
-        return [f"{sum(len(example.words) for example in examples):,} words"]
-
     # --- From examples to predictions and scores --------------------------------------------------
 
     def encode(

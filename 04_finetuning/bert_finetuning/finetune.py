@@ -49,7 +49,7 @@ def finetune(settings: FinetuneSettings) -> Outcome:
         folder = RunFolder(settings.out)
         ranks.after_first(lambda leads: leads and claim(folder, settings))
         try:
-            ranks.after_first(lambda leads: work.check_inputs())
+            ranks.after_first(lambda leads: check_inputs(settings.out, work.inputs))
             if ranks.leads:
                 work.introduce()
             outcome = work.run()
@@ -132,13 +132,6 @@ class Finetuning:
             return first
         return self.init.build(seed)
 
-    def check_inputs(self) -> None:
-        """Raise `UserError` if the folder's run started from other examples or weights."""
-        check_inputs(self.settings.out, self.inputs)
-        if self.data.split is not None and self.ranks.leads:
-            lines = self.data.tallies[0].lines
-            self.data.split.write(self.settings.out, self.settings.train, lines)
-
     def combinations(self) -> dict[str, FinetuneSettings]:
         """The settings of each run of the grid by its name; without a grid there is one."""
         if not self.settings.grid:
@@ -208,8 +201,11 @@ class Finetuning:
         )
 
     def introduce(self) -> None:
-        """Say what will be learned, from what, and how."""
+        """Say what will be learned, from what, and how; which lines of one file are for dev is
+        written down."""
         settings = self.settings
+        if self.data.split is not None:
+            self.data.split.write(settings.out, settings.train, self.data.tallies[0].lines)
         rate = f"{settings.rate(self.config.hidden_size):.1e}"
         for line in (
             *describe(self.data, settings, self.features(settings.seed), self.max_length),

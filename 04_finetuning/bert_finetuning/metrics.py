@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int, Real
+from jaxtyping import Int, Real
 from numpy import ndarray
 
 from bert_run.errors import UserError
 
 Labels = Int[ndarray, "examples"]  # the number of each example's label
-Flags = Bool[ndarray, "..."]  # of each example, or of each example and label
 Numbers = Real[ndarray, "examples"]
 # From the places of some examples to the metrics of these; a place may occur several times.
 Scorer = Callable[[Any], dict[str, float]]
@@ -76,10 +75,6 @@ class PrecisionRecall:
     def of_sets(cls, right: Set, predicted: Set) -> "PrecisionRecall":
         return cls(len(right & predicted), len(predicted), len(right))
 
-    @classmethod
-    def of_flags(cls, right: Flags, predicted: Flags) -> "PrecisionRecall":
-        return cls(*(int(each.sum()) for each in (right & predicted, predicted, right)))
-
 
 def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
     """From the places of some examples to the score over all that these hold together."""
@@ -105,12 +100,13 @@ def label_counts(
     return confusion_matrix(*columns, num_labels=len(labels))
 
 
-def f1(right: Labels | Flags, predicted: Labels | Flags) -> float:
-    """F1 of label 1, or of True, as for MRPC and QQP: 1 says "the two mean the same".
+def f1(right: Labels, predicted: Labels) -> float:
+    """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same".
 
     0 where label 1 is neither there nor predicted.
     """
-    return PrecisionRecall.of_flags(right == 1, predicted == 1).f1
+    there, said = right == 1, predicted == 1
+    return PrecisionRecall(*(int(each.sum()) for each in (there & said, said, there))).f1
 
 
 def macro_f1(right: Labels, predicted: Labels) -> float:

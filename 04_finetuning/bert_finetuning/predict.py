@@ -245,18 +245,6 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 # --- The command ---------------------------------------------------------------------------------
 
 
-def queries_of(settings: PredictSettings, task: Task, pairs: bool | None) -> Iterator[Query]:
-    """What the command line, a file or standard input asks."""
-    if settings.source is None:
-        named = {name: getattr(settings, name) for name in ("pair", "question", "context")}
-        options = {name: value for name, value in named.items() if value is not None}
-        return iter(task.queries(settings.text, options, pairs=pairs))
-    if settings.source == "-" and sys.stdin.isatty():
-        say("one text a line, Ctrl-D ends:")
-    columns = parse_columns(settings.columns, labelled=False)
-    return from_source(settings.source, type(task), columns)
-
-
 def run(settings: PredictSettings) -> None:
     predictor = Predictor.open(
         settings.checkpoint,
@@ -267,7 +255,16 @@ def run(settings: PredictSettings) -> None:
     if settings.score is not None:
         score(predictor, settings)
         return
-    queries = queries_of(settings, predictor.task, predictor.saved.pairs)
+    task, source = predictor.task, settings.source
+    if source is None:
+        named = {name: getattr(settings, name) for name in ("pair", "question", "context")}
+        options = {name: value for name, value in named.items() if value is not None}
+        queries = iter(task.queries(settings.text, options, pairs=predictor.saved.pairs))
+    else:
+        if source == "-" and sys.stdin.isatty():
+            say("one text a line, Ctrl-D ends:")
+        columns = parse_columns(settings.columns, labelled=False)
+        queries = from_source(source, type(task), columns)
     first = list(islice(queries, QUERIES_AT_ONCE))
     # Lines that run over a terminal are progress enough.
     hidden = len(first) < MANY_QUERIES or (settings.out is None and sys.stdout.isatty())
@@ -276,9 +273,9 @@ def run(settings: PredictSettings) -> None:
     with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
         answered = counted(predictor.stream(chain(first, queries)), bar, places)
         if settings.out is None:
-            print_answers(predictor.task, answered, settings)
+            print_answers(task, answered, settings)
         else:
-            write_rows(settings.out, predictor.task, answered, all_of=settings.probabilities)
+            write_rows(settings.out, task, answered, all_of=settings.probabilities)
     if settings.out is not None:
         print(f"{settings.out}: {len(places):,} rows answered")
     if empty := [place for place in places if place]:

@@ -7,6 +7,7 @@ import pytest
 from bert_corpus import hub
 from bert_finetuning.data.named import GLUE, find_glue, read_glue
 from bert_finetuning.metrics import METRICS
+from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_run.errors import UserError
 
@@ -65,7 +66,7 @@ def test_what_a_task_says_of_itself_fits_together(name):
     task = GLUE[name]
     assert set(task.metrics) <= METRICS.keys()
     assert len(set(task.labels)) == len(task.labels)
-    is_number = task.task_type is Regression
+    is_number = TASKS[task.format] is Regression
     assert is_number == (name == "sts-b") == ("pearson" in task.metrics)
     assert task.name == name
 

@@ -173,13 +173,14 @@ def load_storyworld(name: str, *, train: int | None = None, heldout: int | None 
 
 def load_glue(name: str, folder: Path | None) -> TaskData:
     glue = find_glue(name)
+    task_type = TASKS[glue.format]
 
     def read(split: str) -> list[Example]:
         if folder is not None:
             return list(read_glue(glue, folder, split))
-        return list(glue.task_type.read(glue.hub[split], labels=glue.labels, stream=False))
+        return list(task_type.read(glue.hub[split], labels=glue.labels, stream=False))
 
-    task = new_task(glue.task_type, glue.labels, glue.metrics)
+    task = new_task(task_type, glue.labels, glue.metrics)
     return TaskData(glue.name, task, read("train"), read("dev"))
 
 
@@ -244,7 +245,8 @@ def split_in(source: str | Path, split: str) -> str | Path:
     if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
         return source
     for name in SPLIT_NAMES[split]:
-        found = named_for(name, folder)
+        found = [path for path in sorted(folder.iterdir())
+                 if name in re.split(r"[._-]", path.name.lower())]  # fmt: skip
         if len(found) > 1:
             names = ", ".join(path.name for path in found[:5])
             raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
@@ -252,12 +254,6 @@ def split_in(source: str | Path, split: str) -> str | Path:
             return found[0]
     what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
     raise UserError(f"{holds_no(folder, what)}: name a file{SET_ASIDE if split == 'dev' else ''}")
-
-
-def named_for(split: str, folder: Path) -> list[Path]:
-    """What a folder holds for a split: `reviews_train.csv` for "train"."""
-    return [path for path in sorted(folder.iterdir())
-            if split in re.split(r"[._-]", path.name.lower())]  # fmt: skip
 
 
 SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"

@@ -14,7 +14,6 @@ from bert_finetuning.data.rows import Columns, Expected
 from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Task
 from bert_finetuning.tasks.classification import TextExample
 from bert_run.errors import UserError
 
@@ -37,10 +36,6 @@ class NamedTask:
     labels: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
     asks: str = ""  # what a label answers
-
-    @property
-    def task_type(self) -> type[Task]:
-        return TASKS[self.format]
 
     def paths(self, folder: Path, split: str) -> list[Path]:
         """The files of a split in a folder; dev of CoLA is in two parts where its authors give it
@@ -104,7 +99,7 @@ def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator
         # QQP is known to hold a few broken lines, which everyone passes over.
         rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
                           skip_short=task.name == "qqp")  # fmt: skip
-        yield from at_least_one(task.task_type.parse(rows, expected), path)
+        yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
 
 
 def no_test_set() -> UserError:

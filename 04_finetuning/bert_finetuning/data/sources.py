@@ -291,9 +291,13 @@ def json_rows(source: str, lines: Lines) -> Table:
     first = list(islice(lines, 2))
     placed = ((f"{source}: line {number}", line) for number, line in chain(first, lines))
     if first and is_document(first[0][1], alone=len(first) == 1):
-        text = "\n".join(line for _, line in placed)
-        records = enumerate(document_records(source, text), start=1)
-        placed = ((f"{source}: row {number}", record) for number, record in records)
+        content = parsed_json(f"{source}: line 1", "\n".join(line for _, line in placed))
+        if (records := records_of(content)) is None:
+            raise UserError(
+                f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], one '
+                "object a line, or data, paragraphs and qas as SQuAD has them"
+            )
+        placed = ((f"{source}: row {number}", each) for number, each in enumerate(records, 1))
     else:
         placed = ((place, parsed_json(place, line)) for place, line in placed)
     for place, content in placed:
@@ -321,16 +325,6 @@ def is_document(first: str, *, alone: bool) -> bool:
     except (ValueError, RecursionError):
         return not alone and len(first.strip()) < LONGEST and first.rstrip()[-1] in "{[:,"
     return alone and records_of(content) is not None
-
-
-def document_records(source: str, text: str) -> list[Any]:
-    records = records_of(parsed_json(f"{source}: line 1", text))
-    if records is None:
-        raise UserError(
-            f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], one '
-            "object a line, or data, paragraphs and qas as SQuAD has them"
-        )
-    return records
 
 
 def records_of(content: Any) -> list[Any] | None:
@@ -594,8 +588,7 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
                 for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
                 if any(cell is not None for cell in row)]  # fmt: skip
         if rows:
-            others = len(book.worksheets) - 1
-            note(f"sheet {sheet.title!r}" + (f" (of {others + 1})" if others else ""))
+            note(f"sheet {sheet.title!r} (of {len(book.worksheets)})")
             width = max(len(row) for _, row in rows)
             return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
     return iter(())

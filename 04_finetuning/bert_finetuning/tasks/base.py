@@ -36,8 +36,6 @@ from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, column_sco
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, check_fields
 
-NOTHING: Mapping[str, str] = {}
-
 
 class Example:
     """What the examples of all tasks answer. Each is a frozen dataclass of its task's file."""
@@ -369,7 +367,7 @@ class Task(ABC, Generic[ExampleType]):
     def queries(
         cls,
         texts: Sequence[str],
-        options: Mapping[str, str] = NOTHING,
+        options: Mapping[str, str] | None = None,
         *,
         pairs: bool | None = None,
     ) -> list[Query]:
@@ -378,6 +376,7 @@ class Task(ABC, Generic[ExampleType]):
         `options` name some parts: pair, question or context. `pairs`: whether the model has learned
         from pairs, if known. Raises `UserError` for an empty text and for options of other tasks.
         """
+        options = options or {}
         for name, text in (*(("a text", text) for text in texts),
                            *((f"--{name}", text) for name, text in options.items())):  # fmt: skip
             if not text.strip():

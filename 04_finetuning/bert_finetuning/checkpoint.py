@@ -280,8 +280,10 @@ def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
     model, head = type(finetuned.model), finetuned.model.head
     saved = read_saved_task(finetuned.folder)
     if saved is None:
-        fitting = [each for each in TASKS.values() if each.matches_model(model, head)]
-        saved = SavedTask(fitting[0].format)
+        problem = head.problem_type if model.has_pooling else ""
+        fitting = [each.format for each in TASKS.values()
+                   if each.model is model and each.problem_type == problem]  # fmt: skip
+        saved = SavedTask(fitting[0])
     task_type = TASKS[saved.format]
     if task_type.model is not model:
         raise UserError(

@@ -45,7 +45,7 @@ from bert_finetuning.data.sources import (
     whole,
     without_index,
 )
-from bert_finetuning.tasks.base import Example, Query, Style, Task, one_line
+from bert_finetuning.tasks.base import PAIR, SINGLE, Example, Query, Style, Task, one_line
 from bert_run.config import Positions, Precision
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -233,13 +233,13 @@ class Predictor:
 
 def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
     """A model of pairs needs pairs, and one of single texts does not know what to do with them."""
+    learnt = {True: PAIR, False: SINGLE}.get(saved.pairs)
     for example in examples:
-        if None not in (saved.pairs, example.is_pair) and saved.pairs != example.is_pair:
-            problem = "single texts: leave the second out"
-            if saved.pairs:
-                problem = "pairs: give the second with --pair, or after a tab"
+        if {example.shape, learnt} == {PAIR, SINGLE}:
+            both = "give the second with --pair, or after a tab"
+            way_out = both if learnt == PAIR else "leave the second out"
             text = quoted(example.texts[0])
-            raise UserError(f"{text}: this model has learned from {problem}")
+            raise UserError(f"{text}: this model has learned from {learnt}: {way_out}")
 
 
 # --- The command ---------------------------------------------------------------------------------

@@ -309,9 +309,9 @@ def test_rows_of_json_with_other_columns_than_the_first_are_told(call, tmp_path)
     ("format", "arguments", "told"),
     [
         ("texts", [""], "a text is empty"), ("texts", ["a", " "], "a text is empty"),
-        ("texts", ["a", "--pair", ""], "--pair is empty"), ("tags", [""], "a text is empty"),
-        ("questions", ["--question", "", "--context", "a"], "--question is empty"),
-        ("questions", ["--question", "a", "--context", "\t"], "--context is empty"),
+        ("texts", ["a", "--pair", ""], "a text is empty"), ("tags", [""], "a text is empty"),
+        ("questions", ["--question", "", "--context", "a"], "a text is empty"),
+        ("questions", ["--question", "a", "--context", "\t"], "a text is empty"),
         ("choices", ["a", "b", ""], "a text is empty"),
         ("texts", ["a", "--max-length", "0"], "--max-length is 0: it must be a whole number"),
     ],

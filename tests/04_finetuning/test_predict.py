@@ -55,7 +55,7 @@ def folders(tmp_path_factory):
     base = tmp_path_factory.mktemp("finetuned")
     for name, (task, example) in KINDS.items():
         start = init_from_nothing(CONFIG, TOKENIZER, task.model, head=task.head, seed=1)
-        memory = SavedTask.of(task, name, max_length=32, pairs=bool(example.is_pair))
+        memory = SavedTask.of(task, name, max_length=32, pairs=example.shape == "pairs")
         save_finetuned(start.model, TOKENIZER, base / name, memory)
     return base
 

@@ -33,7 +33,7 @@ from bert_finetuning.features import Features
 from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.tasks.base import PAIR, Example, Task
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
@@ -55,7 +55,7 @@ class TaskData:
 
     @property
     def is_pairs(self) -> bool:
-        return bool(self.train[0].is_pair)
+        return self.train[0].shape == PAIR
 
     @cached_property
     def seen(self) -> tuple[int, int]:

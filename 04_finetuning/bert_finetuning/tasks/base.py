@@ -54,11 +54,6 @@ class Example:
         return any(not text.strip() for text in self.texts)
 
     @property
-    def is_pair(self) -> bool | None:
-        """Whether it has a second text; None for examples that are neither texts nor pairs."""
-        return None
-
-    @property
     def shape(self) -> str:
         """What all examples of one batch must have in common, in words."""
         return ""
@@ -85,6 +80,7 @@ class Example:
         return {name: value for name, value in fields.items() if value is not None}
 
 
+SINGLE, PAIR = "single texts", "pairs"  # shapes of texts
 ExampleType = TypeVar("ExampleType", bound=Example)
 Examples = Sequence[ExampleType]
 Encoded = Sequence[Features]
@@ -186,12 +182,6 @@ class Task(ABC, Generic[ExampleType]):
             return False
         label = columns.label_in(first)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
-
-    @classmethod
-    def matches_model(cls, model: type[BertWithHead], head: HeadConfig) -> bool:
-        """Whether a model from elsewhere, which names no task, does this one."""
-        is_alike = not model.has_pooling or head.problem_type == cls.problem_type
-        return cls.model is model and is_alike
 
     @classmethod
     def read(
@@ -377,10 +367,8 @@ class Task(ABC, Generic[ExampleType]):
         from pairs, if known. Raises `UserError` for an empty text and for options of other tasks.
         """
         options = options or {}
-        for name, text in (*(("a text", text) for text in texts),
-                           *((f"--{name}", text) for name, text in options.items())):  # fmt: skip
-            if not text.strip():
-                raise UserError(f"{name} is empty: write what is to be answered")
+        if not all(text.strip() for text in (*texts, *options.values())):
+            raise UserError("a text is empty: write what is to be answered")
         for name in options:
             if name not in cls.parts:
                 raise UserError(f"--{name}: this model does {cls.format}, which have none")
@@ -450,7 +438,6 @@ class Task(ABC, Generic[ExampleType]):
 
     error_columns: ClassVar[tuple[str, ...]]
     error_order: ClassVar[str] = "surest"
-    error_parts: ClassVar[str] = ""  # " in some part", where an example has several answers
 
     @abstractmethod
     def error_row(self, example: ExampleType, prediction: Any) -> Mistake | None:
@@ -458,8 +445,7 @@ class Task(ABC, Generic[ExampleType]):
 
     def error_summary(self, examples: Examples, predictions: Predictions, wrong: int) -> str:
         """How much is wrong, in a sentence."""
-        count = f"{wrong:,} of {len(examples):,} examples are answered wrongly"
-        return f"{count}{self.error_parts}."
+        return f"{wrong:,} of {len(examples):,} examples are answered wrongly."
 
     def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
         """Where it is wrong: by label, unless a type of task counts otherwise."""

@@ -25,6 +25,8 @@ from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
+    PAIR,
+    SINGLE,
     AllLogits,
     Encoded,
     Example,
@@ -54,12 +56,8 @@ class TextExample(Example):
         return (self.text,) if self.pair is None else (self.text, self.pair)
 
     @property
-    def is_pair(self) -> bool:
-        return self.pair is not None
-
-    @property
     def shape(self) -> str:
-        return "pairs" if self.is_pair else "single texts"
+        return SINGLE if self.pair is None else PAIR
 
     @property
     def stratum(self) -> str:
@@ -112,7 +110,7 @@ class TextTask(Task[TextExample]):
     ) -> list[Features]:
         targets = [self.target(example, place) for place, example in enumerate(examples)]
         texts = [(example.text, example.pair) for example in examples]
-        what = "pairs" if examples and examples[0].is_pair else "texts"
+        what = PAIR if examples and examples[0].pair is not None else "texts"
         rows = encode_pairs(tokenizer, texts, max_length=max_length, what=what)
         return [
             Features(place, *row, {} if target is None else {"labels": target})

@@ -102,7 +102,6 @@ class Tagging(Task[TaggedSentence]):
     empty: ClassVar = TaggedSentence(())
     answer_columns: ClassVar = ("predicted_words", "predicted_tags")
     error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
-    error_parts: ClassVar = " in some part"
 
     def __post_init__(self) -> None:
         super().__post_init__()

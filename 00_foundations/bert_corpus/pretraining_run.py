@@ -317,7 +317,7 @@ def same_corpus(earlier: str | None, now: str | None, recorded: Sequence[SourceF
 
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
-                  "save_every", "keep_checkpoints", "tensorboard", "micro_batch_size"}  # fmt: skip
+                  "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip
 
 
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step

@@ -43,7 +43,7 @@ LOCK_FILE = ".lock"
 STEP_FOLDER = re.compile("step-[0-9]{8}")
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
-NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data", "tensorboard"}  # see `RunFolder.has_begun`
+NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
 
 
 @dataclass(frozen=True)

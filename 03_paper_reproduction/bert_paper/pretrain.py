@@ -86,8 +86,6 @@ class PretrainSettings(RunSettings):
     """under torchrun: every process holds the whole model, or a part of it"""
     compile: bool = False
     """compile the model with torch.compile"""
-    tensorboard: bool = False
-    """write TensorBoard files too"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -165,18 +163,14 @@ def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
         check_shares(settings, ranks)
-        check_packages(settings)
+        if settings.optimizer == "lamb":
+            import_lamb()  # found out before the run's folder is claimed
         with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
-            tensorboard = None
-            if settings.tensorboard and ranks.leads:
-                tensorboard = import_summary_writer()(settings.out / "tensorboard")
-            train_on(run, ranks, device, tensorboard)
-            if tensorboard is not None:
-                tensorboard.close()
+            train_on(run, ranks, device)
     return run
 
 
-def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboard) -> None:
+def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     settings, precision = run.settings, choose_precision(run.settings.precision, device)
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
@@ -214,9 +208,6 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device, tensorboar
     def record(entry: Record) -> None:
         if ranks.leads:
             run.log.append(entry)
-            for name, value in entry.items() if tensorboard is not None else ():
-                if name != "step":
-                    tensorboard.add_scalar(name, value, entry["step"])
         if "heldout_mlm_loss" in entry:
             keeper.keep_if_best(entry)
 
@@ -328,24 +319,6 @@ def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
             f"--batch-size {smallest} is too small for {ranks.size} processes: each needs an "
             "example of every step"
         )
-
-
-def check_packages(settings: PretrainSettings) -> None:
-    """Raise `UserError` for a package that is not installed, before the run's folder is claimed."""
-    if settings.optimizer == "lamb":
-        import_lamb()
-    if settings.tensorboard:
-        import_summary_writer()
-
-
-def import_summary_writer() -> type:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise UserError(
-            "--tensorboard needs the package tensorboard: pip install tensorboard"
-        ) from None
-    return SummaryWriter
 
 
 # Options of Megatron-LM that are no options here, and what to do about each. The others that its

@@ -244,7 +244,7 @@ def test_the_settings_of_a_run_are_those_of_level_3_but_for_its_variants_and_its
     assert {f.name for f in fields(NumpySettings)} - common == {"cores"}
     assert {f.name for f in fields(PretrainSettings)} - common == {
         "objective", "sentence_task", "random_next", "mask_unit", "duplicate_factor",
-        "start_from", "device", "precision", "parallel", "compile", "tensorboard"}  # fmt: skip
+        "start_from", "device", "precision", "parallel", "compile"}  # fmt: skip
 
 
 def test_a_users_mistake_is_one_line(tmp_path):

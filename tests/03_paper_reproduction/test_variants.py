@@ -487,26 +487,3 @@ def test_a_value_of_another_kind_is_answered_with_those_that_there_are(
     assert (code, out) == (2, "")
     assert option in err and value in err and "Traceback" not in err
     assert all(choice in err for choice in choices)
-
-
-def test_a_run_with_tensorboard_begins_in_a_new_folder_and_writes_there(
-    small_settings, corpus_file, tmp_path, monkeypatch
-):
-    """The writer makes its folder at once: before the run has claimed its own, that would block."""
-    written = []
-
-    class Writer:
-        def __init__(self, folder) -> None:
-            folder.mkdir(parents=True)
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            written.append(name)
-
-        def close(self) -> None:
-            written.append("closed")
-
-    monkeypatch.setattr(pretrain_module, "import_summary_writer", lambda: Writer)
-    pretrain_module.pretrain(
-        small_settings(corpus_file, tmp_path / "run", steps=2, tensorboard=True)
-    )
-    assert "heldout_mlm_loss" in written and written[-1] == "closed"

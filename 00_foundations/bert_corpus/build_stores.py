@@ -101,8 +101,7 @@ def main() -> None:
     report = build_stores(settings).report
     print(
         f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
-        f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown, "
-        f"{report['duplicate_share']:.1%} of the sentences occurred before",
+        f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",
         file=sys.stderr,
     )
     print(f"ready for: bert-pretrain --corpus {settings.out}")

@@ -63,7 +63,6 @@ class Corpus:
 
     walk: Walk
     name: str
-    description: str
     fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
     readers: "Sequence[LineReader]" = ()  # of its files, for progress bars
     files: Sequence[SourceFile] = ()  # those that a user may change
@@ -148,7 +147,6 @@ def _storyworld(count: int, split: str, seed: int) -> Corpus:
     return Corpus(
         walk,
         name="storyworld",
-        description=f"{count:,} {split} stories, seed {seed}",
         fingerprint=fingerprint_of("storyworld", split, count, seed, code),
         n_documents=count,
     )
@@ -176,10 +174,6 @@ def _open_whole(
         split_sentences = False
     if path.exists():
         readers = _readers(path, progress=progress)
-        size = sum(reader.size_bytes for reader in readers) / 1e6
-        description = f"{len(readers)} file{'s' * (len(readers) > 1)}, {size:,.1f} MB"
-        if name != "pydocs":
-            description += f", {_layout_of(readers[0], split_sentences)}"
         described = describe_files(path, (r.path for r in readers), progress=progress)
         files = [] if name == "pydocs" else described
         kinds = [kind_of(reader.path) for reader in readers]
@@ -202,21 +196,16 @@ def _open_whole(
         def walk() -> Iterator[Document]:
             return documents_from_rows(rows(), split_sentences)
 
-        description = f"Hub dataset {hub_name}{', streamed' if stream else ''}"
-
     sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:
-        raise UserError(f"corpus {name}: no text in it ({description})")
+        raise UserError(f"corpus {name}: there is no text in it")
     if len(sizes) == 1 and sizes[0] > 1:
         walk = partial(_in_pieces, walk, -(-sizes[0] // 20))
-        description += ", one document without empty lines, cut into pieces"
     if limit is not None:
         walk = partial(_first, walk, limit)
-        description += f", the first {limit:,} documents"
     return Corpus(
         walk,
         name=name,
-        description=description,
         fingerprint=fingerprint_of(identity, split_sentences, text_field, limit),
         readers=readers if limit is None else [],
         files=files,
@@ -287,12 +276,6 @@ def _documents_of(
     return documents_from_lines(lines, judge_layout(sample, split_sentences))
 
 
-def _layout_of(reader: "LineReader", split_sentences: bool | None) -> str:
-    if kind_of(reader.path) == "json":
-        return "JSON lines"
-    return str(judge_layout([line for _, line in islice(reader, SAMPLE)], split_sentences))
-
-
 def _refuse_missing_path(name: str, path: Path) -> None:
     """Say that a file is missing, rather than ask the Hub for `data/foo.txt`."""
     if near := difflib.get_close_matches(name, EMBEDDED, n=1, cutoff=0.75):
@@ -337,7 +320,6 @@ def _split(whole: Corpus) -> Corpus:
         return replace(
             whole,
             walk=partial(walk, held_out),
-            description=whole.description + which,
             fingerprint=fingerprint_of(whole.fingerprint, which),
         )
 
@@ -427,17 +409,6 @@ def is_own_folder(folder: Path) -> bool:
     )
 
 
-class CountingFile(io.FileIO):
-    """A raw file that counts the bytes read, so that progress can be shown of packed files."""
-
-    count = 0
-
-    def readinto(self, buffer) -> int:
-        size = super().readinto(buffer)
-        self.count += size
-        return size
-
-
 def _unpack(path: Path, raw: io.BufferedIOBase) -> io.BufferedIOBase:
     match path.suffix.lower():
         case ".gz":
@@ -481,12 +452,11 @@ class LineReader:
     def pieces(self, longest: int, *, by_line: bool = True) -> Iterator[bytes]:
         """The unpacked bytes: lines, cut where they are longer, or else pieces of that size."""
         try:
-            raw = CountingFile(self.path)
-            with io.BufferedReader(raw, 1 << 18) as packed:
+            with open(self.path, "rb", buffering=1 << 18) as packed:
                 file = _unpack(self.path, packed)
                 read = file.readline if by_line else file.read
                 while piece := read(longest):
-                    self.bytes_read = raw.count
+                    self.bytes_read = packed.raw.tell()
                     yield piece
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
@@ -556,14 +526,6 @@ class Layout:
 
     line: Literal["sentence", "paragraph", "wrapped"]
     headings: bool = False
-
-    def __str__(self) -> str:
-        meaning = {
-            "sentence": "one sentence a line",
-            "paragraph": "one paragraph a line, split into sentences",
-            "wrapped": "paragraphs of several lines, split into sentences",
-        }
-        return meaning[self.line] + (", articles by their headings" if self.headings else "")
 
 
 def split_prose(text: str) -> list[str]:

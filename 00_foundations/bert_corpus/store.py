@@ -3,7 +3,7 @@
     tokens.bin            the ids of all tokens, one after the other (uint16 or uint32)
     sentence_starts.bin   where each sentence begins in `tokens`, and the end of the last (int64)
     document_starts.bin   which sentence each document begins with, and the end (int64)
-    report.json           counts, shares, quantiles; the tokenizer's fingerprint; checksums
+    report.json           counts; the share of unknown tokens; fingerprints; checksums
 
 The tokens of sentence `s` are `tokens[sentence_starts[s] : sentence_starts[s + 1]]`. First how a
 store is opened and read, then how `build_store` makes one.
@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -21,16 +20,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64, Shaped, UInt64
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import Corpus, Document
-from bert_corpus.pairs import GOLDEN, mix
 from bert_corpus.wordpiece import tokenizer_sha256
 from bert_run.errors import UserError, is_of, read_record, wrong_field
 from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
@@ -41,8 +38,7 @@ ARRAYS = ("tokens", "sentence_starts", "document_starts")
 DTYPES = ("uint16", "uint32", "int64")
 REPORTED = {"fingerprint": str, "tokenizer_sha256": str, "vocab_size": int,
             "documents": int, "sentences": int, "tokens": int, "unknown_share": float,
-            "duplicate_share": float, "dtypes": dict, "lengths": dict,
-            "checksums": dict}  # fmt: skip
+            "dtypes": dict, "lengths": dict, "checksums": dict}  # fmt: skip
 CHECKED_ON_OPENING = 1 << 28  # bytes; of a larger store only sizes and ends are checked
 PARTS = ("train", "heldout")  # the stores of a run
 UNFINISHED = ".unfinished"  # behind the name of a store that is being built
@@ -115,7 +111,7 @@ def checksum_of(path: Path, size: int) -> int:
     """CRC-32 of the first `size` bytes of a file, or of all if it has fewer."""
     found = 0
     with open(path, "rb") as file:
-        while piece := file.read(min(size, 1 << 20)):
+        while piece := file.read(min(size, 1 << 18)):
             found = zlib.crc32(piece, found)
             size -= len(piece)
     return found
@@ -179,8 +175,9 @@ def _map(folder: Path, name: str, report: dict) -> np.ndarray:
 
 
 BATCH = 1 << 20  # characters encoded at once
+TOKENS_AT_ONCE = 1 << 16  # that the report counts
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
-# What a store is made from, where the other entries of its identity only say so in words.
+# What a store is made from; the name of its corpus may be spelled otherwise.
 DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
 STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json"}
 WORK_FILES = {"store", "replaced", "progress.json", "lock"}
@@ -210,9 +207,8 @@ def build_store(
     """
     folder = Path(folder)
     is_corpus = isinstance(documents, Corpus)
-    corpus = documents if is_corpus else Corpus(partial(iter, documents), "", "", fingerprint="")
-    identity = {"format": FORMAT, "name": corpus.name, "source": corpus.description,
-                "fingerprint": corpus.fingerprint,
+    corpus = documents if is_corpus else Corpus(partial(iter, documents), name="", fingerprint="")
+    identity = {"format": FORMAT, "name": corpus.name, "fingerprint": corpus.fingerprint,
                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     with workplace(folder) as place:
         if _is_complete(folder, identity):
@@ -221,7 +217,7 @@ def build_store(
             progress_made = read_progress(place, identity)
             with closing(StoreWriter(place, tokenizer, identity, progress_made)) as writer:
                 _encode_all(corpus, tokenizer, writer, progress=progress)
-                writer.finish(folder, progress=progress)
+                writer.finish(folder)
     return TokenStore.open(folder)
 
 
@@ -391,10 +387,8 @@ class StoreWriter:
     ):
         self.place, self.identity = place, identity
         self.done = progress["documents"] if progress else 0  # documents of the corpus
-        self.vocab_size, self.unknown_id = (
-            tokenizer.get_vocab_size(),
-            tokenizer.token_to_id("[UNK]"),
-        )
+        self.vocab_size = tokenizer.get_vocab_size()
+        self.unknown_id = tokenizer.token_to_id("[UNK]")
         (place / "store").mkdir(exist_ok=True)
         dtypes = (np.uint16 if self.vocab_size <= 65_535 else np.uint32, np.int64, np.int64)
         self.files = {}
@@ -434,7 +428,7 @@ class StoreWriter:
         record = {"identity": self.identity, "documents": documents, "files": files}
         write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
 
-    def finish(self, folder: Path, *, progress: bool) -> None:
+    def finish(self, folder: Path) -> None:
         """Write the report, and let the store take its name."""
         if self.tokens.length == 0:
             clear(self.place)
@@ -443,7 +437,7 @@ class StoreWriter:
             array.flush()
             array.file.close()
         report = self.place / "store" / "report.json"
-        report.write_text(json.dumps(self.report(progress), indent=2), encoding="utf-8")
+        report.write_text(json.dumps(self.report(), indent=2), encoding="utf-8")
         flush_to_disk(report)
         flush_to_disk(self.place / "store")
         if folder.exists():
@@ -453,83 +447,22 @@ class StoreWriter:
         flush_to_disk(folder.parent)
         clear(self.place)
 
-    def report(self, progress: bool) -> dict:
+    def report(self) -> dict:
         return {
             **self.identity,
             "documents": self.documents.length - 1,
             "sentences": self.sentences.length - 1,
             "tokens": self.tokens.length,
-            **count_content(
-                self.place / "store", self.tokens.dtype, self.unknown_id, progress=progress
-            ),
+            "unknown_share": self.unknown_share(),
             "vocab_size": self.vocab_size,
             "dtypes": {name: str(array.dtype) for name, array in self.files.items()},
             "lengths": {name: array.length for name, array in self.files.items()},
             "checksums": {name: array.checksum for name, array in self.files.items()},
-        }  # fmt: skip
+        }
 
-
-# What the report says of a store, counted in its finished files, a piece at a time. So a store says
-# the same of itself whether it was built in one go or after ten interruptions.
-
-
-TOKENS_AT_ONCE = 1 << 16
-QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-
-
-def count_content(folder: Path, dtype: np.dtype, unknown_id: int | None, *, progress: bool) -> dict:
-    """The shares of unknown tokens and of duplicate sentences, and how long sentences are.
-
-    A duplicate is a sentence whose tokens, all of them in their order, had occurred before. A
-    temporary file beside the folder takes eight bytes a sentence; two different sentences have the
-    same hash with a chance of n²/2^65 in all: one in 37 for a billion.
-    """
-    tokens = np.memmap(folder / "tokens.bin", dtype, "r")
-    starts = np.memmap(folder / "sentence_starts.bin", np.int64, "r")
-    cuts = np.searchsorted(starts, range(0, len(tokens), TOKENS_AT_ONCE))  # at whole sentences
-    n_tokens, n_sentences, n_unknown = len(tokens), len(starts) - 1, 0
-    of_length = np.zeros(1, np.int64)  # how many sentences have 0, 1, 2, … tokens
-    with (
-        tempfile.TemporaryFile(dir=folder.parent) as file,
-        progress_bar(
-            n_tokens, "counting", unit=" tokens", unit_scale=True, delay=3, disable=not progress
-        ) as bar,
-    ):
-        for first, last in pairwise(np.unique([*cuts, n_sentences])):
-            piece, lengths = tokens[starts[first] : starts[last]], np.diff(starts[first : last + 1])
-            bar.update(len(piece))
-            n_unknown += int(np.count_nonzero(piece == unknown_id))
-            found = np.bincount(lengths, minlength=len(of_length))
-            found[: len(of_length)] += of_length
-            of_length = found
-            file.write(sentence_hashes(piece, lengths).tobytes())
-        file.flush()
-        hashes = np.memmap(file, np.uint64, "r+")
-        hashes.sort()  # in the file: memory need not hold them
-        duplicates = int(np.count_nonzero(hashes[1:] == hashes[:-1]))
-        del hashes
-    up_to = np.cumsum(of_length) / n_sentences
-    return {
-        "unknown_share": n_unknown / n_tokens,
-        "duplicate_lines": duplicates,
-        "duplicate_share": duplicates / n_sentences,
-        "sentence_length_mean": n_tokens / n_sentences,
-        "sentence_length_quantiles": {
-            str(q): int(np.argmax(up_to >= q - 1e-12)) for q in QUANTILES
-        },
-    }
-
-
-def sentence_hashes(
-    tokens: Shaped[np.ndarray, "tokens"], lengths: Int64[np.ndarray, "sentences"]
-) -> UInt64[np.ndarray, "sentences"]:
-    """A 64-bit hash of each sentence; no length may be 0.
-
-    Every (token, place in the sentence) stands for a number that looks random, and a sentence for
-    their sum. The same on every machine and in every process, unlike Python's `hash` of a string.
-    """
-    lengths = lengths.astype(np.intp)  # an index has 32 bits in WebAssembly
-    starts = np.cumsum(lengths) - lengths
-    place = np.arange(len(tokens)) - np.repeat(starts, lengths)
-    scattered = mix((tokens.astype(np.uint64) << np.uint64(32) | place.astype(np.uint64)) * GOLDEN)
-    return np.add.reduceat(scattered, starts)
+    def unknown_share(self) -> float:
+        """Counted in the finished file, so that interruptions leave no trace in the report."""
+        tokens = np.memmap(self.place / "store" / "tokens.bin", self.tokens.dtype, "r")
+        pieces = (tokens[i : i + TOKENS_AT_ONCE] for i in range(0, len(tokens), TOKENS_AT_ONCE))
+        unknown = sum(np.count_nonzero(piece == self.unknown_id) for piece in pieces)
+        return float(unknown / len(tokens))

@@ -98,38 +98,8 @@ def test_the_report_counts_what_is_there(tmp_path):
     assert (report["documents"], report["sentences"]) == (3, 5)
     assert report["tokens"] == 4 + 2 + 4 + 4 + 7
     assert report["unknown_share"] == 1 / 21  # the digit
-    assert (report["duplicate_lines"], report["duplicate_share"]) == (1, 0.2)
-    assert report["sentence_length_mean"] == 21 / 5
-    quantiles = report["sentence_length_quantiles"]
-    assert (quantiles["0.01"], quantiles["0.5"], quantiles["1.0"]) == (2, 4, 7)
     assert report["vocab_size"] == len(TOKENS)
     assert report["tokenizer_sha256"] == tokenizer_sha256(TOKENIZER)
-
-
-@given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=60))
-@settings(max_examples=25, deadline=None)
-def test_quantiles_are_those_of_numpy(tmp_path_factory, lengths):
-    folder = tmp_path_factory.mktemp("store") / "s"
-    found = build(folder, [["a " * length] for length in lengths]).report
-    for q, value in found["sentence_length_quantiles"].items():
-        assert value == np.quantile(lengths, float(q), method="inverted_cdf")
-
-
-def test_duplicates_are_counted_in_all_documents(tmp_path):
-    documents = [["abc"[i % 3] * (i % 7 + 1) for i in range(n)] for n in (5, 30, 50)]
-    lines = [line for document in documents for line in document]
-    report = build(tmp_path / "store", documents).report
-    assert report["duplicate_lines"] == len(lines) - len(set(lines)) == 85 - 21
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), min_size=1, max_size=50))
-@settings(max_examples=50, deadline=None)
-def test_sentences_have_the_same_hash_if_they_are_the_same_token_for_token(sentences):
-    tokens = np.array([token for sentence in sentences for token in sentence], np.uint16)
-    lengths = np.array([len(sentence) for sentence in sentences])
-    hashes = token_store.sentence_hashes(tokens, lengths)
-    same = hashes[:, None] == hashes[None, :]
-    assert same.tolist() == [[a == b for b in sentences] for a in sentences]
 
 
 def test_the_report_does_not_depend_on_the_size_of_the_pieces_that_are_counted(
@@ -250,7 +220,7 @@ def corpus_of(documents, name="corpus", *, fail_after=None):
                 raise UserError("reading stopped")
             yield document
 
-    return Corpus(walk, name=name, description="", fingerprint=name)
+    return Corpus(walk, name=name, fingerprint=name)
 
 
 MANY = [[f"{a}{b} {c}." for c in "xyz"[: i + 1]] for a in "klmn" for i, b in enumerate("abc")]

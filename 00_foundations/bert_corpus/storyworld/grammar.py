@@ -39,7 +39,7 @@ the order of lines is part of what a seed stands for.
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -47,7 +47,7 @@ from bert_corpus.storyworld.generator import Dice, Kind
 from bert_run.errors import UserError
 
 Scope = dict[str, Any]  # what the names of a story stand for; while reading, an example of each
-Expression = Callable[[Dice, Scope], Any]
+Code = str  # an expression of Python, whose names are `dice`, `scope`, `tables` and `functions`
 Step = Callable[[Dice, Scope], list[str]]  # tells some sentences, or gives something a name
 
 HEADER = re.compile(r"(table|phrase|kind) (\w+)(?:: ([\w, ]+))?(?:, weight ([\d.]+))?")
@@ -66,6 +66,12 @@ class Anything:
         return self
 
 
+class FirstOfAll:
+    """The dice that give an example of what is drawn."""
+
+    pick = staticmethod(itemgetter(0))
+
+
 ANYTHING = Anything()
 
 
@@ -73,20 +79,6 @@ class Line(NamedTuple):
     number: int
     indent: int
     text: str  # "" for an empty line
-
-
-class Sentence(NamedTuple):
-    """Pieces of text, and between each two of them an expression."""
-
-    texts: Sequence[str]
-    expressions: Sequence[Expression]
-    draws: bool  # whether the dice may be asked while it is told
-
-    def tell(self, dice: Dice, scope: Scope) -> str:
-        told = [self.texts[0]]
-        for expression, text in zip(self.expressions, self.texts[1:], strict=True):
-            told += (str(expression(dice, scope)), text)
-        return "".join(told)
 
 
 def read_kinds(folder: Path, tables: Mapping, functions: Mapping) -> dict[str, Kind]:
@@ -158,7 +150,7 @@ class StoryFile:
             self.line = lines.pop(0)
             if (member := CAST.fullmatch(self.line.text)) is None:
                 self.fail("write a member of the cast as `name: TABLE`")
-            cast[member[1]] = self.members(OPTION.findall(member[2]), {})({})
+            cast[member[1]] = self.compiled(self.members(OPTION.findall(member[2]), {}))(None, {})
         tell = self.steps(lines, {member: options[0] for member, options in cast.items()})
         return Kind(
             name, weight, tuple(cast.values()),
@@ -191,23 +183,24 @@ class StoryFile:
             elif NO_SENTENCE.fullmatch(self.line.text):
                 self.fail("there is no `if` above it")
             else:
-                sentences = [self.sentence(self.line.text, known)]
+                told = [self.sentence(self.line.text, known)]
                 while not below and items and not NO_SENTENCE.fullmatch(items[0][0].text):
                     self.line, below = items.pop(0)
-                    sentences.append(self.sentence(self.line.text, known))
+                    told.append(self.sentence(self.line.text, known))
                 for self.line in below:
                     if self.line.text:
                         self.fail("indented more than the line above it")
-                steps.append(_one_of(sentences))
+                one = f"dice.pick([{', '.join(told)}])" if len(told) > 1 else told[0]
+                steps.append(self.compiled(f"[{one}]"))
         return lambda dice, scope: [told for step in steps for told in step(dice, scope)]
 
     def branches(self, branches: list[tuple[Line, list[Line]]], known: Scope) -> Step:
         choices, scopes = [], []
         for self.line, below in branches:
             source = self.line.text.partition(" ")[2]
-            condition = self.condition(source, known) if source else lambda dice, scope: True
+            condition = self.condition(source, known) if source else "True"
             scopes.append(dict(known))
-            choices.append((condition, self.steps(below, scopes[-1])))
+            choices.append((self.compiled(condition), self.steps(below, scopes[-1])))
         if branches[-1][0].text == "else":  # then a name that all branches define is known after
             in_all = set.intersection(*map(set, scopes))
             known.update({name: scopes[0][name] for name in in_all})
@@ -219,7 +212,9 @@ class StoryFile:
         return tell
 
     def definition(self, names: list[str], source: str, known: Scope) -> Step:
-        value, example = self.expression(source, known)
+        code = self.expression(source, known)
+        value = self.compiled(code)
+        example = ANYTHING if code.startswith("functions") else value(FirstOfAll, known)
         known.update(dict.fromkeys(names, ANYTHING) if len(names) > 1 else {names[0]: example})
 
         def define(dice: Dice, scope: Scope) -> list[str]:
@@ -229,100 +224,74 @@ class StoryFile:
 
         return define
 
-    def sentence(self, text: str, known: Scope) -> Sentence:
+    def compiled(self, code: Code) -> Callable[[Dice, Scope], Any]:
+        names = {"tables": self.tables, "functions": self.functions}
+        return eval(f"lambda dice, scope: {code}", names)
+
+    def sentence(self, text: str, known: Scope) -> Code:
         pieces = re.split(r"\{([^{}]*)\}", text)  # text, expression, text, …
         if any(set(piece) & set("{}") for piece in pieces[::2]):
             self.fail("a brace without its partner")
         if set(MARK.sub("", text)) & set("<>"):
             self.fail("a label is written <l:word>, <r:…>, <b:…>, <o:…> or <-:word=sense>")
-        expressions = [self.expression(source, known)[0] for source in pieces[1::2]]
-        draws = any(not re.fullmatch(r"[a-z_.]+", e) or e in self.functions for e in pieces[1::2])
-        return Sentence(pieces[::2], expressions, draws)
+        pieces[1::2] = [f"str({self.expression(source, known)})" for source in pieces[1::2]]
+        pieces[::2] = map(repr, pieces[::2])
+        return " + ".join(pieces)
 
-    def expression(self, source: str, known: Scope) -> tuple[Expression, Any]:
-        """How to find a value while a story is told, and an example of it."""
+    def expression(self, source: str, known: Scope) -> Code:
+        """A function of one or more words, or a single word."""
         words = [OPTION.findall(match[0]) for match in WORD.finditer(source)]
         if not words or WORD.sub("", source).strip():
             self.fail(f"an option, a quote or a name is missing in {source!r}")
         name = words[0][0]
         if words[0] == [name] and name in self.functions and name not in known:
-            function = self.functions[name]
-            arguments = [self.word(word, known, whole=True)[0] for word in words[1:]]
-
-            def call(dice: Dice, scope: Scope) -> Any:
-                return function(dice, *(argument(dice, scope) for argument in arguments))
-
-            return call, ANYTHING
+            arguments = [self.word(word, known, whole=True) for word in words[1:]]
+            return f"functions[{name!r}]({', '.join(['dice', *arguments])})"
         if len(words) > 1:
             self.fail(f"there is no function {name!r}; there are {', '.join(self.functions)}")
         return self.word(words[0], known)
 
-    def word(
-        self, options: list[str], known: Scope, *, whole: bool = False
-    ) -> tuple[Expression, Any]:
+    def word(self, options: list[str], known: Scope, *, whole: bool = False) -> Code:
         """One of several options, a name, "text", a number, or one member of a table; `whole`: a
         table as it is, as a function is given it."""
         if len(options) == 1 and (whole or options[0] not in self.tables):
-            value = self.value(options[0], known)
-            return lambda dice, scope: value(scope), value(known)
-        members = self.members(options, known)
-        return lambda dice, scope: dice.pick(members(scope)), members(known)[0]
+            return self.value(options[0], known)
+        return f"dice.pick({self.members(options, known)})"
 
-    def members(self, options: list[str], known: Scope) -> Callable[[Scope], Sequence]:
+    def members(self, options: list[str], known: Scope) -> Code:
         """All that a choice is among: what is in its tables, and its other options."""
-        values = [(self.value(option, known), option in self.tables) for option in options]
-        if len(values) == 1 and values[0][1]:
-            return values[0][0]
-        return lambda scope: [
-            member
-            for value, is_table in values
-            for member in (value(scope) if is_table else (value(scope),))
-        ]
+        values = [self.value(option, known) for option in options]
+        if len(options) == 1 and options[0] in self.tables:
+            return values[0]
+        among = (f"*{value}" if option in self.tables else value
+                 for option, value in zip(options, values, strict=True))  # fmt: skip
+        return f"[{', '.join(among)}]"
 
-    def value(self, option: str, known: Scope) -> Callable[[Scope], Any]:
+    def value(self, option: str, known: Scope) -> Code:
         """The value of "text", a number, a table, or a name and its attributes."""
         if option in self.tables:
-            return lambda scope: self.tables[option]
+            return f"tables[{option!r}]"
         if option[0] == '"':
-            return lambda scope: option[1:-1]
+            return repr(option[1:-1])
         if option[0].isdigit():
-            number = float(option) if "." in option else int(option)
-            return lambda scope: number
-        name, _, attributes = option.partition(".")
+            return option
+        name, dot, attributes = option.partition(".")
         if name not in known:
             self.fail(f"{name!r} is no name of this story; there are {', '.join(known) or 'none'}")
-        if not attributes:
-            return lambda scope: scope[name]
-        path = attrgetter(attributes)
         try:
-            path(known[name])
+            if dot:
+                attrgetter(attributes)(known[name])
         except AttributeError:
             self.fail(f"{name} has no {attributes!r}")
-        return lambda scope: path(scope[name])
+        return f"scope[{name!r}]{dot}{attributes}"
 
-    def condition(self, source: str, known: Scope) -> Expression:
+    def condition(self, source: str, known: Scope) -> Code:
         """`a is b`, `a is not b`, `a and b`, `a or b`, or an expression that is true or false."""
         match = re.fullmatch(r"(\S+) (is not|is|and|or) (.+)", source)
         if match is None:
-            return self.expression(source, known)[0]
-        left, operator, right = match[1], match[2], match[3]
-        values = [self.value(option, known) for option in (left, *OPTION.findall(right))]
-
-        def holds(dice: Dice, scope: Scope) -> bool:
-            first, *others = (value(scope) for value in values)
-            if operator.startswith("is"):
-                return (first in others) == (operator == "is")
-            return any((first, *others)) if operator == "or" else all((first, *others))
-
-        return holds
-
-
-def _one_of(sentences: list[Sentence]) -> Step:
-    """Tell one of the sentences. What is drawn inside each of them is drawn before that."""
-
-    def tell(dice: Dice, scope: Scope) -> list[str]:
-        told = [s.tell(dice, scope) if s.draws else s for s in sentences]
-        chosen = dice.pick(told) if len(told) > 1 else told[0]
-        return [chosen if isinstance(chosen, str) else chosen.tell(dice, scope)]
-
-    return tell
+            return self.expression(source, known)
+        left, operator, right = match.groups()
+        first, *others = (self.value(option, known) for option in (left, *OPTION.findall(right)))
+        if operator.startswith("is"):
+            return f"{first} {'in' if operator == 'is' else 'not in'} ({', '.join(others)},)"
+        return f" {operator} ".join((first, *others))

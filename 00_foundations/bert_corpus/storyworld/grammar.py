@@ -43,12 +43,13 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from bert_corpus.storyworld.generator import Dice, Kind
+from bert_corpus.storyworld.generator import Kind
 from bert_run.errors import UserError
 
-Scope = dict[str, Any]  # what the names of a story stand for; while reading, an example of each
-Code = str  # an expression of Python, whose names are `dice`, `scope`, `tables` and `functions`
-Step = Callable[[Dice, Scope], list[str]]  # tells some sentences, or gives something a name
+Examples = dict[str, Any]  # of what the names of a story stand for, as far as it has been read
+Code = (
+    str  # Python: the name `pet` of a story is `pet_` there, out of the way of Python's own names
+)
 
 HEADER = re.compile(r"(table|phrase|kind) (\w+)(?:: ([\w, ]+))?(?:, weight ([\d.]+))?")
 CAST = re.compile(r"([a-z_]+): (.+)")
@@ -141,8 +142,8 @@ class StoryFile:
         return tuple(rows)
 
     def phrase(self, names: list[str], lines: list[Line]) -> Callable[..., str]:
-        tell = self.steps(lines, dict.fromkeys(names, ANYTHING))
-        return lambda dice, *given: tell(dice, dict(zip(names, given, strict=True)))[0]
+        tell = self.teller(lines, dict.fromkeys(names, ANYTHING))
+        return lambda dice, *given: tell(dice, *given)[0]
 
     def kind(self, name: str, weight: float, lines: list[Line]) -> Kind:
         cast: dict[str, Sequence] = {}
@@ -150,15 +151,27 @@ class StoryFile:
             self.line = lines.pop(0)
             if (member := CAST.fullmatch(self.line.text)) is None:
                 self.fail("write a member of the cast as `name: TABLE`")
-            cast[member[1]] = self.compiled(self.members(OPTION.findall(member[2]), {}))(None, {})
-        tell = self.steps(lines, {member: options[0] for member, options in cast.items()})
-        return Kind(
-            name, weight, tuple(cast.values()),
-            lambda dice, *members: tell(dice, dict(zip(cast, members, strict=True))),
-        )  # fmt: skip
+            cast[member[1]] = self.example(self.members(OPTION.findall(member[2]), {}), {})
+        tell = self.teller(lines, {member: options[0] for member, options in cast.items()})
+        return Kind(name, weight, tuple(cast.values()), tell)
 
-    def steps(self, lines: list[Line], known: Scope) -> Step:
-        """What some lines tell; `known` gets the names that they define."""
+    def teller(self, lines: list[Line], known: Examples) -> Callable[..., list[str]]:
+        """The function of Python that some lines stand for: of a dice and of what the `known` names
+        mean it makes the list of the sentences told."""
+        parameters = ", ".join(f"{name}_" for name in known)
+        body = ["told = []", *self.statements(lines, known), "return told"]
+        names = {"tables": self.tables, "functions": self.functions}
+        exec("\n".join([f"def tell(dice, {parameters}):", *map(" {}".format, body)]), names)
+        return names["tell"]
+
+    def example(self, code: Code, known: Examples) -> Any:
+        if code.startswith("functions"):
+            return ANYTHING
+        names = {f"{name}_": value for name, value in known.items()}
+        return eval(code, {"tables": self.tables, "dice": FirstOfAll, **names})
+
+    def statements(self, lines: list[Line], known: Examples) -> list[Code]:
+        """What some lines do; `known` gets the names that they define."""
         items: list[tuple[Line, list[Line]]] = []  # lines of one indentation, what is below each
         for self.line in lines:
             if self.line.text and (not items or self.line.indent <= items[0][0].indent):
@@ -167,19 +180,23 @@ class StoryFile:
                 items[-1][1].append(self.line)
         if not items:
             self.fail("something is missing below this line")
-        steps: list[Step] = []
+        code: list[Code] = []
         while items:
             self.line, below = items.pop(0)
             if self.line.text == "shuffle":
-                told = self.steps(below, known)
-                steps.append(lambda dice, scope, told=told: dice.shuffled(*told(dice, scope)))
+                before = f"before_{self.line.number}"
+                code += [f"{before}, told = told, []", *self.statements(below, known)]
+                code += [f"told = {before} + dice.shuffled(*told)"]
             elif self.line.text.startswith("if "):
                 branches = [(self.line, below)]
                 while items and items[0][0].text.startswith(("elif ", "else")):
                     branches.append(items.pop(0))
-                steps.append(self.branches(branches, known))
+                code += self.branches(branches, known)
             elif match := DEFINITION.fullmatch(self.line.text):
-                steps.append(self.definition(match[1].split(", "), match[2], known))
+                names, value = match[1].split(", "), self.expression(match[2], known)
+                code.append(f"{', '.join(f'{name}_' for name in names)} = {value}")
+                example = self.example(value, known) if len(names) == 1 else ANYTHING
+                known.update(dict.fromkeys(names, example))
             elif NO_SENTENCE.fullmatch(self.line.text):
                 self.fail("there is no `if` above it")
             else:
@@ -191,44 +208,23 @@ class StoryFile:
                     if self.line.text:
                         self.fail("indented more than the line above it")
                 one = f"dice.pick([{', '.join(told)}])" if len(told) > 1 else told[0]
-                steps.append(self.compiled(f"[{one}]"))
-        return lambda dice, scope: [told for step in steps for told in step(dice, scope)]
+                code.append(f"told.append({one})")
+        return code
 
-    def branches(self, branches: list[tuple[Line, list[Line]]], known: Scope) -> Step:
-        choices, scopes = [], []
+    def branches(self, branches: list[tuple[Line, list[Line]]], known: Examples) -> list[Code]:
+        code: list[Code] = []
+        known_in: list[Examples] = []
         for self.line, below in branches:
-            source = self.line.text.partition(" ")[2]
-            condition = self.condition(source, known) if source else "True"
-            scopes.append(dict(known))
-            choices.append((self.compiled(condition), self.steps(below, scopes[-1])))
+            keyword, _, source = self.line.text.partition(" ")
+            code.append(f"{keyword} {self.condition(source, known) if source else ''}:")
+            known_in.append(dict(known))
+            code += map(" {}".format, self.statements(below, known_in[-1]))
         if branches[-1][0].text == "else":  # then a name that all branches define is known after
-            in_all = set.intersection(*map(set, scopes))
-            known.update({name: scopes[0][name] for name in in_all})
+            in_all = set.intersection(*map(set, known_in))
+            known.update({name: known_in[0][name] for name in in_all})
+        return code
 
-        def tell(dice: Dice, scope: Scope) -> list[str]:
-            step = next((step for holds, step in choices if holds(dice, scope)), None)
-            return step(dice, scope) if step else []
-
-        return tell
-
-    def definition(self, names: list[str], source: str, known: Scope) -> Step:
-        code = self.expression(source, known)
-        value = self.compiled(code)
-        example = ANYTHING if code.startswith("functions") else value(FirstOfAll, known)
-        known.update(dict.fromkeys(names, ANYTHING) if len(names) > 1 else {names[0]: example})
-
-        def define(dice: Dice, scope: Scope) -> list[str]:
-            found = value(dice, scope)
-            scope.update(zip(names, found, strict=True) if len(names) > 1 else {names[0]: found})
-            return []
-
-        return define
-
-    def compiled(self, code: Code) -> Callable[[Dice, Scope], Any]:
-        names = {"tables": self.tables, "functions": self.functions}
-        return eval(f"lambda dice, scope: {code}", names)
-
-    def sentence(self, text: str, known: Scope) -> Code:
+    def sentence(self, text: str, known: Examples) -> Code:
         pieces = re.split(r"\{([^{}]*)\}", text)  # text, expression, text, …
         if any(set(piece) & set("{}") for piece in pieces[::2]):
             self.fail("a brace without its partner")
@@ -238,7 +234,7 @@ class StoryFile:
         pieces[::2] = map(repr, pieces[::2])
         return " + ".join(pieces)
 
-    def expression(self, source: str, known: Scope) -> Code:
+    def expression(self, source: str, known: Examples) -> Code:
         """A function of one or more words, or a single word."""
         words = [OPTION.findall(match[0]) for match in WORD.finditer(source)]
         if not words or WORD.sub("", source).strip():
@@ -251,14 +247,14 @@ class StoryFile:
             self.fail(f"there is no function {name!r}; there are {', '.join(self.functions)}")
         return self.word(words[0], known)
 
-    def word(self, options: list[str], known: Scope, *, whole: bool = False) -> Code:
+    def word(self, options: list[str], known: Examples, *, whole: bool = False) -> Code:
         """One of several options, a name, "text", a number, or one member of a table; `whole`: a
         table as it is, as a function is given it."""
         if len(options) == 1 and (whole or options[0] not in self.tables):
             return self.value(options[0], known)
         return f"dice.pick({self.members(options, known)})"
 
-    def members(self, options: list[str], known: Scope) -> Code:
+    def members(self, options: list[str], known: Examples) -> Code:
         """All that a choice is among: what is in its tables, and its other options."""
         values = [self.value(option, known) for option in options]
         if len(options) == 1 and options[0] in self.tables:
@@ -267,7 +263,7 @@ class StoryFile:
                  for option, value in zip(options, values, strict=True))  # fmt: skip
         return f"[{', '.join(among)}]"
 
-    def value(self, option: str, known: Scope) -> Code:
+    def value(self, option: str, known: Examples) -> Code:
         """The value of "text", a number, a table, or a name and its attributes."""
         if option in self.tables:
             return f"tables[{option!r}]"
@@ -283,9 +279,9 @@ class StoryFile:
                 attrgetter(attributes)(known[name])
         except AttributeError:
             self.fail(f"{name} has no {attributes!r}")
-        return f"scope[{name!r}]{dot}{attributes}"
+        return f"{name}_{dot}{attributes}"
 
-    def condition(self, source: str, known: Scope) -> Code:
+    def condition(self, source: str, known: Examples) -> Code:
         """`a is b`, `a is not b`, `a and b`, `a or b`, or an expression that is true or false."""
         match = re.fullmatch(r"(\S+) (is not|is|and|or) (.+)", source)
         if match is None:

@@ -157,15 +157,7 @@ def word_loss(
         precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
         with torch.autocast("cpu", enabled=False):
             return WordLossInBlocks.apply(x, word_embeddings, bias, words, weights, precision)
-    return weighted_cross_entropy(F.linear(x, word_embeddings, bias), words, weights)
-
-
-def weighted_cross_entropy(
-    logits: Float[Tensor, "masks vocab"],
-    words: Int[Tensor, "masks"],
-    weights: Float[Tensor, "masks"],
-) -> Float[Tensor, ""]:
-    """Σ weight · -log softmax(logits)[word], in nats."""
+    logits = F.linear(x, word_embeddings, bias)
     return (F.cross_entropy(logits, words, reduction="none") * weights).sum()
 
 
@@ -192,7 +184,10 @@ class WordLossInBlocks(torch.autograd.Function):
             error = probs.scatter_add_(-1, word, -torch.ones_like(weight)).to(precision)
             d_x[rows] = weight * (error @ matrix)
             d_bias += (scales[rows].T @ error)[0]
-            add_product(d_matrix, error.T, scaled[rows])
+            if d_matrix.dtype == precision:
+                d_matrix.addmm_(error.T, scaled[rows])  # in one go
+            else:
+                d_matrix += error.T @ scaled[rows]
         ctx.save_for_backward(d_x, d_matrix, d_bias)
         return loss
 
@@ -209,11 +204,3 @@ def negative_log_likelihood(probs: Tensor, logits: Tensor, word: Tensor) -> Floa
     if found.isinf().any():
         found = -logits.log_softmax(-1, dtype=probs.dtype).gather(-1, word)
     return found
-
-
-def add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
-    """total += a @ b, in one go where the precisions are the same."""
-    if total.dtype == a.dtype:
-        total.addmm_(a, b)
-    else:
-        total += a @ b

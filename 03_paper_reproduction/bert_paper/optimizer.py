@@ -6,7 +6,6 @@ then up to 6.57 times larger than Adam's (at step 12), which a long warm-up hide
 fine-tuning run feels.
 """
 
-import sys
 from collections.abc import Iterable
 
 import torch
@@ -90,14 +89,7 @@ class Muon(torch.optim.Optimizer):
 
 def held_here(tensor: Tensor) -> Tensor:
     """The part of a tensor that this rank holds: all of it, unless FSDP shares it out."""
-    return tensor.to_local() if is_shared_out(tensor) else tensor
-
-
-def is_shared_out(tensor: Tensor) -> bool:
-    """Whether it is a DTensor: nothing is, before FSDP has loaded the module of that class, which
-    would take half a second of every command."""
-    module = sys.modules.get("torch.distributed.tensor")
-    return module is not None and isinstance(tensor, module.DTensor)
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
 def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> torch.optim.Optimizer:
@@ -167,7 +159,7 @@ def clip_gradients(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
     """
     learning = [parameter for parameter in parameters if parameter.grad is not None]
     norm = nn.utils.get_total_norm([parameter.grad for parameter in learning], foreach=True)
-    if is_shared_out(norm):
+    if hasattr(norm, "full_tensor"):
         norm = norm.full_tensor()  # of the parts of all ranks
     if max_norm:
         nn.utils.clip_grads_with_norm_(learning, max_norm, norm, foreach=True)

@@ -15,7 +15,6 @@ on, each rank reads its parts from them, on as many ranks as there are now.
 """
 
 import shutil
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -107,8 +106,7 @@ def without_reduction(model: nn.Module):
 
 def is_sharded(model: nn.Module) -> bool:
     """Whether FSDP shares the model out."""
-    fsdp = sys.modules.get("torch.distributed.fsdp")
-    return fsdp is not None and isinstance(model, fsdp.FSDPModule)
+    return hasattr(model, "set_requires_gradient_sync")
 
 
 def read_parts(tensors: dict[str, Tensor], folder: Path) -> None:

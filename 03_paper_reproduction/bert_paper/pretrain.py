@@ -4,9 +4,11 @@ bert-pretrain --corpus book.txt --out runs/book
 torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/book
 """
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +19,7 @@ from torch import nn
 from bert_corpus.pretraining_run import PretrainingRun
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.masking import MaskUnit, masking_vocabulary
-from bert_paper.model import BertForPreTraining, load_arrays, to_arrays
+from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import (
     empty_state,
     import_lamb,
@@ -25,11 +27,10 @@ from bert_paper.optimizer import (
     optimizer_state,
     refuse_broken,
     state_from_arrays,
-    state_to_arrays,
 )
 from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
 from bert_paper.pretrained import read_model
-from bert_paper.training import Task, train
+from bert_paper.training import Task, TensorBatch, train
 from bert_run.config import (
     BertConfig,
     PairRecipe,
@@ -259,21 +260,10 @@ class Keeper:
         """A checkpoint: the model, and the optimizer's moments."""
         self.saved = step
         state = optimizer_state(self.optimizer, self.model)
-        refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)
-        if not is_sharded(self.model):
-            if self.ranks.leads:
-                moments = state_to_arrays(self.optimizer, self.model)
-                self.run.save(step, to_arrays(self.model), moments)
-        else:
-            move_weights = self.write_model()
-            move_state = self.write(state, STATE_FILE)
-
-            def write(folder: Path) -> None:
-                move_weights(folder)
-                move_state(folder)
-
-            if self.ranks.leads:
-                self.run.save_files(step, write)
+        refuse_broken({**self.parameters(), **state}, self.ranks, step=step)
+        write = self.writer({WEIGHTS_FILE: self.parameters(), STATE_FILE: state})
+        if self.ranks.leads:
+            self.run.save_files(step, write)
         self.ranks.wait()
 
     def keep_if_best(self, measured: Record) -> None:
@@ -290,25 +280,34 @@ class Keeper:
             is_best += measured["heldout_mlm_loss"] <= self.run.lowest_loss(from_step=begin)
         if not self.ranks.sum(is_best):
             return
-        refuse_broken(dict(self.model.named_parameters()), self.ranks, step=done)
-        if is_sharded(self.model):
-            write = self.write_model()
-        else:
-
-            def write(folder: Path) -> None:
-                save_weights(to_arrays(self.model), folder / WEIGHTS_FILE)
-
+        refuse_broken(self.parameters(), self.ranks, step=done)
+        write = self.writer({WEIGHTS_FILE: self.parameters()})
         if self.ranks.leads:
             self.run.save_best(done, write)
         self.ranks.wait()
 
-    def write_model(self) -> Callable[[Path], None]:
-        parameters = {name: p.detach() for name, p in self.model.named_parameters()}
-        return self.write(parameters, WEIGHTS_FILE)
+    def parameters(self) -> TensorBatch:
+        return {name: parameter.detach() for name, parameter in self.model.named_parameters()}
 
-    def write(self, tensors: dict[str, torch.Tensor], name: str) -> Callable[[Path], None]:
-        scratch = self.run.folder.path / f".{name}.part"
-        return write_parts(tensors, scratch, name, self.ranks)
+    def writer(self, files: dict[str, TensorBatch]) -> Callable[[Path], None]:
+        """What writes files of tensors into a folder; every rank must ask for it."""
+        if is_sharded(self.model):
+            place = self.run.folder.path
+            parts = [write_parts(tensors, place / f".{name}.part", name, self.ranks)
+                     for name, tensors in files.items()]  # fmt: skip
+        else:
+            parts = [partial(write_tensors, tensors, name) for name, tensors in files.items()]
+
+        def write(folder: Path) -> None:
+            for write_file in parts:
+                write_file(folder)
+
+        return write
+
+
+def write_tensors(tensors: TensorBatch, name: str, folder: Path) -> None:
+    arrays = {key: tensor.float().cpu().numpy() for key, tensor in tensors.items()}
+    save_weights(arrays, folder / name)
 
 
 def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
@@ -322,24 +321,8 @@ def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
 
 
 # Options of Megatron-LM that are no options here, and what to do about each. The others that its
-# users know are aliases (`bert_run.settings`). The rate rises and falls in straight lines, to zero.
-MEGATRON = {
-    "bf16": "write --precision bf16",
-    "fp16": "write --precision bf16; there is no fp16",
-    "lr-decay-style": "leave it out, the rate falls in a straight line",
-    "lr-decay-iters": "leave it out, the rate falls over all --steps",
-    "min-lr": "leave it out, the rate falls to zero",
-    "lr-warmup-fraction": "write --warmup-steps {warmup}",
-    "split": "leave it out, a part of the corpus is kept apart, or name another with --heldout",
-    "log-interval": "leave it out, every measurement and some steps between are written",
-    "eval-iters": "write --eval-examples {examples}",
-    "load": "leave it out, the same --out goes on where it stopped",
-    "num-workers": "leave it out, the next examples are made while a step computes",
-    "data-impl": "leave it out, the corpus is read as text",
-    "distributed-backend": "leave it out, NCCL connects GPUs and gloo CPUs",
-    "tensor-model-parallel-size": "leave it out; --parallel fsdp splits the weights",
-    "pipeline-model-parallel-size": "leave it out; --parallel fsdp splits the weights",
-}
+# users know are aliases (`bert_run.config`). The rate rises and falls in straight lines, to zero.
+MEGATRON = json.loads(Path(__file__).with_name("megatron.json").read_text(encoding="utf-8"))
 
 
 def check_megatron(arguments: Sequence[str]) -> None:

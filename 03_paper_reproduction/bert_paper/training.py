@@ -287,17 +287,16 @@ def prefetch(
     pending work is canceled and the thread ends after the call that it has begun.
     """
     worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
+    steps = iter(steps)
+    waiting = deque(worker.submit(make, step) for step in islice(steps, ahead))
+
+    def in_order() -> Iterator[Made]:
+        while waiting:
+            made = waiting.popleft().result()
+            waiting.extend(worker.submit(make, step) for step in islice(steps, 1))
+            yield made
+
     try:
-        yield _in_order(worker, make, iter(steps), ahead)
+        yield in_order()
     finally:
         worker.shutdown(cancel_futures=True)
-
-
-def _in_order(
-    worker: ThreadPoolExecutor, make: Callable[[int], Made], steps: Iterator[int], ahead: int
-) -> Iterator[Made]:
-    waiting = deque(worker.submit(make, step) for step in islice(steps, ahead))
-    while waiting:
-        made = waiting.popleft().result()
-        waiting.extend(worker.submit(make, step) for step in islice(steps, 1))
-        yield made

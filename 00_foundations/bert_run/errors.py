@@ -35,25 +35,16 @@ from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin, g
 from tyro.constructors import PrimitiveConstructorSpec
 
 SAME_COMMAND = "then call the same command again"
-PERMISSIONS = "check its permissions, or choose another place"
 ADVICE = {
-    errno.ENOSPC: f"free some space, {SAME_COMMAND}",
-    errno.EDQUOT: f"your share of the disk is used up; free some space, {SAME_COMMAND}",
-    errno.EFBIG: "the disk takes no file as large: choose a folder on another one",
-    errno.EACCES: PERMISSIONS,
-    errno.EPERM: PERMISSIONS,
-    errno.EROFS: "this disk cannot be written to: choose another place",
-    errno.ENOENT: "check the path",
-    errno.ENOTDIR: "a part of the path is a file, not a folder: check the path",
-    errno.EISDIR: "it is a folder, and a file is needed: check the path",
-    errno.EEXIST: "it is there already: choose another name",
-    errno.ENOTEMPTY: "another program writes there: choose another place",
-    errno.ENAMETOOLONG: "choose a shorter name",
-    errno.ELOOP: "a link leads back to itself: check the path",
-    errno.EMFILE: f"raise the limit of open files (ulimit -n), {SAME_COMMAND}",
-    errno.ENFILE: f"close other programs, {SAME_COMMAND}",
-    errno.EIO: "the disk or the network drive has failed: check it",
-    errno.ENOMEM: f"close other programs, {SAME_COMMAND}",
+    number: advice
+    for advice, numbers in {
+        f"free some space, {SAME_COMMAND}": (errno.ENOSPC, errno.EDQUOT),
+        "check its permissions, or choose another place": (errno.EACCES, errno.EPERM, errno.EROFS),
+        "check the path": (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP),
+        "choose another name": (errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG),
+        f"raise the limit of open files (ulimit -n), {SAME_COMMAND}": (errno.EMFILE,),
+    }.items()
+    for number in numbers
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
 PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",

@@ -38,7 +38,7 @@ def answer(capsys, error: BaseException) -> str:
         (errno.EACCES, "check its permissions"),
         (errno.EPERM, "check its permissions"),
         (errno.ENOENT, "check the path"),
-        (errno.EISDIR, "a file is needed"),
+        (errno.EISDIR, "check the path"),
         (errno.EROFS, "choose another place"),
         (errno.EMFILE, "ulimit -n"),
         (errno.EXDEV, "call the same command again"),

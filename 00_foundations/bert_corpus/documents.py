@@ -20,7 +20,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -256,15 +256,14 @@ def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
         raise UserError(
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
         )
-    found = find_text_files(path)
-    if not found.files:
-        said = f": {'; '.join(found.passed_over)}" if found.passed_over else ""
-        raise UserError(
-            f"corpus {path}: no text files in this folder (.txt, .jsonl, packed, …){said}"
-        )
-    if found.passed_over and progress:
-        print(f"corpus {path}: {found}", file=sys.stderr)
-    return [LineReader(file) for file in found.files]
+    files, passed_over = find_text_files(path)
+    if not files:
+        said = "; ".join(["no text files in this folder (.txt, .jsonl, packed, …)", *passed_over])
+        raise UserError(f"corpus {path}: {said}")
+    if passed_over and progress:
+        files_read = f"{len(files):,} file{'s' * (len(files) > 1)} read"
+        print(f"corpus {path}: {'; '.join([files_read, *passed_over])}", file=sys.stderr)
+    return [LineReader(file) for file in files]
 
 
 def _documents_of(
@@ -354,26 +353,15 @@ def kind_of(path: Path) -> str | None:
     return "text" if name.suffix.lower() in TEXT or ending in PACKED else None
 
 
-@dataclass(frozen=True)
-class FoundFiles:
-    """The text files of a corpus, sorted by path, and what else lies there, in words."""
-
-    files: list[Path]
-    passed_over: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        count = f"{len(self.files):,} file{'s' * (len(self.files) != 1)} read"
-        return "; ".join([count, *self.passed_over])
-
-
-def find_text_files(path: Path) -> FoundFiles:
-    """A file itself, or all text files below a folder; files without a suffix count as text.
+def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
+    """A file itself, or all text files below a folder, sorted by path; files without a suffix count
+    as text. What else lies there comes second, in words.
 
     Hidden files are passed over, and files that other programs own (`.py`, `.png`, …), folders
     that cannot be opened, and the folders of runs, models and token stores, which are our own.
     """
     if not path.is_dir():
-        return FoundFiles([path])
+        return [path], []
     files: list[Path] = []
     others: list[str] = []  # the endings of files that are no text
     unreadable: list[str] = []
@@ -398,7 +386,7 @@ def find_text_files(path: Path) -> FoundFiles:
         said.append(f"left out what runs have written: {', '.join(sorted(own)[:3])}")
     if unreadable:
         said.append(f"not permitted to open {', '.join(sorted(unreadable)[:3])}")
-    return FoundFiles(sorted(files), said)
+    return sorted(files), said
 
 
 def is_own_folder(folder: Path) -> bool:

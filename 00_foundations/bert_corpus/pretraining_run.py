@@ -264,7 +264,7 @@ def read_sources(folder: Path) -> dict[str, list[SourceFile]]:
 
 def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
     """The first difference between a corpus and what was read of it, in words; None if none."""
-    found = {path.relative_to(root).as_posix(): path for path in find_text_files(root).files}
+    found = {path.relative_to(root).as_posix(): path for path in find_text_files(root)[0]}
     for file in recorded:
         path = found.pop(file.path, None)
         if path is None:

@@ -324,14 +324,11 @@ def find_damage(folder: Path) -> str | None:
     if step != step_of(folder):
         return f"{MANIFEST_FILE} says step {step}"
     for name, entry in manifest["files"].items():
-        size = entry["bytes"]
         path = folder / Path(name).name
         if not path.is_file():
             return f"{name} is missing"
-        if path.stat().st_size != size:
-            return f"{name} has {path.stat().st_size} bytes, {size} were written"
-        if sha256(path) != entry["sha256"]:
-            return f"the content of {name} has changed"
+        if path.stat().st_size != entry["bytes"] or sha256(path) != entry["sha256"]:
+            return f"{name} is not as it was written"
     return None
 
 

@@ -134,7 +134,7 @@ def test_a_folder_of_text_alone_says_nothing(folder, capsys):
 def test_file_names_in_capitals_are_read_as_those_in_small_letters(folder):
     (folder / "README.TXT").write_text("Third is third.")
     (folder / "rows.JSONL").write_text('{"text": "Row is row."}')
-    names = [path.name for path in find_text_files(folder).files]
+    names = [path.name for path in find_text_files(folder)[0]]
     assert names == ["README.TXT", "a.txt", "b.txt", "rows.JSONL"]
     documents = list(open_corpus(str(folder))) + list(open_corpus(str(folder)).held_out)
     assert ["Third is third."] in documents and ["Row is row."] in documents
@@ -149,9 +149,9 @@ def test_a_folder_without_permission_is_named(folder, monkeypatch):
         return real(path)
 
     monkeypatch.setattr(os, "scandir", locked)
-    found = find_text_files(folder)
-    assert [path.name for path in found.files] == ["a.txt"]
-    assert str(found).endswith(f"not permitted to open {folder / 'below'}")
+    files, passed_over = find_text_files(folder)
+    assert [path.name for path in files] == ["a.txt"]
+    assert passed_over[-1].endswith(f"not permitted to open {folder / 'below'}")
 
 
 @pytest.mark.parametrize("mark", ["run.json", "tokenizer_config.json",
@@ -161,9 +161,9 @@ def test_what_runs_have_written_into_the_corpus_folder_is_left_out_and_said(fold
     (run / "tokenizer").mkdir(parents=True)
     (run / mark).write_text("{}")
     (run / "vocab.txt").write_text("[PAD]")
-    found = find_text_files(folder)
-    assert [path.name for path in found.files] == ["a.txt", "b.txt"]
-    assert "left out what runs have written: runs/one" in str(found)
+    files, passed_over = find_text_files(folder)
+    assert [path.name for path in files] == ["a.txt", "b.txt"]
+    assert "left out what runs have written: runs/one" in passed_over[0]
 
 
 # Names that are no corpus.

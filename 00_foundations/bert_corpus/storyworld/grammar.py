@@ -47,9 +47,7 @@ from bert_corpus.storyworld.generator import Kind
 from bert_run.errors import UserError
 
 Examples = dict[str, Any]  # of what the names of a story stand for, as far as it has been read
-Code = (
-    str  # Python: the name `pet` of a story is `pet_` there, out of the way of Python's own names
-)
+Code = str  # of Python; there the name `pet` of a story is `pet_`, no word of Python's own
 
 HEADER = re.compile(r"(table|phrase|kind) (\w+)(?:: ([\w, ]+))?(?:, weight ([\d.]+))?")
 CAST = re.compile(r"([a-z_]+): (.+)")
@@ -57,6 +55,8 @@ DEFINITION = re.compile(r"([a-z_]+(?:, [a-z_]+)*) = (.+)")
 NO_SENTENCE = re.compile(rf"shuffle|if .+|elif .+|else|{DEFINITION.pattern}")
 MARK = re.compile(r"<[lrbo]:[^<>=]+(?:=\w+)?>|<-:[^<>=]+=\w+>")
 WORD = re.compile(r'("[^"]*"|[^\s"|]+)(?: *\| *("[^"]*"|[^\s"|]+))*')
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NAME = re.compile(r"\w+(?:\.\w+)*")  # nothing else of a story becomes Python
 OPTION = re.compile(r'"[^"]*"|[^\s"|]+')
 
 
@@ -269,8 +269,10 @@ class StoryFile:
             return f"tables[{option!r}]"
         if option[0] == '"':
             return repr(option[1:-1])
-        if option[0].isdigit():
+        if NUMBER.fullmatch(option):
             return option
+        if not NAME.fullmatch(option):
+            self.fail(f"{option} is no name")
         name, dot, attributes = option.partition(".")
         if name not in known:
             self.fail(f"{name!r} is no name of this story; there are {', '.join(known) or 'none'}")

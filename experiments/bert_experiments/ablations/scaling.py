@@ -31,9 +31,8 @@ from bert_run.training_loop import read_metrics
 
 PROGRAM = "python -m bert_experiments.ablations.scaling"
 MILLION = 1_000_000
-TOKENS_A_STEP = 8192  # with half of it the steps of Muon itself would take a third of the time
-SHORT, LONG = 32, 128  # lengths of the examples, the short ones first
-SHORT_SHARE = 0.7
+TOKENS_A_STEP = 4096
+LENGTH = 128
 CORES = 2  # of the night; the short runs take one each
 DECAY_OF_REPEATS = 15.4  # passes after which a repeated text teaches little (arXiv 2305.16264, 3.1)
 EXPONENTS = np.linspace(0.1, 1.2, 111)
@@ -95,20 +94,17 @@ class ScalingSettings:
 def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
     """The run as settings of `bert-pretrain`; the same recipe for all.
 
-    No next sentences: in rows of 32 tokens four of five would be random ones, since few sentences
-    of Wikipedia have room for another beside them.
+    Running text, as in RoBERTa. The heads that `induction` begins with look at both neighbors: with
+    the paper's first values the first millions of tokens teach the frequencies of words alone.
     """
     return PretrainSettings(
         corpus=settings.corpus,
         model=run.size,
-        seq_length=LONG,
-        batch_size=TOKENS_A_STEP // LONG,
-        short_seq_length=SHORT,
-        short_share=SHORT_SHARE,
-        short_batch_size=TOKENS_A_STEP // SHORT,
+        seq_length=LENGTH,
+        batch_size=TOKENS_A_STEP // LENGTH,
         sentence_task="none",
         random_next=0.0,
-        initialization="mimetic",  # without it the first two million tokens teach frequencies alone
+        initialization="induction",
         optimizer="muon",
         adam_beta2=0.98,
         learning_rate=run.rate,

@@ -198,7 +198,7 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
                      "`is` asks for the object, not for its place or what it holds",
                      way="shared")  # fmt: skip
     own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
-    inspected = function.student._inspected
+    inspected = function.inspected
     related = [call for call in inspected if own & set(map(id, leaves(call[1:])))]
     for other, given, more in [(function, args, kwargs), *related[-3:]]:
         returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
@@ -324,7 +324,7 @@ def _difference_of_trees(
     else:
         entries, own = expected.items(), out.keys()
         keys = {"missing": expected.keys() - own, "not expected": own - expected.keys()}
-        if told := [f"; {which}: {', '.join(sorted(map(describe_value, found))[:5])}"
+        if told := [f"; {which}: {', '.join(sorted(map(str, found))[:5])}"
                     for which, found in keys.items() if found]:  # fmt: skip
             return f"{of}: the keys differ{''.join(told)}"
     for name, right in entries:

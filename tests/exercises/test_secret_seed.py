@@ -128,7 +128,7 @@ def test_known_inputs__count_beside_a_check_that_draws(tmp_path):
         )  # fmt: skip
         outcomes = {o.id: o for o in grade(softmax, path)}
         assert (outcomes[known].outcome == PASSED) != looks_up
-        assert not looks_up or "a check passes that draws its inputs" in outcomes[known].message
+        assert not looks_up or "passes that draws its inputs" in outcomes[known].message
 
 
 def test_a_secret_seed__changes_every_draw_and_lasts_as_long_as_its_context():

@@ -219,9 +219,9 @@ def notes(settings: TableSettings, results: Results) -> str:
         "dev examples. A seed is one pretraining run, fine-tuned once. Each cell is the median of "
         "the seeds, with the lowest and highest in parentheses. The score is the best of the "
         "evaluations after each epoch, on the same dev examples, so every figure is slightly "
-        f"optimistic. *{UNTRAINED}*: an untrained model of the same size, fine-tuned from its "
-        f"initial weights; *{MAJORITY}*: the most common answer for every example. The paper's "
-        "figures are given as published; they are for other tasks, on another scale."
+        f"optimistic. *{UNTRAINED}*: an untrained model, as large as the first row's, fine-tuned "
+        f"from its initial weights; *{MAJORITY}*: the most common answer for every example. The "
+        "paper's figures are given as published; they are for other tasks, on another scale."
     ]
     if settings.table == "5":
         parts.append(

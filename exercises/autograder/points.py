@@ -74,7 +74,7 @@ def read_catalogue() -> Iterator[Exercise]:
 CATALOGUE = tuple(read_catalogue())
 HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
-MANNERS = {"leaves_no_trace", "not_slower", "operations", "instructions", "seconds"}
+MANNERS = {"leaves_no_trace", "not_slower", "operations", "lines_run", "seconds"}
 
 
 @dataclass(frozen=True)

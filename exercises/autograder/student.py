@@ -110,9 +110,9 @@ class Function:
         """How often a call calls torch, directly or in a loop of its own."""
         return self._count("operations", args, kwargs)
 
-    def instructions(self, *args, **kwargs) -> int:
+    def lines_run(self, *args, **kwargs) -> int:
         """How many lines of the student's file run in a call, one again at each turn of a loop."""
-        return self._count("instructions", args, kwargs)
+        return self._count("lines_run", args, kwargs)
 
     def _count(self, what: str, args: tuple, kwargs: dict) -> int:
         found = self._ask(args, kwargs, count=what).get("count")

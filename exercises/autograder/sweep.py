@@ -180,8 +180,8 @@ def poisson_range(mean: float) -> tuple[int, int]:
 
 def runs_a_loop(function: Function, short: tuple, long: tuple, **options: Any) -> bool:
     """Whether the student's file runs more lines for longer arguments."""
-    return (function.instructions(*long, **options)
-            > function.instructions(*short, **options) + 10)  # fmt: skip
+    return (function.lines_run(*long, **options)
+            > function.lines_run(*short, **options) + 10)  # fmt: skip
 
 
 COARSE = "the draws are too coarse: whole numbers of a few bits know few values; use rng.random"

@@ -126,7 +126,7 @@ def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
         seed_everything(request["global_seed"])
     if request["count"] == "operations":
         return _run_and_count(function, args, kwargs)
-    if request["count"] == "instructions":
+    if request["count"] == "lines_run":
         return _run_and_trace(function, args, kwargs, file)
     if request["inspect"]:
         return _run_and_inspect(function, args, kwargs, way=request["way"])

@@ -23,7 +23,7 @@ from bert_experiments.report.figures import one_by_one
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_experiments.report.plots import COLOURS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
-from bert_run.config import Size
+from bert_run.config import Initialization, Size
 from bert_run.errors import Real, UserError, check_numbers, command
 from bert_run.pictures import GREY, Picture, picture_with_axes
 from bert_run.run_folder import RunFolder, step_of
@@ -40,18 +40,20 @@ EXPONENTS = np.linspace(0.1, 1.2, 111)
 
 @dataclass(frozen=True)
 class ShortRun:
-    """One run: a size, the tokens it reads, in millions, and its highest learning rate."""
+    """One run: a size, the tokens it reads, in millions, its highest learning rate, and how its
+    weights begin."""
 
     size: Size
     millions: int
     rate: float
+    initialization: Initialization = "induction"
 
     @property
     def steps(self) -> int:
         return self.millions * MILLION // TOKENS_A_STEP
 
     def __str__(self) -> str:
-        return f"{self.size}, {self.millions} M tokens, rate {self.rate:g}"
+        return f"{self.size}, {self.millions} M tokens, rate {self.rate:g}, {self.initialization}"
 
 
 RUNS = (
@@ -59,6 +61,8 @@ RUNS = (
     ShortRun("mini", 4, 4e-3),
     ShortRun("tiny", 4, 4e-3),
     ShortRun("tiny", 8, 4e-3),
+    ShortRun("tiny", 8, 4e-3, "mimetic"),
+    ShortRun("tiny", 8, 4e-3, "paper"),
     ShortRun("tiny", 16, 4e-3),
     ShortRun("mini", 8, 2e-3),
     ShortRun("mini", 16, 2e-3),
@@ -104,7 +108,7 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
         batch_size=TOKENS_A_STEP // LENGTH,
         sentence_task="none",
         random_next=0.0,
-        initialization="induction",
+        initialization=run.initialization,
         optimizer="muon",
         adam_beta2=0.98,
         learning_rate=run.rate,
@@ -114,7 +118,8 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
         steps=run.steps,
         eval_every=max(1, run.steps // 10),
         save_every=max(1, run.steps // 10),
-        out=settings.out / f"{run.size}_tokens-{run.millions}M_rate-{run.rate:g}",
+        out=settings.out
+        / f"{run.size}_tokens-{run.millions}M_rate-{run.rate:g}_{run.initialization}",
     )
 
 
@@ -151,7 +156,7 @@ def last_heldout_loss(folder: Path) -> float:
 
 
 def best_rates(points: Sequence[Point]) -> list[Point]:
-    """Of the runs that differ in their rate alone, the one with the lowest loss."""
+    """Of the runs of one size and length, the one with the lowest loss."""
     best: dict[tuple[str, int], Point] = {}
     for point in points:
         key = point.run.size, point.run.millions
@@ -276,10 +281,12 @@ def results_of(
 
 
 def rows_of(points: Sequence[Point]) -> list[list[str]]:
-    head = ["size", "rate", "tokens, M", "held-out loss", "minutes", "tokens a second, one core"]
+    head = ["size", "rate", "first values", "tokens, M", "held-out loss", "minutes",
+            "tokens a second, one core"]  # fmt: skip
     return [head] + [
-        [point.run.size, f"{point.run.rate:g}", f"{point.run.millions}", f"{point.loss:.3f}",
-         f"{point.seconds / 60:.0f}", f"{point.tokens_a_second:,.0f}"]
+        [point.run.size, f"{point.run.rate:g}", point.run.initialization,
+         f"{point.run.millions}", f"{point.loss:.3f}", f"{point.seconds / 60:.0f}",
+         f"{point.tokens_a_second:,.0f}"]
         for point in points
     ]  # fmt: skip
 
@@ -287,8 +294,8 @@ def rows_of(points: Sequence[Point]) -> list[list[str]]:
 NOTES = (
     "Each run has its own learning rate, from a warm-up to zero, so that its last loss is what so "
     "many tokens come to. The curve is a floor for each size plus a power of the tokens that all "
-    "sizes share; of runs that differ in the rate alone the better one counts. Text that is read "
-    "again is worth less than new text (Muennighoff et al. 2023, equation 5)."
+    "sizes share; of the runs of one size and length the best one counts. Text that is read again "
+    "is worth less than new text (Muennighoff et al. 2023, equation 5)."
 )
 
 

@@ -9,6 +9,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import jaxtyping
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
@@ -446,3 +448,12 @@ def test_the_five_chapters_are_there():
         "03_paper_reproduction",
         "04_finetuning",
     ]
+
+
+def test_with_all__a_shape_that_a_signature_does_not_name_raises(pytestconfig):
+    if not pytestconfig.getoption("--all"):
+        pytest.skip("shapes are checked with --all")
+    from bert_numpy.attention import split_heads
+
+    with pytest.raises(jaxtyping.TypeCheckError, match="split_heads"):
+        split_heads(np.zeros((2, 3, 4, 5)), 2)

@@ -23,8 +23,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 
-from bert_run.files import write_atomically
-from bert_run.run_folder import find_damage
+from bert_run.files import find_damage, write_atomically
 from bert_run.training_loop import progress_bar
 
 STEPS, SAVE_EVERY = 400, 4

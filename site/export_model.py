@@ -29,8 +29,7 @@ from render import Repository
 
 from bert_run.config import BertConfig, Weights, count_parameters, first_weights, parameter_shapes
 from bert_run.errors import UserError, command
-from bert_run.files import write_atomically
-from bert_run.run_folder import RunFolder, demo_folder, step_of
+from bert_run.files import RunFolder, demo_folder, step_of, write_atomically
 from bert_run.weights import WEIGHTS_FILE, load_weights, missing_heads, save_weights
 
 ROOT = Path(__file__).parents[1]

@@ -45,11 +45,18 @@ from bert_run.config import (
     parameter_shapes,
 )
 from bert_run.errors import UserError, read_record, wrong_field
-from bert_run.files import folder_in_one_piece, sha256, write_atomically
-from bert_run.model_card import command_line, model_card
-from bert_run.run_folder import STATE_FILE, RunFolder, divergence_noted
+from bert_run.files import (
+    STATE_FILE,
+    RunFolder,
+    command_line,
+    divergence_explained,
+    folder_in_one_piece,
+    model_card,
+    sha256,
+    write_atomically,
+)
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
-from bert_run.weights import WEIGHTS_FILE, save_weights
+from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_weights
 
 DEFAULT_VOCABULARY = 8192
 MADE_FROM_FILE = "made_from.json"
@@ -412,7 +419,7 @@ class PretrainingRun:
         self.work = ExitStack()
         self.work.callback(self.folder.release)
         self.work.callback(self.draw_curve)
-        self.work.enter_context(divergence_noted(self.folder, leads=self.leads))
+        self.work.enter_context(divergence_explained(self.folder))
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -423,13 +430,13 @@ class PretrainingRun:
     def weights(self) -> Weights:
         """Those of the newest checkpoint, or those that a new run begins with."""
         if self.checkpoint:
-            return self.checkpoint.weights(self.config)
+            return load_weights(self.checkpoint.folder, self.config)
         return self.settings.first_weights(self.config)
 
     @cached_property
     def training_state(self) -> Weights:
         """The optimizer's, empty at first."""
-        return self.checkpoint.training_state() if self.checkpoint else {}
+        return read_safetensors(self.checkpoint.folder / STATE_FILE) if self.checkpoint else {}
 
     def introduce(self, *computing: str) -> None:
         """Say what will be trained on what, and write the report of the data beside it."""
@@ -503,6 +510,7 @@ class PretrainingRun:
             self.measurements(),
             name=self.settings.out.resolve().name,
             config=self.config,
+            parameters=count_parameters(parameter_shapes(self.config)),
             step=step,
             command=command_line(self.settings.program, settings, defaults),
         )

@@ -42,7 +42,7 @@ from bert_run.config import (
 )
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Count, Share, Stopped, UserError, command
-from bert_run.run_folder import STATE_FILE
+from bert_run.files import STATE_FILE
 from bert_run.training_loop import Record, stop_signals
 from bert_run.weights import WEIGHTS_FILE, locate, save_weights
 

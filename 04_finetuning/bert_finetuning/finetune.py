@@ -31,8 +31,7 @@ from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import UserError, command, read_record, wrong_field
-from bert_run.files import sha256, write_atomically
-from bert_run.run_folder import RunFolder
+from bert_run.files import RunFolder, sha256, write_atomically
 from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weight_files
 
 # The paper's grid (appendix A.3), for BERT-base and large.

@@ -26,10 +26,8 @@ from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
 from bert_finetuning.run import SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
-from bert_run.files import publish, write_atomically
-from bert_run.model_card import command_line, front_matter
+from bert_run.files import METRICS_FILE, command_line, front_matter, publish, write_atomically
 from bert_run.pictures import drawable, picture_with_axes
-from bert_run.run_folder import METRICS_FILE
 from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
 
 MOST_ERRORS = 100  # that are listed

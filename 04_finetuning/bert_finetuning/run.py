@@ -4,7 +4,7 @@ out/seed-0/                is the model after the last step, a `transformers` fo
     best/                  the one that the deciding metric was highest for, another
     metrics.jsonl          what was measured on the way
     result.json            written last: the run is over
-    checkpoints/           while it runs: see `bert_run.run_folder`
+    checkpoints/           while it runs: see `bert_run.files`
 
 Without a folder the same run leaves no files; so the notebooks of this chapter learn:
 
@@ -44,8 +44,13 @@ from bert_paper.model import load_arrays
 from bert_paper.optimizer import optimizer_state, refuse_broken, state_from_arrays, state_to_arrays
 from bert_paper.parallel import spread
 from bert_run.errors import Stopped, UserError, read_record
-from bert_run.files import write_atomically
-from bert_run.run_folder import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted
+from bert_run.files import (
+    METRICS_FILE,
+    STATE_FILE,
+    RunFolder,
+    divergence_explained,
+    write_atomically,
+)
 from bert_run.training_loop import (
     MetricsLog,
     Record,
@@ -171,7 +176,8 @@ class SeedRun:
         if checkpoint := self.ranks.after_first(newest):
             self.start = checkpoint.step
             load_arrays(self.model, read_safetensors(checkpoint.folder / WEIGHTS_FILE))
-            state_from_arrays(self.optimizer, self.model, checkpoint.training_state())
+            moments = read_safetensors(checkpoint.folder / STATE_FILE)
+            state_from_arrays(self.optimizer, self.model, moments)
         path = folder.path / METRICS_FILE
         if self.ranks.leads:
             self.log = MetricsLog(path, resume_at=self.start)
@@ -187,8 +193,8 @@ class SeedRun:
         if self.ranks.leads and self.start:
             say(f"{title}: going on from step {self.start:,} of {self.data.steps:,}")
         folder, request = self.folder, StopRequest()
-        noted = divergence_noted(folder, leads=self.ranks.leads) if folder else nullcontext()
-        with noted, stop_signals() if folder else nullcontext(request) as request:
+        explained = divergence_explained(folder) if folder else nullcontext()
+        with explained, stop_signals() if folder else nullcontext(request) as request:
             if not self.is_stalled:
                 train(
                     self.model,

@@ -3,7 +3,7 @@
 import pytest
 
 from bert_run.errors import UserError
-from bert_run.run_folder import demo_folder
+from bert_run.files import demo_folder
 
 
 @pytest.mark.parametrize("start", [".", "04_finetuning"])

@@ -12,7 +12,7 @@ from bert_corpus.pretraining_run import identity
 from bert_paper.demo import DEMO
 from bert_paper.pretrain import PretrainSettings
 from bert_run.config import BertConfig, RunSettings
-from bert_run.model_card import command_line, front_matter, model_card
+from bert_run.files import command_line, front_matter, model_card
 
 CONFIG = BertConfig(vocab_size=4096, hidden_size=128, num_hidden_layers=2, num_attention_heads=4,
                     intermediate_size=512)  # fmt: skip
@@ -26,7 +26,7 @@ DEFAULTS = identity(PretrainSettings())
 
 def card(settings=None, report=None, measured=None, **changes) -> str:
     settings = identity(settings or DEMO)
-    named = dict(name="demo", config=CONFIG, step=4400,
+    named = dict(name="demo", config=CONFIG, parameters=1_024_514, step=4400,
                  command=command_line("bert-pretrain", settings, DEFAULTS))  # fmt: skip
     return model_card(
         settings,
@@ -52,7 +52,6 @@ def test_a_language_that_is_not_known_is_not_claimed():
 
 def test_data_size_and_figures_stand_in_it():
     text = card()
-    # 4,396 words fewer of 30,522 in the published tiny: (4,433,468 − 26,426 · (128 + 1)).
     for words in ("1,024,514 parameters", f"step 4,400 of {DEMO.steps:,}", "20,000 documents",
                   "165,086 sentences", "1,999,447 tokens", "0.12% of them unknown",
                   "| masked word | 0.420 | 88.9% |", "| next sentence | 0.019 | 98.8% |",
@@ -84,7 +83,9 @@ def test_each_way_of_training_is_told_as_what_it_is():
 def test_the_settings_of_the_lower_levels_will_do():
     settings = identity(RunSettings())
     assert "sentence_task" not in settings
-    text = model_card(settings, REPORT, MEASURED, name="x", config=CONFIG, step=1000, command="y")
+    text = model_card(
+        settings, REPORT, MEASURED, name="x", config=CONFIG, parameters=1, step=1000, command="y"
+    )
     assert "masked words and next sentences" in text
 
 

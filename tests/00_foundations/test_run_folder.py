@@ -13,12 +13,12 @@ import pytest
 import torch
 import transformers
 
-from bert_run import files, run_folder
+from bert_run import files
 from bert_run.config import BertConfig, Weights, initial_weights
 from bert_run.errors import UserError
-from bert_run.run_folder import STATE_FILE, Checkpoint, RunFolder, find_damage
+from bert_run.files import STATE_FILE, Checkpoint, RunFolder, find_damage
 from bert_run.training_loop import MetricsLog, read_metrics
-from bert_run.weights import WEIGHTS_FILE, save_weights
+from bert_run.weights import WEIGHTS_FILE, load_weights, read_safetensors, save_weights
 
 CONFIG = BertConfig(
     vocab_size=97,
@@ -69,8 +69,8 @@ def is_of_step(found: Checkpoint | None, step: int) -> bool:
     return (
         found is not None
         and found.step == step
-        and same_arrays(found.weights(CONFIG), weights_of(step))
-        and same_arrays(found.training_state(), moments_of(step))
+        and same_arrays(load_weights(found.folder, CONFIG), weights_of(step))
+        and same_arrays(read_safetensors(found.folder / STATE_FILE), moments_of(step))
     )
 
 
@@ -101,18 +101,6 @@ def test_as_many_checkpoints_are_kept_as_are_asked_for(folder, keep):
         folder.save(step, partial(fill, step=step), keep=keep)
     kept = [path.name for path in folder.checkpoint_folders()]
     assert kept == [f"step-{step:08d}" for step in (1, 2, 3, 10)][-keep:]
-
-
-def test_a_checkpoint_is_read_when_it_is_asked_for(folder):
-    """Not when it is found: a process that needs the weights alone leaves the moments, twice as
-    large, on the disk."""
-    save(folder, 7)
-    found = folder.resume()
-    assert same_arrays(found.weights(CONFIG), weights_of(7))
-    (found.folder / STATE_FILE).unlink()
-    assert same_arrays(found.weights(CONFIG), weights_of(7))
-    with pytest.raises(UserError, match=STATE_FILE):
-        found.training_state()
 
 
 def test_the_others_of_a_run_find_what_the_first_has_settled_on(folder, capsys):
@@ -150,7 +138,7 @@ def test_the_best_model_is_a_folder_of_its_own_that_a_better_one_replaces(folder
     for step in (5, 7):
         folder.save_best(partial(fill, step=step))
     best = folder.path / "best"
-    assert same_arrays(Checkpoint(7, best).weights(CONFIG), weights_of(7))
+    assert same_arrays(load_weights(best, CONFIG), weights_of(7))
     assert leftovers(folder) == []
     assert is_of_step(folder.resume(), 1)  # it is no checkpoint
 
@@ -161,7 +149,7 @@ def test_a_full_disk_leaves_the_best_model_that_was_there(folder, monkeypatch):
         patch.setattr(sys.modules[__name__], "save_weights", DiskFull(save_weights, 1))
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             folder.save_best(partial(fill, step=7))
-    assert same_arrays(Checkpoint(5, folder.path / "best").weights(CONFIG), weights_of(5))
+    assert same_arrays(load_weights(folder.path / "best", CONFIG), weights_of(5))
     assert leftovers(folder) == []
 
 
@@ -184,8 +172,8 @@ class DiskFull:
 WRITERS = [
     (sys.modules[__name__], "save_weights", 0),  # the weights
     (sys.modules[__name__], "save_weights", 1),  # the training state
-    (run_folder, "sha256", 2),
-    (run_folder, "write_atomically", 0),  # the manifest
+    (files, "sha256", 2),
+    (files, "write_atomically", 0),  # the manifest
     (files, "flush_to_disk", 1),
     (files.os, "replace", 0),
     (files.os, "replace", 2),  # the folder itself takes its name
@@ -217,7 +205,7 @@ def test_what_a_kill_left_half_written_is_never_opened_and_is_cleaned_up(folder,
     with monkeypatch.context() as patch:
         patch.setattr(files.shutil, "rmtree", lambda *args, **kwargs: None)  # no cleaning up
         patch.setattr(Path, "unlink", lambda *args, **kwargs: None)
-        patch.setattr(run_folder, "sha256", DiskFull(run_folder.sha256, 1))
+        patch.setattr(files, "sha256", DiskFull(files.sha256, 1))
         with pytest.raises(OSError):
             save(folder, 2)
     (folder.path / ".model.safetensors.4711.part").write_bytes(b"half of it")
@@ -230,7 +218,7 @@ def test_what_a_kill_left_half_written_is_never_opened_and_is_cleaned_up(folder,
 def test_a_kill_before_the_folder_shows_the_new_checkpoint_is_made_up_for(folder, monkeypatch):
     save(folder, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(run_folder, "publish", lambda source, target: (_ for _ in ()).throw(Killed))
+        patch.setattr(files, "publish", lambda source, target: (_ for _ in ()).throw(Killed))
         with pytest.raises(Killed):
             save(folder, 2)
     shown = folder.path / "model.safetensors"

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 
 from bert_corpus.documents import LineReader
-from bert_run import files
 from bert_run.errors import UserError
 from bert_run.files import text_lines
 
@@ -65,21 +64,6 @@ def test_another_encoding_is_refused_with_its_place_from_a_file_and_from_standar
     with pytest.raises(UserError) as refused:
         lines(content)
     assert says in str(refused.value) and "\n" not in str(refused.value)
-
-
-def test_a_line_without_an_end_is_refused_in_bounded_memory(lines, monkeypatch):
-    monkeypatch.setattr(files, "LONGEST_LINE", 8)
-    assert lines(b"a\n1234567\n") == [(1, "a"), (2, "1234567")]
-    with pytest.raises(UserError, match=r"line 2 is longer than .*: put one text on each line"):
-        lines(b"a\n12345678\n")
-
-
-@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
-def test_dev_zero_is_refused(monkeypatch):
-    with open("/dev/zero", "rb") as endless:
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=endless))
-        with pytest.raises(UserError, match="line 1 holds NUL bytes"):
-            list(text_lines(None))
 
 
 def test_a_corpus_refuses_the_same_bytes_in_the_same_words(tmp_path):

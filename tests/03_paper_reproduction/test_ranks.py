@@ -22,7 +22,7 @@ from safetensors.numpy import load_file
 
 from bert_paper.pretrain import PretrainSettings
 from bert_run.device import Ranks
-from bert_run.run_folder import find_damage
+from bert_run.files import find_damage
 from bert_run.training_loop import read_metrics
 
 ALONE, DDP, FSDP = (1, "ddp"), (2, "ddp"), (2, "fsdp")

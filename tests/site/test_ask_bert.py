@@ -23,7 +23,7 @@ from bert_numpy.model import bert_forward, mlm_head_forward
 from bert_numpy.operations import linear_forward, softmax_forward
 from bert_run.config import BertConfig, Weights
 from bert_run.errors import UserError
-from bert_run.run_folder import demo_folder
+from bert_run.files import demo_folder
 from bert_run.weights import load_weights, save_weights
 
 ROOT = Path(__file__).parents[2]

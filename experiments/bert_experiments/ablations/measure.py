@@ -35,7 +35,7 @@ from bert_paper.probes import first_guess
 from bert_paper.training import Task, evaluate
 from bert_run.config import MaskingRecipe, first_weights
 from bert_run.device import to_device
-from bert_run.run_folder import RunFolder, step_of
+from bert_run.files import RunFolder, step_of
 from bert_run.training_loop import read_metrics
 
 SEED = 1_000  # of the held-out pairs and masks, whatever the run's own

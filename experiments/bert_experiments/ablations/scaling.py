@@ -25,8 +25,8 @@ from bert_experiments.report.plots import COLOURS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.config import Initialization, Size
 from bert_run.errors import Real, UserError, check_numbers, command
+from bert_run.files import RunFolder, step_of
 from bert_run.pictures import GREY, Picture, picture_with_axes
-from bert_run.run_folder import RunFolder, step_of
 from bert_run.training_loop import read_metrics
 
 PROGRAM = "python -m bert_experiments.ablations.scaling"

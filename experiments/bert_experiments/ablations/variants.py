@@ -18,7 +18,7 @@ from bert_experiments.report.figures import one_by_one
 from bert_paper.demo import DEMO
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.errors import UserError
-from bert_run.run_folder import RunFolder, step_of
+from bert_run.files import RunFolder, step_of
 from bert_run.training_loop import read_metrics
 
 STEPS = 3000  # the same for all, so that they share runs

@@ -15,8 +15,8 @@ from bert_corpus.storyworld import CLASSIC_BLANKS
 from bert_experiments.report.plots import unboxed
 from bert_paper.pretrained import Pretrained, check_length, open_pretrained
 from bert_run.errors import UserError
+from bert_run.files import RunFolder, step_of
 from bert_run.pictures import AMBER, BLUE, ORANGE, PINK, Picture
-from bert_run.run_folder import RunFolder, step_of
 from bert_run.training_loop import progress_bar
 
 FEWEST = 3  # checkpoints that make a curve

@@ -20,7 +20,7 @@ from bert_lowlevel.model import Bert, to_tensors
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_paper.probes import principal_plane, sense_vectors
-from bert_run.run_folder import demo_folder
+from bert_run.files import demo_folder
 from bert_run.weights import load_weights
 
 

@@ -50,8 +50,8 @@ from bert_experiments.report.page import Page
 from bert_experiments.report.plots import COLOURS, draw_curve, unboxed
 from bert_finetuning.settings import FinetuneSettings, wider
 from bert_paper.pretrain import PretrainSettings
+from bert_run.files import RunFolder, step_of
 from bert_run.pictures import GREY, Picture
-from bert_run.run_folder import RunFolder, step_of
 
 FOLLOWED = (BERT, LEFT_TO_RIGHT)  # in the paper's Figure 5
 POINTS = (10, 20, 40, 50, 60, 80, 100)  # of the steps, in per cent

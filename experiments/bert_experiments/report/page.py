@@ -26,8 +26,7 @@ from bert_experiments.report.figures import (
 )
 from bert_experiments.report.verdicts import RULE, Verdict
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
-from bert_run.model_card import command_line
+from bert_run.files import command_line, write_atomically
 from bert_run.pictures import Picture
 
 

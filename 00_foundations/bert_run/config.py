@@ -168,8 +168,6 @@ LOOK, COPY = 0.6, 1.0  # how strong mimetic attention starts; tried on StoryWorl
 # The same for induction heads, and their position and segment vectors.
 LOOK_BESIDE, COPY_BESIDE, POSITION_SIZE, SEGMENT_SHARE = 0.7, 2.0, 0.05, 0.1
 
-HEAD_NAMES = {"cls.predictions.": "masked-language-model", "cls.seq_relationship.": "next-sentence"}
-
 
 def parameter_shapes(config: BertConfig) -> Shapes:
     """Name and shape of every parameter, from the input upwards; a linear layer's weight is

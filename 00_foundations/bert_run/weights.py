@@ -7,7 +7,7 @@ are downloaded: weights as safetensors, never a pickle, and no code.
 
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import partial
@@ -18,13 +18,20 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from bert_run.config import HEAD_NAMES, BertConfig, Weights, parameter_shapes
+from bert_run.config import BertConfig, Weights, parameter_shapes
 from bert_run.errors import Diverged, UserError, read_record, shown
 
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 OF_ANOTHER = "the file and the config belong to different checkpoints"
 NUMPY_TYPES = {"F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
+EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
+# The parts that a checkpoint may have beside the encoder, and how their parameters' names begin.
+PARTS = {
+    "pooler": "bert.pooler.",
+    "masked-language-model": "cls.predictions.",
+    "next-sentence": "cls.seq_relationship.",
+}
 
 
 def save_weights(weights: Weights, path: Path) -> None:
@@ -52,14 +59,20 @@ def save_safetensors(save_file: Callable, tensors: dict[str, Any], path: Path) -
     path.chmod(mode)
 
 
+def read_model(folder: Path, *, decoders: bool = False) -> tuple[BertConfig, Weights]:
+    """The config and the weights of a BERT folder, checked against each other."""
+    config = BertConfig.load(folder, decoders=decoders)
+    return config, load_weights(folder, config)
+
+
 def load_weights(folder: Path, config: BertConfig) -> Weights:
     """Read the weights of a BERT folder, as float32 under the common names.
 
     Opens what `transformers` writes for any BERT class, also the older forms: names without
     `bert.`, `gamma` and `beta` for the layer norms, a `position_ids` buffer, several files with an
     index. Parameters of heads that the file lacks are absent from the result; see
-    `missing_heads`. Raises `UserError` when an encoder parameter is absent or a shape differs
-    from what `config` says.
+    `missing_heads`. Raises `UserError` when an encoder parameter is absent, a shape differs
+    from what `config` says, or the output matrix is not that of the word embeddings.
     """
     folder = Path(folder)
     stored: Weights = {}
@@ -93,6 +106,11 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
                 f"{folder}: {name} holds whole numbers ({array.dtype}), as quantized models do: "
                 "take the checkpoint in float32, float16 or bfloat16"
             )
+    if not np.array_equal(named.get(DECODER, weights[EMBEDDINGS]), weights[EMBEDDINGS]):
+        raise UserError(
+            f"{folder}: its masked-language-model head has an output matrix of its own, where "
+            "BERT's is that of the word embeddings: this model cannot be opened"
+        )
     return weights
 
 
@@ -111,10 +129,29 @@ def refuse_overflow(computed: np.ndarray, model: str | Path) -> None:
 
 
 def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
-    """Names, in words, of the parts that a checkpoint of an encoder alone does not have."""
+    """The `PARTS` that a checkpoint of an encoder alone does not have."""
     absent = [name for name in parameter_shapes(config) if name not in weights]
-    parts = {"bert.pooler.": "pooler", **HEAD_NAMES}
-    return [words for prefix, words in parts.items() if any(n.startswith(prefix) for n in absent)]
+    return [part for part, prefix in PARTS.items() if any(n.startswith(prefix) for n in absent)]
+
+
+def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> list[str]:
+    """What a checkpoint has beside the encoder and these `parts`, such as a classifier."""
+    shapes, found = parameter_shapes(config), set()
+    for path in weight_files(folder):
+        with safe_open(path, framework="np") as file:
+            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
+        for name in names:
+            if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
+                found.add(part)
+            elif name not in shapes and not name.endswith("position_ids"):
+                found.add(name if name.startswith("bert.") else name.split(".")[0])
+    return sorted(found - set(parts))
+
+
+def in_words(parts: list[str]) -> str:
+    """Names of parts for a message, of many the first four."""
+    words = [part if part == "pooler" or part not in PARTS else f"{part} head" for part in parts]
+    return ", ".join(words[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -209,7 +246,6 @@ RELEASED = (
 WANTED = ("config.json", WEIGHTS_FILE, INDEX_FILE, "model-*-of-*.safetensors", "tokenizer.json",
           "tokenizer_config.json", "vocab.txt", "README.md", "LICENSE")  # fmt: skip
 SECONDS_TO_ANSWER = 10  # for the first question to the Hub; then we say that it is out of reach
-MOST_BYTES = 8 * 10**9  # three times a BERT-large in float64
 
 
 @dataclass(frozen=True)
@@ -288,7 +324,7 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
     )
     try:
         info = huggingface_hub.HfApi().model_info(
-            hub_id, revision=revision, files_metadata=True, timeout=SECONDS_TO_ANSWER
+            hub_id, revision=revision, timeout=SECONDS_TO_ANSWER
         )
     except Exception as error:  # the kind depends on the HTTP library underneath
         try:
@@ -299,8 +335,8 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
         print(f"the Hub did not answer: {hub_id} as downloaded earlier", file=sys.stderr)
         return Located(copy, hub_id, copy.name)
 
-    files = {file.rfilename: file.size or 0 for file in info.siblings or []}
-    if problem := unfit(files, (info.config or {}).get("model_type", "bert")):
+    names = {file.rfilename for file in info.siblings or []}
+    if problem := unfit(names, (info.config or {}).get("model_type", "bert")):
         raise UserError(f"{hub_id} on the Hub {problem}")
     try:
         folder = Path(download())
@@ -342,18 +378,15 @@ def push_folder(folder: Path, repo: str) -> str:
     return str(address)
 
 
-def unfit(files: dict[str, int], model_type: str) -> str | None:
-    """Why a model of these files and sizes is not worth fetching, in words, or None."""
-    if form := other_form(files):
+def unfit(names: set[str], model_type: str) -> str | None:
+    """Why a model of these files is not worth fetching, in words, or None."""
+    if form := other_form(names):
         return form
     for needed in ({"config.json"}, {WEIGHTS_FILE, INDEX_FILE}):
-        if not needed & files.keys():
+        if not needed & names:
             return f"holds no {' or '.join(sorted(needed))}: it is no model of transformers"
     if model_type != "bert":
         return f"holds a {model_type!r} model: only BERT can be opened"
-    size = sum(files[name] for name in files if any(fnmatch(name, wanted) for wanted in WANTED))
-    if size > MOST_BYTES:
-        return f"holds {size / 1e9:.0f} GB: no BERT is as large"
     return None
 
 

@@ -4,7 +4,6 @@ No number changes but by rounding to `--dtype`: what converting does is choose p
 today's names, and write the files that belong to them.
 """
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,22 +16,37 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
-from bert_paper.pretrained import (
-    FORMS,
-    PREFIXES,
-    Form,
+from bert_paper.pretrained import read_tokenizer
+from bert_run.config import Weights, initial_weights
+from bert_run.errors import Seed, UserError, check_numbers, command
+from bert_run.files import folder_in_one_piece, front_matter, size_of, write_atomically
+from bert_run.weights import (
+    PARTS,
+    WEIGHTS_FILE,
+    Located,
     in_words,
     left_out,
+    locate,
+    missing_heads,
     read_model,
-    read_tokenizer,
+    save_safetensors,
 )
-from bert_run.config import Weights, initial_weights
-from bert_run.errors import Seed, UserError, check_numbers, command, read_record
-from bert_run.files import clear_leftovers, folder_in_one_piece, sha256, write_atomically
-from bert_run.model_card import front_matter, size_of
-from bert_run.weights import WEIGHTS_FILE, Located, locate, missing_heads, save_safetensors
 
-RECORD_FILE = "conversion.json"  # where the model came from, and what we wrote
+
+@dataclass(frozen=True)
+class Form:
+    """A class of `transformers`, and the parts that it has beside the encoder."""
+
+    architecture: str
+    parts: tuple[str, ...]
+    pipeline_tag: str = "fill-mask"
+
+
+FORMS = {
+    "pretraining": Form("BertForPreTraining", tuple(PARTS)),
+    "masked-lm": Form("BertForMaskedLM", ("masked-language-model",)),
+    "encoder": Form("BertModel", ("pooler",), "feature-extraction"),
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,7 @@ class ConvertSettings:
     source: Annotated[Positional[str], arg(metavar="SOURCE")]
     """a run's folder, a folder of transformers, or a Hub model OWNER/NAME"""
     out: Annotated[Positional[Path], arg(metavar="OUT")]
-    """the folder to write; an earlier output of bert-convert there is replaced"""
+    """the folder to write, which must be new"""
     to: Literal["pretraining", "masked-lm", "encoder"] | None = None
     """BertForPreTraining, BertForMaskedLM or BertModel; the first that the source has all of"""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
@@ -63,11 +77,9 @@ class ConvertSettings:
 def convert(settings: ConvertSettings) -> list[str]:
     """Write the folder; returns what there is to say, line by line."""
     out = settings.out.resolve()
-    check_place(out)
-    clear_leftovers(out.parent, {out.name})  # of calls that were killed
+    if out.exists():
+        raise UserError(f"{settings.out} exists: choose another OUT, or remove it first")
     source = locate(settings.source, revision=settings.revision)
-    if source.folder.resolve() == out:
-        raise UserError(f"{settings.out} is the source itself: choose another OUT")
     config, weights = read_model(source.folder)
     form, new = choose_form(settings, missing_heads(weights, config))
     notes = []
@@ -78,7 +90,7 @@ def convert(settings: ConvertSettings) -> list[str]:
         notes.append(
             "no pooler, as in the source: BertModel.from_pretrained(..., add_pooling_layer=False)"
         )
-    if left := left_out(source.folder, config, form):
+    if left := left_out(source.folder, config, form.parts):
         notes.append(f"left out: {in_words(left)}")
 
     tensors = {
@@ -96,29 +108,7 @@ def convert(settings: ConvertSettings) -> list[str]:
             notes.append("no tokenizer, as in the source")
         write_card(beside, source, form=form, size=size_of(config, count), name=out.name,
                    notes=[f"numbers in {settings.dtype}", *notes])  # fmt: skip
-        write_record(beside, source)
     return [f"{settings.out}: {form.architecture}, {count:,} numbers in {settings.dtype}", *notes]
-
-
-def check_place(out: Path) -> None:
-    """Refuse a place that holds anything but an untouched earlier output of ours."""
-    if out.exists() and not out.is_dir():  # a pipe and a device too
-        raise UserError(f"{out} is a file: choose another OUT")
-    if out in (here := Path.cwd().resolve(), *here.parents):
-        raise UserError(f"OUT is {out}, in which you are, and it is replaced: name a new folder")
-    files = sorted(out.iterdir()) if out.is_dir() else []
-    try:
-        record = read_record(out / RECORD_FILE, {"files": dict}, way_out="") if files else {}
-    except UserError:
-        record = {}
-    written = record.get("files", {})
-    foreign = [path.name for path in files if not (path.name == RECORD_FILE and record)
-               and not (path.is_file() and sha256(path) == written.get(path.name))]  # fmt: skip
-    if foreign:
-        raise UserError(
-            f"{out} is not empty, and {foreign[0]} is not as bert-convert wrote it: choose another "
-            "OUT, lest it be lost"
-        )
 
 
 def choose_form(settings: ConvertSettings, missing: list[str]) -> tuple[Form, list[str]]:
@@ -145,7 +135,7 @@ def choose_form(settings: ConvertSettings, missing: list[str]) -> tuple[Form, li
 
 def parts_of(weights: Weights, form: Form) -> Weights:
     """The arrays of one class, under the names that `transformers` gives them there."""
-    prefixes = ("bert.embeddings.", "bert.encoder.", *(PREFIXES[part] for part in form.parts))
+    prefixes = ("bert.embeddings.", "bert.encoder.", *(PARTS[part] for part in form.parts))
     kept = {name: array for name, array in weights.items() if name.startswith(prefixes)}
     if form.architecture == "BertModel":  # it is the whole file, so its name is left away
         return {name.removeprefix("bert."): array for name, array in kept.items()}
@@ -182,13 +172,6 @@ def write_card(
     write_atomically(folder / "README.md", card)
     if licence.is_file():
         shutil.copyfile(licence, folder / "LICENSE")
-
-
-def write_record(folder: Path, source: Located) -> None:
-    """What was written, by which a later call knows its own work; see `check_place`."""
-    files = {path.name: sha256(path) for path in sorted(folder.iterdir())}
-    record = {"source": str(source), "files": files}
-    write_atomically(folder / RECORD_FILE, json.dumps(record, indent=2) + "\n")
 
 
 @command

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
 from tokenizers import Tokenizer
 
 from bert_corpus.wordpiece import load_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
-from bert_run.config import HEAD_NAMES, BertConfig, Weights, parameter_shapes
+from bert_run.config import BertConfig
 from bert_run.errors import UserError, shown
-from bert_run.weights import common_name, load_weights, locate, missing_heads, weight_files
+from bert_run.weights import locate, missing_heads, read_model
 
 PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
-EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
-PREFIXES = {"pooler": "bert.pooler.", **{words: prefix for prefix, words in HEAD_NAMES.items()}}
 
 
 @dataclass(frozen=True)
@@ -57,21 +54,6 @@ def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") 
     return Pretrained(folder, model.to(device).eval(), tokenizer, missing_heads(weights, config))
 
 
-def read_model(folder: Path, *, decoders: bool = False) -> tuple[BertConfig, Weights]:
-    """The config and the weights of a BERT folder, checked against each other."""
-    config = BertConfig.load(folder, decoders=decoders)
-    weights = load_weights(folder, config)
-    for path in weight_files(folder):
-        with safe_open(path, framework="pt") as file:
-            decoder = file.get_tensor(DECODER).float() if DECODER in file.keys() else None  # noqa: SIM118
-        if decoder is not None and not torch.equal(decoder, torch.from_numpy(weights[EMBEDDINGS])):
-            raise UserError(
-                f"{folder}: its masked-language-model head has an output matrix of its own, where "
-                "BERT's is that of the word embeddings: this model cannot be opened"
-            )
-    return config, weights
-
-
 def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
     """The tokenizer of a BERT folder, whose entries the model must have rows for."""
     tokenizer = load_tokenizer(folder)
@@ -100,44 +82,3 @@ def check_length(ids: list[int], text: str, config: BertConfig) -> None:
             f'"{shown}" is {len(ids)} tokens long, the model reads at most '
             f"{config.max_position_embeddings}: shorten it"
         )
-
-
-# The parts of a checkpoint.
-
-
-@dataclass(frozen=True)
-class Form:
-    """A class of `transformers`, and the parts that it has beside the encoder."""
-
-    architecture: str
-    parts: tuple[str, ...]
-    pipeline_tag: str = "fill-mask"
-
-
-FORMS = {
-    "pretraining": Form("BertForPreTraining", tuple(PREFIXES)),
-    "masked-lm": Form("BertForMaskedLM", ("masked-language-model",)),
-    "encoder": Form("BertModel", ("pooler",), "feature-extraction"),
-}
-
-
-def left_out(folder: Path, config: BertConfig, form: Form) -> list[str]:
-    """Parts that the source has and the form has no place for, such as a classifier."""
-    shapes, found = parameter_shapes(config), set()
-    for path in weight_files(folder):
-        with safe_open(path, framework="np") as file:
-            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
-        for name in names:
-            part = next(
-                (words for words, start in PREFIXES.items() if name.startswith(start)), None
-            )
-            if part is not None:
-                found.add(part)
-            elif name not in shapes and not name.endswith("position_ids"):
-                found.add(name if name.startswith("bert.") else name.split(".")[0])
-    return sorted(found - set(form.parts))
-
-
-def in_words(parts: list[str]) -> str:
-    words = [f"{part} head" if part in HEAD_NAMES.values() else part for part in parts[:4]]
-    return ", ".join(words) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")

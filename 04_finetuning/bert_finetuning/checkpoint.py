@@ -22,11 +22,19 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import Example, Task
 from bert_paper.model import load_arrays, to_arrays
-from bert_paper.pretrained import Form, in_words, left_out, read_model, read_tokenizer
+from bert_paper.pretrained import read_tokenizer
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, wrong_field
-from bert_run.model_card import for_others
-from bert_run.weights import WEIGHTS_FILE, locate, save_weights, weight_files
+from bert_run.files import for_others
+from bert_run.weights import (
+    WEIGHTS_FILE,
+    in_words,
+    left_out,
+    locate,
+    read_model,
+    save_weights,
+    weight_files,
+)
 
 FIELD = "bert_finetuning"  # of config.json
 VOCABULARY = 8192  # at most, where one is trained on the task's own text
@@ -68,7 +76,7 @@ def init_from(
             "with the mean of all tokens (pooling mean), or take another checkpoint"
         )
     new = fill(model, learnt, seed)
-    left = left_out(folder, config, Form(model_type.__name__, ("pooler",) if has_pooler else ()))
+    left = left_out(folder, config, ["pooler"] if has_pooler else [])
     unused = f"; left unused: {in_words(left)}" if left else ""
     note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
     return InitialModel(model, tokenizer, note)

@@ -202,14 +202,6 @@ def test_what_cannot_be_opened_is_refused_before_it_is_fetched(asked_here, files
     assert asked_here.fetched == []
 
 
-def test_a_model_far_too_large_is_refused_before_it_is_fetched(asked_here, small_run, monkeypatch):
-    monkeypatch.setattr(weights, "MOST_BYTES", 1_000)
-    asked_here.add("somebody/huge", small_run)
-    with pytest.raises(UserError, match=r"somebody/huge on the Hub holds .* GB: no BERT is as"):
-        locate("somebody/huge")
-    assert asked_here.fetched == []
-
-
 def test_a_download_that_breaks_off_is_told_and_leaves_no_copy_to_be_opened(asked_here, small_run):
     asked_here.add("somebody/broken", small_run)
     asked_here.models["somebody/broken"]["vocab.txt"] = Breaking(b"word")

@@ -23,11 +23,9 @@ from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
 from bert_finetuning.finetune import INPUTS_FILE, check_inputs
 from bert_finetuning.run import RESULT, SeedResult
-from bert_paper.convert import RECORD_FILE, check_place
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
-from bert_run.files import sha256
-from bert_run.run_folder import RunFolder, find_damage
+from bert_run.files import RunFolder, find_damage
 from bert_run.training_loop import MetricsLog, read_metrics
 from bert_run.weights import INDEX_FILE, save_weights, weight_files
 
@@ -105,13 +103,6 @@ def a_manifest(folder: Path) -> Path:
     return folder / "run" / "checkpoints" / "step-00000007" / "manifest.json"
 
 
-def a_conversion(folder: Path) -> Path:
-    config = a_config(folder)
-    path = folder / RECORD_FILE
-    write_json(path, {"source": "there", "files": {config.name: sha256(config)}})
-    return path
-
-
 def an_index(folder: Path) -> Path:
     path = folder / INDEX_FILE
     save_weights({"a": np.ones(2, np.float32)}, folder / "model-1.safetensors")
@@ -171,7 +162,6 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "model.safetensors.index.json": (an_index, lambda path: weight_files(path.parent)),
     "inputs.json": (inputs_of_a_run, changed_inputs),
     "result.json": (a_result, lambda path: SeedResult.read(path.parent, "f", "accuracy")),
-    "conversion.json": (a_conversion, lambda path: check_place(path.parent)),
 }  # fmt: skip
 
 ODD_VALUES = [None, True, 0, -1, 2**63, 10**400, 1.5, float("nan"), float("inf"), "", "x", "yes",

@@ -49,7 +49,7 @@ from bert_run.files import (
     STATE_FILE,
     RunFolder,
     command_line,
-    divergence_explained,
+    divergence_noted,
     folder_in_one_piece,
     model_card,
     sha256,
@@ -419,7 +419,7 @@ class PretrainingRun:
         self.work = ExitStack()
         self.work.callback(self.folder.release)
         self.work.callback(self.draw_curve)
-        self.work.enter_context(divergence_explained(self.folder))
+        self.work.enter_context(divergence_noted(self.folder))
         return self
 
     def __exit__(self, *exception: object) -> None:

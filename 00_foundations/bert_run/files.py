@@ -480,7 +480,7 @@ def find_damage(folder: Path) -> str | None:
 
 
 @contextmanager
-def divergence_explained(folder: RunFolder) -> Iterator[None]:
+def divergence_noted(folder: RunFolder) -> Iterator[None]:
     """Say of a run that diverges in here where it is and what is kept of it."""
     try:
         yield

@@ -134,8 +134,8 @@ def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
     return [part for part, prefix in PARTS.items() if any(n.startswith(prefix) for n in absent)]
 
 
-def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> list[str]:
-    """What a checkpoint has beside the encoder and these `parts`, such as a classifier."""
+def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
+    """In words, what a checkpoint has beside the encoder and `parts`, such as a classifier."""
     shapes, found = parameter_shapes(config), set()
     for path in weight_files(folder):
         with safe_open(path, framework="np") as file:
@@ -145,7 +145,7 @@ def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> list[s
                 found.add(part)
             elif name not in shapes and not name.endswith("position_ids"):
                 found.add(name if name.startswith("bert.") else name.split(".")[0])
-    return sorted(found - set(parts))
+    return in_words(sorted(found - set(parts)))
 
 
 def in_words(parts: list[str]) -> str:

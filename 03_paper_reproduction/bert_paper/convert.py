@@ -91,7 +91,7 @@ def convert(settings: ConvertSettings) -> list[str]:
             "no pooler, as in the source: BertModel.from_pretrained(..., add_pooling_layer=False)"
         )
     if left := left_out(source.folder, config, form.parts):
-        notes.append(f"left out: {in_words(left)}")
+        notes.append(f"left out: {left}")
 
     tensors = {
         name: to_dtype(name, array, settings.dtype)

@@ -26,15 +26,7 @@ from bert_paper.pretrained import read_tokenizer
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, wrong_field
 from bert_run.files import for_others
-from bert_run.weights import (
-    WEIGHTS_FILE,
-    in_words,
-    left_out,
-    locate,
-    read_model,
-    save_weights,
-    weight_files,
-)
+from bert_run.weights import WEIGHTS_FILE, left_out, locate, read_model, save_weights, weight_files
 
 FIELD = "bert_finetuning"  # of config.json
 VOCABULARY = 8192  # at most, where one is trained on the task's own text
@@ -77,7 +69,7 @@ def init_from(
         )
     new = fill(model, learnt, seed)
     left = left_out(folder, config, ["pooler"] if has_pooler else [])
-    unused = f"; left unused: {in_words(left)}" if left else ""
+    unused = f"; left unused: {left}" if left else ""
     note = f"from {for_others(checkpoint)}{unused}; new, to be learned: {new}"
     return InitialModel(model, tokenizer, note)
 

@@ -44,13 +44,7 @@ from bert_paper.model import load_arrays
 from bert_paper.optimizer import optimizer_state, refuse_broken, state_from_arrays, state_to_arrays
 from bert_paper.parallel import spread
 from bert_run.errors import Stopped, UserError, read_record
-from bert_run.files import (
-    METRICS_FILE,
-    STATE_FILE,
-    RunFolder,
-    divergence_explained,
-    write_atomically,
-)
+from bert_run.files import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted, write_atomically
 from bert_run.training_loop import (
     MetricsLog,
     Record,
@@ -193,8 +187,8 @@ class SeedRun:
         if self.ranks.leads and self.start:
             say(f"{title}: going on from step {self.start:,} of {self.data.steps:,}")
         folder, request = self.folder, StopRequest()
-        explained = divergence_explained(folder) if folder else nullcontext()
-        with explained, stop_signals() if folder else nullcontext(request) as request:
+        noted = divergence_noted(folder) if folder else nullcontext()
+        with noted, stop_signals() if folder else nullcontext(request) as request:
             if not self.is_stalled:
                 train(
                     self.model,

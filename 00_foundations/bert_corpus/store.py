@@ -17,31 +17,36 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from bert_corpus.documents import Corpus, Document
 from bert_corpus.wordpiece import tokenizer_sha256
-from bert_run.errors import UserError, is_of, read_record, wrong_field
-from bert_run.files import LEFTOVER, flush_to_disk, hold, remove, write_atomically
+from bert_run.errors import UserError, is_of, read_record
+from bert_run.files import (
+    LEFTOVER,
+    clear_leftovers,
+    flush_to_disk,
+    hold,
+    remove_in_one_piece,
+    write_atomically,
+)
 from bert_run.training_loop import progress_bar
 
 FORMAT = 1
 ARRAYS = ("tokens", "sentence_starts", "document_starts")
-DTYPES = ("uint16", "uint32", "int64")
-REPORTED = {"fingerprint": str, "tokenizer_sha256": str, "vocab_size": int,
+REPORTED = {"format": int, "fingerprint": str, "tokenizer_sha256": str, "vocab_size": int,
             "documents": int, "sentences": int, "tokens": int, "unknown_share": float,
-            "dtypes": dict, "lengths": dict, "checksums": dict}  # fmt: skip
-CHECKED_ON_OPENING = 1 << 28  # bytes; of a larger store only sizes and ends are checked
+            "checksums": dict}  # fmt: skip
+CHECKED_ON_OPENING = 1 << 28  # bytes; of a larger store only the sizes are checked
 PARTS = ("train", "heldout")  # the stores of a run
-UNFINISHED = ".unfinished"  # behind the name of a store that is being built
+BUILD_AGAIN = "delete the token store and build it again"
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,6 @@ class TokenStore:
     report: dict
 
     @property
-    def vocab_size(self) -> int:
-        return self.report["vocab_size"]
-
-    @property
     def n_sentences(self) -> int:
         return len(self.sentence_starts) - 1
 
@@ -69,126 +70,87 @@ class TokenStore:
     @property
     def content(self) -> dict[str, int]:
         """Checksums of its arrays: what was read, whatever file it came from."""
-        return {name: self.report["checksums"][name] for name in ARRAYS}
-
-    def sentence(self, index: int) -> np.ndarray:
-        """The ids of one sentence."""
-        return self.tokens[self.sentence_starts[index] : self.sentence_starts[index + 1]]
+        return {name: self.report["checksums"].get(name) for name in ARRAYS}
 
     @classmethod
     def open(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> "TokenStore":
-        """Open a store; with a tokenizer, only one that this tokenizer built."""
+        """Open a store; with a tokenizer, only one that this tokenizer built.
+
+        Raises `UserError` for a damaged store. Of a large one only the sizes are checked.
+        """
         folder = Path(folder)
-        report = _read_report(folder)
+        report = read_record(folder / "report.json", REPORTED, way_out=BUILD_AGAIN)
+        if report["format"] != FORMAT:
+            raise UserError(f"{folder}/report.json is not of format {FORMAT}: {BUILD_AGAIN}")
         if tokenizer is not None and tokenizer_sha256(tokenizer) != report["tokenizer_sha256"]:
             raise UserError(
                 f"token store {folder}: built with another tokenizer "
                 f"({report['vocab_size']} entries; the one given has "
-                f"{tokenizer.get_vocab_size()}); delete the store so that it is built again"
+                f"{tokenizer.get_vocab_size()}): {BUILD_AGAIN}"
             )
-        arrays = {name: _map(folder, name, report) for name in ARRAYS}
-        store = cls(folder=folder, report=report, **arrays)
-        ends = (
-            store.sentence_starts[0] == store.document_starts[0] == 0
-            and store.sentence_starts[-1] == len(store.tokens)
-            and store.document_starts[-1] == store.n_sentences
-        )
-        if not ends:
-            raise _damaged(folder, "its sentences do not end where its tokens end")
-        if sum(array.nbytes for array in arrays.values()) <= CHECKED_ON_OPENING:
-            store.verify()
-        return store
-
-    def verify(self) -> None:
-        """Compare every byte with the checksums made when the store was built."""
-        for name in ARRAYS:
-            size = self.report["lengths"][name] * np.dtype(self.report["dtypes"][name]).itemsize
-            if checksum_of(self.folder / f"{name}.bin", size) != self.report["checksums"].get(name):
-                raise _damaged(self.folder, f"{name}.bin has changed since it was built")
+        lengths = (report["tokens"], report["sentences"] + 1, report["documents"] + 1)
+        types = array_types(report["vocab_size"])
+        arrays = {}
+        for name, length, dtype in zip(ARRAYS, lengths, types, strict=True):
+            path = folder / f"{name}.bin"
+            size = path.stat().st_size if path.is_file() else 0
+            if length < 1 or size != length * dtype.itemsize:
+                problem = f"has {size:,} bytes, not {length * dtype.itemsize:,}"
+            elif size <= CHECKED_ON_OPENING and checksum_of(path) != report["checksums"].get(name):
+                problem = "has changed since it was built"
+            else:
+                arrays[name] = np.memmap(path, dtype, "r")
+                continue
+            raise UserError(f"token store {folder}: {name}.bin {problem}: {BUILD_AGAIN}")
+        return cls(folder=folder, report=report, **arrays)
 
 
-def checksum_of(path: Path, size: int) -> int:
-    """CRC-32 of the first `size` bytes of a file, or of all if it has fewer."""
-    found = 0
+def array_types(vocab_size: int) -> tuple[np.dtype, np.dtype, np.dtype]:
+    """The types of the three arrays: ids take two bytes each as long as they fit."""
+    ids = np.uint16 if vocab_size <= 65_535 else np.uint32
+    return np.dtype(ids), np.dtype(np.int64), np.dtype(np.int64)
+
+
+def checksum_of(path: Path, size: int | None = None) -> int:
+    """CRC-32 of a file, or of its first `size` bytes; read in pieces."""
+    found, rest = 0, os.path.getsize(path) if size is None else size
     with open(path, "rb") as file:
-        while piece := file.read(min(size, 1 << 18)):
+        while piece := file.read(min(rest, 1 << 18)):
             found = zlib.crc32(piece, found)
-            size -= len(piece)
+            rest -= len(piece)
     return found
+
+
+def unfinished(folder: Path) -> Path:
+    """Where a store grows."""
+    return folder.with_name(f"{folder.name}.unfinished")
 
 
 def holds_stores(folder: Path) -> bool:
     """Whether a folder holds all that a run needs of a corpus: tokenizer, train and heldout."""
     if not (folder / "tokenizer" / "tokenizer_config.json").is_file():
         return False
-    if all((folder / part / "report.json").is_file() for part in PARTS):
-        return True
-    if any((folder / f"{part}{UNFINISHED}").exists() for part in PARTS):
+    if any(unfinished(folder / part).exists() for part in PARTS):
         raise UserError(
             f"{folder}: its token stores are not finished; the same call of "
             "`python -m bert_corpus.build_stores` goes on"
         )
-    return False
-
-
-def _damaged(folder: Path, problem: str) -> UserError:
-    return UserError(f"token store {folder}: damaged, {problem}; delete it and build it again")
-
-
-def _read_report(folder: Path) -> dict:
-    path = folder / "report.json"
-    if not path.exists():
-        raise UserError(f"token store {folder}: there is none (no report.json)")
-    report = read_record(path, way_out="delete the token store and build it again")
-    if report.get("format") != FORMAT:
-        raise _damaged(folder, f"report.json is not of format {FORMAT}")
-    if problem := wrong_field(report, REPORTED, {}):
-        raise _damaged(folder, f"report.json is incomplete ({problem})")
-    for name in ARRAYS:
-        dtype, length = report["dtypes"].get(name), report["lengths"].get(name)
-        if dtype not in list(DTYPES) or not is_of(int, length) or length < 1:
-            raise _damaged(folder, f"report.json does not say what {name}.bin holds")
-    return report
-
-
-def _map(folder: Path, name: str, report: dict) -> np.ndarray:
-    path = folder / f"{name}.bin"
-    dtype, count = np.dtype(report["dtypes"][name]), report["lengths"][name]
-    size = path.stat().st_size if path.is_file() else None
-    if size != count * dtype.itemsize:
-        found = "is missing" if size is None else f"has {size:,} bytes"
-        raise _damaged(folder, f"{name}.bin {found}, not {count * dtype.itemsize:,}")
-    return np.memmap(path, dtype=dtype, mode="r", shape=(count,))
+    return all((folder / part / "report.json").is_file() for part in PARTS)
 
 
 # Building a store: text streams through the tokenizer to the disk, and memory holds a few megabytes
 # of text and ids, whatever the size of the corpus. A store grows beside its place, in
-# `NAME.unfinished`:
-#
-#     store/           its files, growing at their ends
-#     progress.json    what it is made from, and how much of it is safely on the disk
-#     lock             held by the process that builds
-#
-# After an interruption, even by a kill, the same call cuts off what was not safe yet, compares the
-# rest with its checksums, passes over the documents that are stored, and goes on. The finished
-# store takes its name in one step.
+# `NAME.unfinished`; there `progress.json` says what it is made from, and how much of its files is
+# safely on the disk. After an interruption, even by a kill, the same call cuts off the rest, passes
+# over the documents that are stored, and goes on. The finished store takes its name in one step.
 
 
 BATCH = 1 << 20  # characters encoded at once
-TOKENS_AT_ONCE = 1 << 16  # that the report counts
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
 # What a store is made from; the name of its corpus may be spelled otherwise.
 DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
-STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json"}
-WORK_FILES = {"store", "replaced", "progress.json", "lock"}
-
-
-class Batch(NamedTuple):
-    """Sentences to be encoded at once, and how many each document has."""
-
-    sentences: list[str]
-    sizes: list[int]
-    end: int  # how many documents of the corpus come before the next batch
+PROGRESS = {"identity": dict, "documents": int, "unknown": int, "files": dict}
+STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json", "progress.json"}
 
 
 def build_store(
@@ -210,259 +172,210 @@ def build_store(
     corpus = documents if is_corpus else Corpus(partial(iter, documents), name="", fingerprint="")
     identity = {"format": FORMAT, "name": corpus.name, "fingerprint": corpus.fingerprint,
                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
-    with workplace(folder) as place:
-        if _is_complete(folder, identity):
-            clear(place)
-        else:
-            progress_made = read_progress(place, identity)
-            with closing(StoreWriter(place, tokenizer, identity, progress_made)) as writer:
-                _encode_all(corpus, tokenizer, writer, progress=progress)
-                writer.finish(folder)
-    return TokenStore.open(folder)
-
-
-def _is_complete(folder: Path, identity: dict) -> bool:
-    """Whether a store of these very documents stands there, undamaged."""
-    try:
-        report = TokenStore.open(folder).report if identity["fingerprint"] else {}
-    except UserError:
-        return False
-    return all(report.get(key) == identity[key] for key in DECISIVE)
-
-
-def _encode_all(
-    corpus: Corpus, tokenizer: Tokenizer, writer: "StoreWriter", *, progress: bool
-) -> None:
-    """Write all documents that are not stored yet, and make them safe now and then."""
-    in_bytes = corpus.size_bytes is not None
-    last_safe, end = time.monotonic(), writer.done
-    with progress_bar(
-        corpus.size_bytes or corpus.n_documents, "building the token store",
-        unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
-    ) as bar:  # fmt: skip
-        for batch, ids in _encoded(_batches(corpus, writer.done), tokenizer):
-            writer.add(ids, batch.sizes)
-            end = batch.end
-            bar.update((corpus.bytes_read if in_bytes else end) - bar.n)
-            if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
-                writer.make_safe(end)
-                last_safe = time.monotonic()
-    if corpus.fingerprint:
-        writer.make_safe(end)
-
-
-def _batches(corpus: Corpus, done: int) -> Iterator[Batch]:
-    """The documents of a corpus after the first `done`."""
-    sentences: list[str] = []
-    sizes: list[int] = []
-    characters, number = 0, done
-    for number, document in enumerate(islice(corpus, done, None), done + 1):
-        sentences += document
-        sizes.append(len(document))
-        characters += sum(map(len, document))
-        if characters >= BATCH:
-            yield Batch(sentences, sizes, number)
-            sentences, sizes, characters = [], [], 0
-    if sizes:
-        yield Batch(sentences, sizes, number)
-
-
-def _encoded(
-    batches: Iterator[Batch], tokenizer: Tokenizer
-) -> Iterator[tuple[Batch, list[list[int]]]]:
-    """Batches with their sentences' ids. While the library encodes one batch on all cores, Python
-    reads and splits the next."""
-    encode = partial(tokenizer.encode_batch_fast, add_special_tokens=False)
-    specials_as_text = tokenizer.encode_special_tokens
-    tokenizer.encode_special_tokens = True
-    waiting = None
-    try:
-        with ThreadPoolExecutor(max_workers=1) as encoder:
-            for batch in chain(batches, [None]):
-                upcoming = batch and (batch, encoder.submit(encode, batch.sentences))
-                if waiting is not None:
-                    yield waiting[0], [encoding.ids for encoding in waiting[1].result()]
-                waiting = upcoming
-    finally:
-        tokenizer.encode_special_tokens = specials_as_text
-
-
-@contextmanager
-def workplace(folder: Path) -> Iterator[Path]:
-    """`folder`.unfinished, for one process at a time; it goes unless a build can go on there."""
     refuse_other_things(folder)
-    place = folder.with_name(folder.name + UNFINISHED)
-    place.mkdir(parents=True, exist_ok=True)
-    lock = hold(place / "lock")
-    if lock is None:
-        raise UserError(
-            f"token store {folder}: another process is building it; call again when it is done"
-        )
-    try:
-        yield place
-    finally:
-        if not (place / "progress.json").exists():
-            clear(place)
-        lock.close()
-        with suppress(OSError):  # the folder is not empty
-            (place / "lock").unlink()
-            place.rmdir()
+    with held_alone(folder):
+        if not (corpus.fingerprint and is_made_from(identity, folder)):
+            with closing(StoreWriter(folder, tokenizer, identity)) as writer:
+                fill(writer, corpus, tokenizer, progress=progress)
+                writer.finish()
+        (folder / "progress.json").unlink(missing_ok=True)  # nothing is left to go on with
+    return TokenStore.open(folder)
 
 
 def refuse_other_things(folder: Path) -> None:
     """Raise `UserError` if anything stands in the place of a store that no store consists of."""
-    place = folder.with_name(folder.name + UNFINISHED)
-    own = {folder: STORE_FILES, place: WORK_FILES, place / "store": STORE_FILES,
-           place / "replaced": STORE_FILES}  # fmt: skip
-    for where, names in own.items():
-        found = {path.name for path in where.iterdir()} if where.is_dir() else set()
-        if where.is_file() or any(not LEFTOVER.fullmatch(name) for name in found - names):
+    for where in (folder, unfinished(folder)):
+        names = {path.name for path in where.iterdir()} if where.is_dir() else set()
+        if where.is_file() or not all(map(LEFTOVER.fullmatch, names - STORE_FILES)):
             raise UserError(
                 f"{where}: holds other things than a token store; choose another folder"
             )
 
 
-def clear(place: Path) -> None:
-    """Remove all but the lock."""
-    for path in place.iterdir():
-        if path.name != "lock":
-            remove(path)
-
-
-def read_progress(place: Path, identity: dict) -> dict | None:
-    """What an interrupted build of this very store made safe; anything else is cleared away."""
-    path = place / "progress.json"
-    if not path.exists():
-        clear(place)
-        return None
-    store = f"token store {place.with_suffix('')}: building was interrupted"
-    try:
-        fields = {"identity": dict, "documents": int, "files": dict}
-        record = read_record(path, fields, way_out="")
-        sizes = [(place / "store" / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
-        intact = record["documents"] >= 0 and all(
-            is_of(int, size) and size >= 0 and checksum_of(file, size) == checksum
-            for file, size, checksum in sizes
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Keep other processes from building the same store."""
+    path = folder.with_name(f"{folder.name}.lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = hold(path)
+    if lock is None:
+        raise UserError(
+            f"token store {folder}: another process is building it; call again when it is done"
         )
-    except (UserError, KeyError, TypeError, ValueError, OSError):
-        intact = False
-    if intact and all(record["identity"].get(key) == identity[key] for key in DECISIVE):
-        print(f"{store}, going on", file=sys.stderr)
-        return record
-    why = "the corpus or the tokenizer has changed since" if intact else "what it left is damaged"
-    print(f"{store}, and {why}: starting anew", file=sys.stderr)
-    clear(place)
-    return None
+    try:
+        yield
+    finally:
+        lock.close()
+        path.unlink(missing_ok=True)
 
 
-class _GrowingFile:
-    """An array on disk that grows at its end, after the first `size` bytes of what is there."""
+def is_made_from(identity: dict, folder: Path) -> bool:
+    """Whether a store of these very documents stands there, undamaged."""
+    try:
+        report = TokenStore.open(folder).report
+    except UserError:
+        return False
+    return all(report[key] == identity[key] for key in DECISIVE)
 
-    def __init__(self, path: Path, dtype: type, size: int, checksum: int):
-        self.file = open(path, "ab")  # noqa: SIM115 - closed by its owner
-        self.file.truncate(size)
-        self.dtype, self.size, self.checksum = np.dtype(dtype), size, checksum
 
-    @property
-    def length(self) -> int:
-        return self.size // self.dtype.itemsize
+def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progress: bool) -> None:
+    """Write all documents that are not stored yet, and make them safe now and then."""
+    in_bytes = corpus.size_bytes is not None
+    last_safe = time.monotonic()
+    with progress_bar(
+        corpus.size_bytes or corpus.n_documents, "building the token store",
+        unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
+    ) as bar:  # fmt: skip
+        for batch, ids in encoded(batches(islice(corpus, writer.done, None)), tokenizer):
+            writer.add(ids, [len(document) for document in batch])
+            bar.update((corpus.bytes_read if in_bytes else writer.done) - bar.n)
+            if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
+                writer.make_safe()
+                last_safe = time.monotonic()
 
-    def append(self, values: np.ndarray) -> None:
-        data = values.astype(self.dtype, copy=False).tobytes()
-        self.file.write(data)
-        self.checksum = zlib.crc32(data, self.checksum)
-        self.size += len(data)
 
-    def flush(self) -> None:
-        self.file.flush()
-        os.fsync(self.file.fileno())
+def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Documents in lists of about `BATCH` characters."""
+    batch: list[Document] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += sum(map(len, document))
+        if characters >= BATCH:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def encoded(
+    batches: Iterable[list[Document]], tokenizer: Tokenizer
+) -> Iterator[tuple[list[Document], list[list[int]]]]:
+    """Batches with the ids of their sentences. While the library encodes one batch on all cores,
+    Python reads and splits the next."""
+    own = Tokenizer.from_str(tokenizer.to_str())
+    own.encode_special_tokens = True  # as text
+    encode = partial(own.encode_batch_fast, add_special_tokens=False)
+    waiting = None
+    with ThreadPoolExecutor(max_workers=1) as encoder:
+        for batch in chain(batches, [None]):
+            upcoming = batch and (batch, encoder.submit(encode, list(chain(*batch))))
+            if waiting:
+                yield waiting[0], [encoding.ids for encoding in waiting[1].result()]
+            waiting = upcoming
 
 
 class StoreWriter:
-    """Takes encoded sentences to the files of the store that grows in `place`. `identity` is what
-    it is made from, as its report will say; `progress` is what an interrupted build left."""
+    """Appends documents to the files of a store: to what an interrupted build of the same store,
+    one of the same `identity`, has left, or to empty ones."""
 
-    def __init__(
-        self, place: Path, tokenizer: Tokenizer, identity: dict, progress: dict | None = None
-    ):
-        self.place, self.identity = place, identity
-        self.done = progress["documents"] if progress else 0  # documents of the corpus
+    def __init__(self, folder: Path, tokenizer: Tokenizer, identity: dict) -> None:
+        self.folder, self.place, self.identity = folder, unfinished(folder), identity
         self.vocab_size = tokenizer.get_vocab_size()
         self.unknown_id = tokenizer.token_to_id("[UNK]")
-        (place / "store").mkdir(exist_ok=True)
-        dtypes = (np.uint16 if self.vocab_size <= 65_535 else np.uint32, np.int64, np.int64)
+        self.types = dict(zip(ARRAYS, array_types(self.vocab_size), strict=True))
+        self.place.mkdir(exist_ok=True)
+        clear_leftovers(self.place)
+        record = read_progress(self.place, identity)
+        self.done, self.unknown = record["documents"], record["unknown"]
+        self.written = record["files"]  # the size and the checksum of each
         self.files = {}
-        for name, dtype in zip(ARRAYS, dtypes, strict=True):
-            size, checksum = progress["files"][name] if progress else (0, 0)
-            path = place / "store" / f"{name}.bin"
-            self.files[name] = _GrowingFile(path, dtype, size, checksum)
-        self.tokens, self.sentences, self.documents = self.files.values()
-        if progress is None:
-            self.sentences.append(np.zeros(1))
-            self.documents.append(np.zeros(1))
+        for name in ARRAYS:
+            self.files[name] = open(self.place / f"{name}.bin", "ab")  # noqa: SIM115
+            self.files[name].truncate(self.written[name][0])
+        if not self.done:
+            self.append("sentence_starts", np.zeros(1))
+            self.append("document_starts", np.zeros(1))
 
     def close(self) -> None:
-        with ExitStack() as stack:  # closes all of them, even if the disk is full
-            for array in self.files.values():
-                stack.callback(array.file.close)
+        """Close the files; they go unless a build can go on with them."""
+        for file in self.files.values():
+            with suppress(OSError):  # a full disk, which has raised already
+                file.close()
+        if not (self.place / "progress.json").exists():
+            shutil.rmtree(self.place, ignore_errors=True)
+
+    def append(self, name: str, values: np.ndarray) -> None:
+        data = values.astype(self.types[name]).tobytes()
+        self.files[name].write(data)
+        size, checksum = self.written[name]
+        self.written[name] = [size + len(data), zlib.crc32(data, checksum)]
+
+    def length(self, name: str) -> int:
+        return self.written[name][0] // self.types[name].itemsize
 
     def add(self, ids: list[list[int]], sizes: list[int]) -> None:
         """Append sentences, given by their ids; document i has the next `sizes[i]` of them."""
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-        flat = np.fromiter(chain.from_iterable(ids), self.tokens.dtype, lengths.sum())
+        tokens = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
         full = lengths > 0
 
         # How many sentences with tokens each document has: differences of a running count.
         count = np.concatenate([[0], np.cumsum(full)])
         ends = count[np.cumsum(sizes)]
-        self.documents.append(self.sentences.length - 1 + np.unique(ends[ends > 0]))
-        self.sentences.append(self.tokens.length + np.cumsum(lengths)[full])
-        self.tokens.append(flat)
+        sentences = self.length("sentence_starts") - 1
+        self.append("document_starts", sentences + np.unique(ends[ends > 0]))
+        self.append("sentence_starts", self.length("tokens") + np.cumsum(lengths)[full])
+        self.append("tokens", tokens)
+        self.unknown += int(np.count_nonzero(tokens == self.unknown_id))
+        self.done += len(sizes)
 
-    def make_safe(self, documents: int) -> None:
-        """Put everything on the disk, and note that so many documents of the corpus are stored."""
-        for array in self.files.values():
-            array.flush()
-        flush_to_disk(self.place / "store")
-        files = {name: [array.size, array.checksum] for name, array in self.files.items()}
-        record = {"identity": self.identity, "documents": documents, "files": files}
+    def flush(self) -> None:
+        for file in self.files.values():
+            file.flush()
+            os.fsync(file.fileno())
+
+    def make_safe(self) -> None:
+        """Put everything on the disk, and note how much there is."""
+        self.flush()
+        record = {"identity": self.identity, "documents": self.done, "unknown": self.unknown,
+                  "files": self.written}  # fmt: skip
         write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
 
-    def finish(self, folder: Path) -> None:
+    def finish(self) -> None:
         """Write the report, and let the store take its name."""
-        if self.tokens.length == 0:
-            clear(self.place)
+        lengths = {name: self.length(name) for name in ARRAYS}
+        if lengths["tokens"] == 0:
             raise UserError("no text to store: the corpus is empty")
-        for array in self.files.values():
-            array.flush()
-            array.file.close()
-        report = self.place / "store" / "report.json"
-        report.write_text(json.dumps(self.report(), indent=2), encoding="utf-8")
-        flush_to_disk(report)
-        flush_to_disk(self.place / "store")
-        if folder.exists():
-            shutil.rmtree(self.place / "replaced", ignore_errors=True)
-            os.replace(folder, self.place / "replaced")
-        os.replace(self.place / "store", folder)
-        flush_to_disk(folder.parent)
-        clear(self.place)
-
-    def report(self) -> dict:
-        return {
+        report = {
             **self.identity,
-            "documents": self.documents.length - 1,
-            "sentences": self.sentences.length - 1,
-            "tokens": self.tokens.length,
-            "unknown_share": self.unknown_share(),
+            "documents": lengths["document_starts"] - 1,
+            "sentences": lengths["sentence_starts"] - 1,
+            "tokens": lengths["tokens"],
+            "unknown_share": self.unknown / lengths["tokens"],
             "vocab_size": self.vocab_size,
-            "dtypes": {name: str(array.dtype) for name, array in self.files.items()},
-            "lengths": {name: array.length for name, array in self.files.items()},
-            "checksums": {name: array.checksum for name, array in self.files.items()},
+            "dtypes": {name: str(dtype) for name, dtype in self.types.items()},
+            "lengths": lengths,
+            "checksums": {name: checksum for name, (_, checksum) in self.written.items()},
         }
+        self.flush()
+        for file in self.files.values():
+            file.close()
+        write_atomically(self.place / "report.json", json.dumps(report, indent=2))
+        flush_to_disk(self.place)
+        if self.folder.exists():
+            remove_in_one_piece(self.folder)
+        os.replace(self.place, self.folder)
+        flush_to_disk(self.folder.parent)
 
-    def unknown_share(self) -> float:
-        """Counted in the finished file, so that interruptions leave no trace in the report."""
-        tokens = np.memmap(self.place / "store" / "tokens.bin", self.tokens.dtype, "r")
-        pieces = (tokens[i : i + TOKENS_AT_ONCE] for i in range(0, len(tokens), TOKENS_AT_ONCE))
-        unknown = sum(np.count_nonzero(piece == self.unknown_id) for piece in pieces)
-        return float(unknown / len(tokens))
+
+def read_progress(place: Path, identity: dict) -> dict:
+    """How much of this very store an interrupted build has made safe; nothing if there is none."""
+    path = place / "progress.json"
+    is_there = path.exists()
+    with suppress(UserError, KeyError, TypeError, ValueError, OSError):  # missing or damaged
+        record = read_record(path, PROGRESS, way_out="")
+        files = [(place / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
+        if (
+            all(record["identity"].get(key) == identity[key] for key in DECISIVE)
+            and record["documents"] > 0
+            and all(is_of(int, size) and size > 0 for _, size, _ in files)
+            and all(checksum_of(file, size) == checksum for file, size, checksum in files)
+        ):
+            print(f"token store {place}: building was interrupted, going on", file=sys.stderr)
+            return record
+    if is_there:
+        print(f"token store {place}: what an interrupted build of another text or with another "
+              "tokenizer has left is of no use: starting anew", file=sys.stderr)  # fmt: skip
+        path.unlink()
+    return {"documents": 0, "unknown": 0, "files": dict.fromkeys(ARRAYS, (0, 0))}

@@ -7,7 +7,7 @@ import pytest
 
 from bert_corpus import pydocs
 from bert_corpus.documents import open_corpus
-from bert_corpus.pydocs import documents_of, is_prose, prose_of
+from bert_corpus.pydocs import document_of, is_prose, prose_of
 
 NUMPY_STYLE = """
     Compute the weighted mean of ``a`` along the given :class:`~numpy.axis`.
@@ -29,24 +29,22 @@ NUMPY_STYLE = """
         A number that is *never* larger than the largest value.
 
     .. deprecated:: 1.2
-        This sentence is part of the directive and is dropped.
+        This sentence is prose as well.
 
     .. note:: The note is prose and is kept as such.
 
     Use it like this, and not in another way::
 
-        result = This is code that looks like English, is it not.
+        result = mean(a, axis=0)
 
     After the code the text goes on as before.
 
     ===== =====
-    This  is a table of the two.
+    axis   The  axis.
     ===== =====
 
     Examples
     --------
-    The example has an introduction which is left out.
-
     >>> mean([1, 2])
     1.5
 
@@ -65,7 +63,7 @@ GOOGLE_STYLE = """Open the file and read it to the end.
         All of the text that was in the file.
 
     ```python
-    The code in the fence is not for us.
+    text = read("a.txt")
     ```
     """
 
@@ -77,6 +75,7 @@ def test_the_prose_of_a_numpy_docstring_is_kept_without_markup_tables_and_code()
         "The values that are to be averaged.",
         "This can be any array of numbers.",
         "A number that is never larger than the largest value.",
+        "This sentence is prose as well.",
         "The note is prose and is kept as such.",
         "After the code the text goes on as before.",
     ]
@@ -139,44 +138,44 @@ def write_package(folder):
     ''')
     )
     (folder / "b.py").write_text(
-        '"""This module is about the second thing. A thing is what we have in mind."""\n'
+        '"""This module is about the second thing. It is not about the first. '
+        'A thing is what we have in mind."""\n'
         'raise SystemExit("a source file is never run")\n'
     )
     (folder / "broken.py").write_text('"""This is not a file for us."""\ndef (:\n')
     (folder / "test_a.py").write_text('"""Tests are not what we want. They are left out."""\n')
 
 
-def test_a_document_is_a_module_or_a_class_with_its_functions_in_order(tmp_path):
+def test_a_document_is_a_source_file_from_the_top_down(tmp_path):
     write_package(tmp_path)
-    assert documents_of(tmp_path / "a.py") == [
-        [
-            "This module is about the first thing.",
-            "It has a class in it.",
-            "Give the first of all the things.",
-            "Give the last of all the things.",
-        ],
-        ["A thing is what we have in mind.", "Use it as it is meant to be used."],
+    assert document_of(tmp_path / "a.py") == [
+        "This module is about the first thing.",
+        "It has a class in it.",
+        "Give the first of all the things.",
+        "A thing is what we have in mind.",
+        "Use it as it is meant to be used.",
+        "Give the last of all the things.",
     ]
-    assert documents_of(tmp_path / "broken.py") == []
+    assert document_of(tmp_path / "broken.py") == []
 
 
 def test_the_corpus_has_no_sentence_twice_is_kept_and_changes_with_the_packages(
     tmp_path, monkeypatch
 ):
     write_package(tmp_path / "lib")
-    monkeypatch.setattr(pydocs, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(pydocs.constants, "HF_HOME", str(tmp_path / "cache"))
     folders = dict.fromkeys(["stdlib", "purelib", "platlib"], tmp_path / "lib")
     monkeypatch.setattr(pydocs.sysconfig, "get_paths", lambda: folders)
     path = pydocs.pydocs_file(progress=False)
     text = path.read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line]
-    assert len(lines) == len(set(lines)) == 6  # the second module has one new sentence: too short
+    assert len(lines) == len(set(lines)) == 8
     assert text.count("\n\n") == 1
 
     shutil.rmtree(tmp_path / "lib")
     assert pydocs.pydocs_file(progress=False) == path  # kept: the sources are not read again
     corpus = open_corpus("pydocs", progress=False)
-    assert sorted(map(len, [*corpus, *corpus.held_out])) == [2, 4]
+    assert sorted(map(len, [*corpus, *corpus.held_out])) == [2, 6]
 
     monkeypatch.setattr(pydocs, "VERSION", pydocs.VERSION + 1)
     write_package(tmp_path / "lib")

@@ -53,9 +53,9 @@ class Texts:
 def bert_finetune(folder: Path) -> Trained:
     """What `bert-finetune` does with one epoch, and then `bert-predict`, without their files."""
     from bert_finetuning.checkpoint import init_from
-    from bert_finetuning.heads import HeadConfig, logits_of
     from bert_finetuning.run import Evaluator, SeedRun
     from bert_finetuning.settings import FinetuneSettings
+    from bert_finetuning.tasks.base import HeadConfig, logits_of
     from bert_finetuning.tasks.classification import Classification, TextExample
     from bert_finetuning.train import TrainingData
     from bert_run.device import choose_device, choose_precision

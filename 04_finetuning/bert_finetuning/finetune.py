@@ -21,11 +21,10 @@ import tyro
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
 from bert_finetuning.data.rows import say
-from bert_finetuning.features import Features
 from bert_finetuning.report import Grid, Measured, Outcome, median_of, prediction_line, write_report
 from bert_finetuning.run import Evaluator, SeedResult, SeedRun
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
-from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.tasks.base import Example, Features, Task
 from bert_finetuning.train import TrainingData, freeze, label_weights
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS

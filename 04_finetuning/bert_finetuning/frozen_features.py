@@ -22,7 +22,7 @@ from jaxtyping import Float, Int64
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bert_finetuning.features import Features, collate_inputs, framed
+from bert_finetuning.tasks.base import Features, collate_inputs, framed
 from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 from bert_paper.model import BertModel
 from bert_run.device import to_device

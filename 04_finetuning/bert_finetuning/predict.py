@@ -19,22 +19,16 @@ from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, tas
 from bert_finetuning.data.named import GLUE
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
-    USUAL,
-    Columns,
-    Row,
-    Table,
-    Tally,
-    parse_columns,
-    quoted,
-    say,
-    shortened,
-)
-from bert_finetuning.data.sources import (
     OTHERS,
     SAMPLED,
     SEPARATORS,
+    USUAL,
     WITH_ROWS,
+    Columns,
     Lines,
+    Row,
+    Table,
+    Tally,
     at_least_one,
     bare_suffix,
     is_file,
@@ -42,6 +36,10 @@ from bert_finetuning.data.sources import (
     line_rows,
     lines_of,
     open_rows,
+    parse_columns,
+    quoted,
+    say,
+    shortened,
     whole,
     without_index,
 )

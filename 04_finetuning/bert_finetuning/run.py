@@ -27,10 +27,8 @@ from tokenizers import Tokenizer
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, save_finetuned
 from bert_finetuning.data.load import TaskData, few_of
 from bert_finetuning.data.rows import say
-from bert_finetuning.features import Features
-from bert_finetuning.heads import BertWithHead, logits_of
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.tasks.base import BertWithHead, Example, Features, Task, logits_of
 from bert_finetuning.train import (
     TrainingData,
     checkpoint_layers,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from bert_finetuning.heads import Pooling
+from bert_finetuning.tasks.base import Pooling
 from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_run.config import (
     PRESETS,

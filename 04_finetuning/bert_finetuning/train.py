@@ -27,10 +27,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from bert_finetuning.data.rows import one_of
-from bert_finetuning.features import Batch, Features
-from bert_finetuning.heads import ALONE, IGNORED, BertWithHead, forward
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import ALONE, IGNORED, Batch, BertWithHead, Features, Task, forward
 from bert_paper.optimizer import BertAdam, clip_gradients
 from bert_paper.parallel import without_exchange
 from bert_paper.training import prefetch

@@ -59,8 +59,8 @@ REMARKS = {
     "cls.predictions.transform.transform_act_fn": "here `F.gelu` inside `DenseGelu`",
     "cls.predictions.decoder": "tied on both sides; here `F.linear` with the word embeddings "
     "and `cls.predictions.bias`",
-    "dropout": "ours, of the same name, in `bert_finetuning.heads`",
-    "classifier": "ours, of the same name, in `bert_finetuning.heads`",
+    "dropout": "ours, of the same name, in `bert_finetuning.tasks`",
+    "classifier": "ours, of the same name, in `bert_finetuning.tasks`",
 }
 
 

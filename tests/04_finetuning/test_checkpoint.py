@@ -11,14 +11,11 @@ from safetensors.torch import load_file, save_file
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import init_from, init_from_nothing, load_finetuned, save_finetuned
-from bert_finetuning.heads import (
-    BertForMultipleChoice,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    HeadConfig,
-    SpanLogits,
-)
+from bert_finetuning.tasks.base import HeadConfig
+from bert_finetuning.tasks.classification import BertForSequenceClassification
+from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
+from bert_finetuning.tasks.question_answering import BertForQuestionAnswering, SpanLogits
+from bert_finetuning.tasks.tagging import BertForTokenClassification
 from bert_paper.model import to_arrays
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError

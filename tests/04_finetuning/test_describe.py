@@ -6,8 +6,8 @@ import pytest
 
 from bert_finetuning.data.load import describe, load_files, load_storyworld
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.features import Features
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import Features
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.multiple_choice import Choice
 from bert_finetuning.tasks.question_answering import Question

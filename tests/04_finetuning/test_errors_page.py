@@ -1,8 +1,7 @@
 """`errors.md`: what is wrong of each task of answer, and where."""
 
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.report import errors_page
-from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import (

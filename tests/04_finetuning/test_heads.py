@@ -7,18 +7,11 @@ import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 
-from bert_finetuning.heads import (
-    IGNORED,
-    BertForMultipleChoice,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    HeadConfig,
-    SpanLogits,
-    cross_entropy,
-    mean_of_tokens,
-    span_loss,
-)
+from bert_finetuning.tasks.base import IGNORED, HeadConfig, cross_entropy
+from bert_finetuning.tasks.classification import BertForSequenceClassification, mean_of_tokens
+from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
+from bert_finetuning.tasks.question_answering import BertForQuestionAnswering, SpanLogits, span_loss
+from bert_finetuning.tasks.tagging import BertForTokenClassification
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 

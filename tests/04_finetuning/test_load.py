@@ -23,8 +23,8 @@ from bert_finetuning.data import load
 from bert_finetuning.data.load import few_of, infer_task, load_files, load_named, load_task
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering

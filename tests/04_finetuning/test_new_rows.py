@@ -14,9 +14,8 @@ import pytest
 
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import FineTuned, SavedTask
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor
-from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import MultipleChoice
 from bert_finetuning.tasks.question_answering import (

@@ -14,12 +14,11 @@ import pytest
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
 from bert_finetuning.data.rows import Columns, Expected, Row, Table
-from bert_finetuning.features import Features, encode_pairs
 from bert_finetuning.finetune import finetune
-from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Example, Mistake, Query, Style, Task
+from bert_finetuning.tasks.base import Example, Features, Mistake, Query, Style, Task, encode_pairs
+from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import save_weights
 

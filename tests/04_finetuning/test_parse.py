@@ -16,8 +16,7 @@ import pytest
 from bert_corpus import hub
 from bert_corpus.storyworld import world
 from bert_finetuning.data.load import load_files
-from bert_finetuning.data.rows import Columns, label_set
-from bert_finetuning.data.sources import open_rows
+from bert_finetuning.data.rows import Columns, label_set, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.metrics import entities
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample

@@ -15,10 +15,9 @@ from safetensors.numpy import load_file, save_file
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Prediction, Query, Style, marked
+from bert_finetuning.tasks.base import HeadConfig, Prediction, Query, Style, marked
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering

@@ -15,9 +15,9 @@ from bert_finetuning.checkpoint import init_from_nothing
 from bert_finetuning.data.load import Split, describe, load_storyworld, load_task, share_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
-from bert_finetuning.heads import logits_of
 from bert_finetuning.metrics import bootstrap
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import logits_of
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import Question
 from bert_run.config import BertConfig, initial_weights

@@ -6,9 +6,7 @@ import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.checkpoint import init_from_nothing
-from bert_finetuning.features import truncated
-from bert_finetuning.heads import HeadConfig, logits_of
-from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.base import HeadConfig, Prediction, logits_of, truncated
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_run.config import BertConfig

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.storyworld import NAME_TAGS, storyworld
-from bert_finetuning.heads import IGNORED, HeadConfig
-from bert_finetuning.tasks.base import Prediction
+from bert_finetuning.tasks.base import IGNORED, HeadConfig, Prediction
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_run.config import BertConfig

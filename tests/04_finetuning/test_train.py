@@ -9,12 +9,11 @@ import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.checkpoint import ModelInit, init_from_nothing
-from bert_finetuning.heads import HeadConfig, SpanLogits, logits_of
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import HeadConfig, Task, logits_of
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
-from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
+from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, SpanLogits
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_finetuning.train import (
     TrainingData,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from transformers import BertTokenizerFast
 
 from bert_corpus.wordpiece import bert_tokenizer
+from bert_finetuning.data.rows import whole_characters
 from bert_finetuning.data.storyworld import storyworld
-from bert_finetuning.features import whole_characters
 from bert_finetuning.tasks.tagging import pieces_of_words, stretches
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

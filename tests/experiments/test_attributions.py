@@ -23,8 +23,7 @@ from bert_experiments.attributions.attribution import (
 from bert_experiments.attributions.cases import Case, Word, cases_of, window_with, words_of
 from bert_experiments.attributions.render import WHITE, colours_of, html_page, terminal_lines
 from bert_finetuning.checkpoint import init_from_nothing, save_finetuned
-from bert_finetuning.features import Features
-from bert_finetuning.heads import HeadConfig, forward, logits_of
+from bert_finetuning.tasks.base import Features, HeadConfig, forward, logits_of
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering

@@ -34,15 +34,15 @@ from bert_finetuning.frozen_features import (
     features_of,
     word_vectors,
 )
-from bert_finetuning.heads import (
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    HeadConfig,
-)
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.classification import Classification, TextExample
-from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
+from bert_finetuning.tasks.base import HeadConfig
+from bert_finetuning.tasks.classification import (
+    BertForSequenceClassification,
+    Classification,
+    TextExample,
+)
+from bert_finetuning.tasks.question_answering import BertForQuestionAnswering
+from bert_finetuning.tasks.tagging import BertForTokenClassification, TaggedSentence, Tagging
 from bert_paper.pretrained import open_pretrained
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError

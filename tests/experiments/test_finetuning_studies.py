@@ -10,8 +10,8 @@ import torch
 from bert_experiments.finetuning import lora, options
 from bert_experiments.report.figures import measured_once
 from bert_finetuning.data.load import load_storyworld
-from bert_finetuning.features import Features
-from bert_finetuning.heads import BertForSequenceClassification, HeadConfig, forward
+from bert_finetuning.tasks.base import Features, HeadConfig, forward
+from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from bert_corpus.wordpiece import bert_tokenizer
 from bert_finetuning.data.load import describe, load_files
-from bert_finetuning.data.sources import line_rows, lines_of
-from bert_finetuning.heads import HeadConfig
+from bert_finetuning.data.rows import line_rows, lines_of
 from bert_finetuning.predict import from_source
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
+from bert_finetuning.tasks.base import HeadConfig
 from bert_run.errors import UserError
 
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "good"])

@@ -18,8 +18,8 @@ import tyro
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import HeadConfig
 from bert_finetuning.tasks.question_answering import QuestionAnswering
 from bert_run.config import AdamSettings, BertConfig, MaskingRecipe, PairRecipe, RunSettings
 from bert_run.errors import Range, UserError, number_fields

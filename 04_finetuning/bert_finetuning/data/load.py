@@ -24,16 +24,15 @@ from bert_finetuning.data.rows import (
     USUAL,
     Columns,
     Tally,
+    at_least_one,
+    open_rows,
     parse_columns,
     unknown_column,
 )
-from bert_finetuning.data.sources import at_least_one, open_rows
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
-from bert_finetuning.features import Features
-from bert_finetuning.heads import HeadConfig
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import PAIR, Example, Task
+from bert_finetuning.tasks.base import PAIR, Example, Features, HeadConfig, Task
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 

@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bert_corpus.documents import PACKED
-from bert_finetuning.data.rows import Columns, Expected
-from bert_finetuning.data.sources import at_least_one, lines_of, split_tsv, table_rows
+from bert_finetuning.data.rows import (
+    Columns,
+    Expected,
+    at_least_one,
+    lines_of,
+    split_tsv,
+    table_rows,
+)
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.classification import TextExample

@@ -4,6 +4,8 @@ A row is a dict with its place, wherever it comes from. A field is looked up und
 of columns, in any case, or under those that the user gives with --columns.
 """
 
+import codecs
+import csv
 import json
 import math
 import re
@@ -11,15 +13,26 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
+from itertools import chain, dropwhile, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from bert_run.errors import UserError
+from bert_corpus.documents import JSON_LINES, PACKED, LineReader
+from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
+from bert_run.errors import UserError, parse_strictly
+from bert_run.files import refuse_pipe
+from bert_run.weights import first_line
 
 Item = TypeVar("Item")
+
+
 Note = Callable[[str], object]  # takes a few words about what was found
+
+
+HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 LONGEST = 60  # characters of a value in an error
 
 
@@ -105,6 +118,11 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
+def whole_characters(text: str) -> str:
+    """The same text, as long, without halves of characters: JSON may hold them, no encoding can."""
+    return HALF_A_CHARACTER.sub("\ufffd", text)
+
+
 @cache
 def plain_name(name: str) -> str:
     """What counts of a column's name: `Review Text`, `review_text` and `REVIEW-TEXT` are one."""
@@ -121,9 +139,17 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
 
 # The usual names: the first that are there count, pairs before single texts.
 USUAL_NAMES = json.loads(Path(__file__).with_name("columns.json").read_text("utf-8"))
+
+
 PAIRS, TEXTS, LABELS = (USUAL_NAMES[of] for of in ("pairs", "texts", "labels"))
+
+
 WORDS, TAGS = USUAL_NAMES["words"], USUAL_NAMES["tags"]
+
+
 CONTEXTS = USUAL_NAMES["contexts"]  # of a choice, and what all its endings begin with, if anything
+
+
 # Columns that hold what is asked; a text that is just one of these words is improbable.
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
 
@@ -255,15 +281,30 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
 # so no guess is made here.
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
+
+
 WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+
+
 INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
+
+
 # What spreadsheets and pandas write where there is no value; no label is called that.
 MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!")
+
+
 OR_NAMES = "(for labels that are names give --format texts)"
+
+
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
 
+
 MANY = 10  # classes, from which on they are compared with the number of examples
+
+
 COUNTED = 20  # whole numbers, from which on they may well be a scale
 
 
@@ -468,3 +509,708 @@ def label_set(labels: Iterable[str]) -> tuple[str, ...]:
         size = lambda digits: (len(digits), digits)  # noqa: E731 - int() refuses very long ones
         return tuple(sorted(different, key=lambda label: (*size(label.lstrip("0")), label)))
     return tuple(sorted(different))
+
+
+Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
+
+
+Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its first line
+
+
+# A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
+csv.field_size_limit(2**31 - 1)
+
+
+def bare_suffix(path: Path) -> str:
+    """The ending that tells the format: `.tsv` of `dev.tsv`, `dev.tsv.gz` and `DEV.TSV`."""
+    return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
+
+
+TABLES = (".tsv", ".csv", ".tab", ".psv")
+
+
+SHEETS = (".xlsx", ".xlsm")
+
+
+WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
+
+
+WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
+
+
+# Formats that cannot be read. A pickle can run code when it is opened.
+OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
+
+
+NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
+
+
+# --- Sources -------------------------------------------------------------------------------------
+
+
+def is_file(source: str | Path) -> bool:
+    """Whether a file or a folder is meant, there or not; else it is a dataset of the Hub."""
+    path = Path(source).expanduser()
+    endings = (*WITH_ROWS, *OTHERS, ".txt")
+    return path.exists() or bare_suffix(path) in endings or str(source).startswith((".", "/", "~"))
+
+
+def open_rows(
+    source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
+) -> Table:
+    """All rows of a dataset of the Hub, streamed or downloaded first, of a file, or of a folder
+    with one text a file. The ending of a file tells its format; where it says nothing, as `.txt`,
+    the first lines do. `numbered`: a table has no line of names, its columns are "1", "2", …"""
+    if not is_file(source):
+        name = HubName.parse(str(source))
+        ask_for_revision(name, stream=stream)
+        return with_names(str(name), open_dataset(name, stream=stream))
+    path = Path(source).expanduser()
+    suffix = bare_suffix(path)
+    if path.is_dir():
+        return folder_rows(path, note)
+    if suffix in OTHERS:
+        raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
+    if suffix == ".parquet":
+        rows: Table | None = parquet_rows(path)
+    elif suffix in SHEETS:
+        rows = table_rows(str(path), sheet_cells(path, note), header=() if numbered else None)
+    else:
+        lines = lines_of(path, note)
+        first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
+        rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
+    if rows is None:
+        raise UserError(
+            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
+            "of names; words in columns as .conll"
+        )
+    return without_index(rows, note)
+
+
+def with_names(name: str, dataset: Any) -> Table:
+    """The rows of a dataset, labels by the names that its features have for them."""
+    for number, row in enumerate(dataset_rows(name, dataset), start=1):
+        types = dataset.features or {}
+        fields = {column: _by_name(value, types.get(column)) for column, value in row.items()}
+        yield Row(f"{name}: row {number}", fields)
+
+
+def _by_name(value: Any, type_: Any) -> Any:
+    """A label, or a list of them, under its name; -1, which stands for no label, becomes None."""
+    if isinstance(value, list):
+        inner = getattr(type_, "feature", None)
+        return [_by_name(each, inner) for each in value]
+    if isinstance(value, int) and (names := getattr(type_, "names", None)):
+        return names[value] if 0 <= value < len(names) else None
+    return value
+
+
+def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
+    """The same items; none at all is an error."""
+    found = False
+    for item in items:
+        found = True
+        yield item
+    if not found:
+        raise UserError(f"{source}: there is no example in it")
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def line_rows(
+    source: str,
+    first: Sequence[tuple[int, str]],
+    rest: Lines,
+    *,
+    suffix: str = "",
+    numbered: bool = False,
+    may_be_text: bool = False,
+    note: Note = silent,
+) -> Table | None:
+    """The rows of lines, the `first` of which tell their format where the ending of the file's name
+    does not; None if they are plain text. `may_be_text`: only usual names of columns begin a table.
+    """
+    lines, sample = chain(first, rest), [line for _, line in first]
+    start = next((line for line in sample if line.strip()), "")
+    if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
+        return column_rows(source, lines, is_conllu=suffix == ".conllu", note=note)
+    if suffix in JSON_LINES or JSON_START.match(start):
+        return json_rows(source, lines)
+    if start.startswith(FASTTEXT):
+        note("fastText's labels")
+        return fasttext_rows(source, lines)
+    is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
+    if suffix not in TABLES and not is_table:
+        return None
+    suffix = suffix or (".tsv" if "\t" in start else ".csv")
+    cells = split_table(source, lines, suffix=suffix, note=note)
+    return table_rows(source, cells, header=() if numbered else None)
+
+
+def begins_table(line: str) -> bool:
+    """Whether a line holds the usual names of columns, or tells Excel the separator."""
+    if SEPARATOR_LINE.fullmatch(line):
+        return True
+    for separator in SEPARATORS:
+        names = [name.strip().strip('"') for name in line.split(separator)]
+        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
+            return all(is_name(name) or not name for name in names)
+    return False
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell may be the name of a column: one word without marks."""
+    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
+
+
+def table_rows(
+    source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
+) -> Table:
+    """Each row under the names of its columns.
+
+    The first line of a table names its columns; `header` names those of one that begins at once,
+    and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
+    columns; `skip_short` passes over those with fewer.
+    """
+    is_named = header is None  # its first row is to come
+    for number, row in cells:
+        place = f"{source}: line {number}"
+        if header is None:
+            header = [name.strip() for name in row]  # people write "text, label"
+            named = [name for name in header if name]
+            if twice := [name for name in named if named.count(name) > 1]:
+                raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
+            continue
+        header = header or [str(column) for column in range(1, len(row) + 1)]
+        if is_named and len(row) == len(header) + 1:  # write.table of R; or an empty cell last
+            header = ["", *header] if row[-1].strip() else [*header, ""]
+        is_named = False
+        if len(row) > 1 and [cell.strip() for cell in row] == header:
+            raise UserError(
+                f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
+                "joined with cat: remove the line"
+            )
+        if skip_short and len(row) < len(header):
+            continue
+        if len(row) != len(header):
+            raise UserError(
+                f"{place} has {len(row)} columns, not the {len(header)} of the table "
+                f"({listed(header)}): put a text that holds a separator in quotes, or repair the "
+                "line"
+            )
+        yield Row(place, dict(zip(header, row, strict=True)))
+
+
+def without_index(rows: Table, note: Note = silent) -> Table:
+    """The same without columns that have no name: R's and pandas' numbers of rows, Excel's empty
+    columns."""
+    for row in rows:
+        fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
+        if len(fields) < len(row.fields):
+            note("columns without a name left out")
+        yield Row(row.place, fields)
+
+
+def parquet_rows(path: Path) -> Table:
+    """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
+    check_file(path)
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1" or path.stat().st_size < 12:
+            raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
+    import datasets
+
+    try:
+        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
+    except Exception as error:  # of pyarrow and of datasets
+        raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
+    return with_names(str(path), rows)
+
+
+FASTTEXT = "__label__"
+
+
+def fasttext_rows(source: str, lines: Lines) -> Table:
+    """`__label__pos The film is good.`, with one label or several, as fastText reads them."""
+    for number, line in lines:
+        words = line.split(" ")
+        labels = [word for word in words if word.startswith(FASTTEXT)]
+        names = [label.removeprefix(FASTTEXT) for label in labels]
+        text = " ".join(word for word in words if word not in labels)
+        if line.strip():
+            label = names[0] if len(names) == 1 else names
+            yield Row(f"{source}: line {number}", {"text": text, "label": label})
+
+
+UNLABELLED = "unsup"  # of IMDB
+
+
+def folder_rows(folder: Path, note: Note = silent) -> Table:
+    """One text a file, in subfolders that are named by their labels, as IMDB is given out."""
+    parts = [part for part in sorted(folder.iterdir()) if any(part.glob("*.txt"))]
+    if not parts:
+        raise UserError(
+            f"{folder}: a folder: name a file in it, or a folder with one subfolder of .txt files "
+            "for each label"
+        )
+    note("one text a file, labels by folder")
+    for part in parts:
+        if part.name == UNLABELLED:
+            note(f"{part.name}/ left out, it has no labels")
+            continue
+        for path in sorted(part.glob("*.txt")):
+            text = "\n".join(line for _, line in lines_of(path, note))
+            yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
+
+
+# --- JSON ----------------------------------------------------------------------------------------
+
+JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
+
+
+def json_rows(source: str, lines: Lines) -> Table:
+    """The object on each line, empty lines passed over; or the rows of one document."""
+    lines = ((number, line) for number, line in lines if line.strip())
+    first = list(islice(lines, 2))
+    placed = ((f"{source}: line {number}", line) for number, line in chain(first, lines))
+    if first and is_document(first[0][1], alone=len(first) == 1):
+        content = parsed_json(f"{source}: line 1", "\n".join(line for _, line in placed))
+        if (records := records_of(content)) is None:
+            raise UserError(
+                f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], one '
+                "object a line, or data, paragraphs and qas as SQuAD has them"
+            )
+        placed = ((f"{source}: row {number}", each) for number, each in enumerate(records, 1))
+    else:
+        placed = ((place, parsed_json(place, line)) for place, line in placed)
+    for place, content in placed:
+        if not isinstance(content, dict):
+            raise UserError(f'{place} is {quoted(content)}, no object: write {{"text": …}}')
+        yield Row(place, content)
+
+
+def parsed_json(place: str, text: str) -> Any:
+    try:
+        return parse_strictly(text, object_pairs_hook=partial(unique_fields, place))
+    except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
+        problem = getattr(error, "msg", "nested too deep, or a number too long")
+        if (line := getattr(error, "lineno", 1)) > 1:
+            place = f"{place.rpartition(': ')[0]}: line {line}"
+        raise UserError(f"{place} is not JSON ({problem}): repair or fetch it again") from None
+
+
+def is_document(first: str, *, alone: bool) -> bool:
+    """Whether JSON that begins with this line is one document, and not an object on each line."""
+    if not first.lstrip().startswith("{"):
+        return first.lstrip().startswith("[")
+    try:
+        content = json.loads(first)
+    except (ValueError, RecursionError):
+        return not alone and len(first.strip()) < LONGEST and first.rstrip()[-1] in "{[:,"
+    return alone and records_of(content) is not None
+
+
+def records_of(content: Any) -> list[Any] | None:
+    """The rows of a document: a list of them, alone or under `data`; the questions of SQuAD; or
+    columns, as pandas' `to_json` writes them. None if it is none of these."""
+    if isinstance(content, list):
+        return content
+    match content:
+        case {"data": [{"paragraphs": _}, *_] as articles}:
+            return squad_records(articles)
+        case {"data": [{}, *_] as rows}:
+            return rows
+    columns = list(content.values()) if isinstance(content, dict) else []
+    if columns and all(isinstance(column, dict) for column in columns):
+        return [{name: column.get(key) for name, column in content.items()} for key in columns[0]]
+    return None
+
+
+def squad_records(articles: Sequence[Any]) -> list[Any] | None:
+    """SQuAD: articles hold paragraphs, a paragraph holds a context and its questions (`qas`). Each
+    of these with its context."""
+    fields = ("id", "question", "answers", "is_impossible")
+    with suppress(KeyError, TypeError):
+        return [
+            {name: asked[name] for name in fields if name in asked} | {"context": part["context"]}
+            for article in articles for part in article["paragraphs"] for asked in part["qas"]
+        ]  # fmt: skip
+    return None
+
+
+def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys and texts hold whole characters. No key may occur twice: one of its
+    two values would be lost."""
+    fields = {whole_characters(name): whole(value) for name, value in pairs}
+    if len(fields) < len(pairs):
+        names = [whole_characters(name) for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UserError(f"{place} names two fields {quoted(twice)}: rename one")
+    return fields
+
+
+def whole(value: Any) -> Any:
+    """A JSON value whose texts hold whole characters; the objects in it do already."""
+    if isinstance(value, list):
+        return [whole(each) for each in value]
+    return whole_characters(value) if isinstance(value, str) else value
+
+
+# --- Cells ---------------------------------------------------------------------------------------
+
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+SAMPLED = 200  # lines by which the separator is chosen
+
+
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?;*', re.IGNORECASE)  # tells Excel what separates cells
+
+
+def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note = silent) -> Cells:
+    """The cells of a table, the line of names first. Its name's ending is a hint, no more."""
+    lines = dropwhile(lambda line: not line[1].strip(), lines)
+    first = list(islice(lines, SAMPLED))
+    told = SEPARATOR_LINE.fullmatch(first[0][1]) if first else None
+    first = first[1:] if told else first
+    sample = [line for _, line in first]
+    separator = told[1] if told else separator_of(sample, suffix)
+    note(SEPARATORS.get(separator, f"separator {separator!r}"))
+    lines = chain(first, lines)
+    if separator == "\t" and suffix == ".tsv" and not has_quoted_cells(sample):
+        return ((number, list(map(unquoted, cells))) for number, cells in split_tsv(lines))
+    return split_csv(source, lines, separator)
+
+
+def separator_of(sample: Sequence[str], suffix: str) -> str:
+    """The mark that splits the first line, and most of the others into as many cells.
+
+    Where several do, the one with the most cells; a table of one column has none.
+    """
+    usual = "\t" if suffix == ".tsv" else ","
+    if not sample or (usual == "\t" and "\t" in sample[0]):
+        return usual
+
+    def fit(mark: str) -> tuple[bool, float, int, bool]:
+        width, *others = widths(sample, mark)
+        alike = sum(other == width for other in others) / max(len(others), 1)
+        longer = sum(other == width + 1 for other in others) / max(len(others), 1)  # R's tables
+        return width > 1, max(alike, longer), width, mark == usual
+
+    return max(SEPARATORS, key=fit) if any(fit(mark)[0] for mark in SEPARATORS) else usual
+
+
+def widths(sample: Sequence[str], separator: str) -> list[int]:
+    """How many cells each row has; the last one may go on after the sample, and is left out."""
+    found = [0]
+    with suppress(csv.Error):  # which is told with its line when that is read
+        reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
+        found = [len(row) for row in reader if row] or found
+    return found[:-1] if len(found) > 2 and len(sample) == SAMPLED else found
+
+
+def has_quoted_cells(sample: Sequence[str]) -> bool:
+    """Whether quotes in a .tsv mean what they mean in a CSV: R quotes all names and texts; other
+    programs quote a cell that holds a tab or the end of a line. GLUE's files have neither."""
+    names = sample[0].split("\t") if sample else []
+    if any(len(name) > 1 and name[0] == name[-1] == '"' for name in names):
+        return True
+    as_they_stand = {line.count("\t") for line in sample if line}
+    return len(as_they_stand) > 1 and len(set(widths(sample, "\t"))) == 1
+
+
+def split_tsv(lines: Lines) -> Cells:
+    """Cells between tabs, quotes as they stand: so GLUE writes them, odd quotes included."""
+    for number, line in lines:
+        if line:
+            yield number, line.split("\t")
+
+
+def unquoted(cell: str) -> str:
+    """A cell in quotes with doubled quotes inside was written by a spreadsheet, and loses them."""
+    if len(cell) > 1 and cell[0] == cell[-1] == '"':
+        inside = cell[1:-1]
+        if '""' in inside and '"' not in inside.replace('""', ""):
+            return inside.replace('""', '"')
+    return cell
+
+
+def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
+    """Cells between separators; one in quotes may hold separators, doubled quotes and lines."""
+    first = list(islice(lines, 1))
+    number = first[0][0] if first else 1
+    above = number - 1
+    whole = (line + "\n" for _, line in chain(first, lines))
+    reader = csv.reader(whole, strict=True, delimiter=separator)
+    try:
+        for row in reader:
+            if row:
+                yield number, row
+            number = above + reader.line_num + 1  # a row begins where the last one ended
+    except csv.Error as error:
+        raise UserError(f"{source}: line {number} is not CSV ({error}): repair the line") from None
+
+
+# --- Words in columns ----------------------------------------------------------------------------
+
+# A word a line, an empty line between sentences: CoNLL-2003, WNUT-17, GermEval, CoNLL-U.
+
+
+class Layout(NamedTuple):
+    """How many columns there are, and which of them hold the words and the tags, from 0."""
+
+    width: int
+    word: int = 0
+    tag: int = -1
+    has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
+
+
+NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
+
+
+# A word and its universal part of speech: https://universaldependencies.org/format.html
+CONLLU = Layout(10, 1, 3)
+
+
+NO_WORD = re.compile(r"\d+[-.]\d+")  # the numbers of fused words, and of words left out
+
+
+SAMPLED_LINES = 1_000  # by which the columns of words and tags are found
+
+
+def column_rows(
+    source: str, lines: Lines, *, is_conllu: bool = False, note: Note = silent
+) -> Table:
+    """The `words` of each sentence and their `tags`, if there is more than one column.
+
+    Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
+    were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
+    """
+    first = list(islice(lines, SAMPLED_LINES))
+    layout = CONLLU if is_conllu else layout_of([line for _, line in first])
+    if layout.width > 2 or layout.word:
+        note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
+    for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
+        sentence: dict[str, list[str]] = {"words": [], "tags": []}
+        begin = 0
+        for number, line in block if has_text else ():
+            cells = cells_of(line)
+            if not holds_word(cells, layout, is_first=not begin):
+                continue
+            if len(cells) != layout.width:
+                raise UserError(
+                    f"{source}: line {number} has {len(cells)} columns, not {layout.width}: write "
+                    "the word first and its tag last (in CoNLL-U as its columns 2 and 4), with a "
+                    "tab or a space between"
+                )
+            begin = begin or number
+            tag = cells[layout.tag]
+            sentence["words"].append(cells[layout.word])
+            sentence["tags"].append("" if layout is CONLLU and tag == "_" else tag)
+        if begin:
+            if layout.width == 1:
+                del sentence["tags"]
+            yield Row(f"{source}: line {begin}", sentence)
+
+
+def holds_word(cells: Sequence[str], layout: Layout, *, is_first: bool) -> bool:
+    """Whether a line holds a word, and no comment, which only begins a sentence, nor a mark."""
+    if layout is CONLLU:
+        return not (cells[0].startswith("#") or NO_WORD.fullmatch(cells[0]))
+    if cells[0].startswith("#") and is_first:
+        is_tag = NAME_TAG.fullmatch if layout.has_names else bool
+        return len(cells) == layout.width and bool(is_tag(cells[layout.tag]))
+    return cells[0] != "-DOCSTART-"
+
+
+def cells_of(line: str) -> list[str]:
+    """Columns between tabs or spaces."""
+    return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
+
+
+def layout_of(sample: Sequence[str]) -> Layout:
+    """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
+
+    GermEval has a number before each word and a second tag after the first; some files have the tag
+    before the word.
+    """
+    rows = [cells_of(line) for line in sample if line.strip() and not line.startswith("#")]
+    rows = [row for row in rows if row[0] != "-DOCSTART-"]
+    width = len(rows[0]) if rows else 0
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    if width < 2:
+        return Layout(width)
+    names = [all(map(NAME_TAG.fullmatch, column)) for column in columns]
+    if width > 2 and columns[0][0] == "1" and all(map(str.isdecimal, columns[0])):
+        tag = 2 if names[2] else width - 1
+        return Layout(width, 1, tag, names[tag])
+    if names[0] and not names[-1]:
+        return Layout(width, width - 1, 0, True)
+    return Layout(width, 0, width - 1, names[-1])
+
+
+def is_tagged_text(sample: Sequence[str]) -> bool:
+    """Whether lines are words in columns, with tags of names: no other format looks like that."""
+    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    layout = layout_of(sample)
+    alike = all(len(cells_of(line)) == layout.width for line in words)
+    return len(words) > 1 and layout.width > 1 and alike and layout.has_names
+
+
+# --- Workbooks -----------------------------------------------------------------------------------
+
+
+def sheet_cells(path: Path, note: Note = silent) -> Cells:
+    """The cells of the first sheet of a workbook that has any, as a CSV would hold them."""
+    check_file(path)
+    try:
+        import openpyxl
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Excel's .xlsx needs openpyxl: pip install openpyxl, or save the "
+            "table as CSV UTF-8"
+        ) from None
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # of zipfile, XML and openpyxl
+        raise UserError(
+            f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
+        ) from None
+    for sheet in book.worksheets:
+        rows = [(number, ["" if cell is None else str(cell) for cell in row])
+                for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
+                if any(cell is not None for cell in row)]  # fmt: skip
+        if rows:
+            note(f"sheet {sheet.title!r} (of {len(book.worksheets)})")
+            width = max(len(row) for _, row in rows)
+            return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
+    return iter(())
+
+
+# --- Lines ---------------------------------------------------------------------------------------
+
+
+def lines_of(path: Path, note: Note = silent) -> Lines:
+    """Whole lines without their ends, and their numbers from 1. A missing file is an error."""
+    check_file(path)
+    encoding = encoding_of(path)
+    note(ENCODING_NAMES[encoding])
+    for number, line in enumerate(decoded_lines(path, encoding, note), start=1):
+        if "\0" in line:
+            raise binary_error(path, line.encode(errors="replace"))
+        yield number, line.removesuffix("\r")
+
+
+def check_file(path: Path) -> None:
+    """Raise `UserError` unless there is a file, which can be read twice."""
+    if not path.is_file():
+        refuse_pipe(path, str(path))
+        problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
+        raise UserError(f"{path}: {problem}")
+
+
+def decoded_lines(path: Path, encoding: str, note: Note) -> Iterator[str]:
+    """Lines end with "\\n", or with "\\r" where the file has nothing else, as an old Mac writes."""
+    texts = codecs.iterdecode(LineReader(path).pieces(PIECE, by_line=False), encoding)
+    count, rest, end = 0, "", "\n"
+    try:
+        for text in texts:
+            if count == 0 and not rest and "\r" in text[:-1] and "\n" not in text:
+                end = "\r"
+                note("lines that end with carriage returns")
+            *whole, rest = (rest + text).split(end)
+            count += len(whole)
+            yield from whole
+    except UnicodeDecodeError as error:
+        # `iterdecode` stops within a piece, whose bytes up to the error are good.
+        before = rest + error.object[: error.start].decode(encoding, "ignore")
+        column = len(before[before.rfind("\n") + 1 :].encode(encoding)) + 1
+        raise UserError(
+            f"{path}: line {count + before.count(chr(10)) + 1}, byte {column} of the line "
+            f"(0x{error.object[error.start]:02x}) is not {encoding.upper()}, and the lines before "
+            "are: repair the line"
+        ) from None
+    if rest:
+        yield rest
+
+
+# --- Encoding ------------------------------------------------------------------------------------
+
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
+}  # fmt: skip
+
+
+ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16",
+                  "cp1252": "Windows-1252"}  # fmt: skip
+
+
+PIECE = 1 << 20  # bytes that are looked at together
+
+
+LETTER = r"[^\W\d_]"
+
+
+# Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
+# of Windows-1250.
+SIGN_IN_WORD = re.compile(f"(?<={LETTER})[¤¦¨¬¯±²³¶¸¹¼½¾¿¡£¥§©«»®°](?={LETTER})")
+
+
+MOST_ACCENTS = 1 / 3  # of the letters of a text in a Western European language
+
+
+def encoding_of(path: Path) -> str:
+    """The encoding of a file, as `codecs` calls it.
+
+    A byte order mark decides; without one it is UTF-8 if all of the file is, and Windows-1252, to
+    which Latin-1 belongs, if it then reads as a Western European language.
+    """
+    is_ascii, utf8 = True, codecs.getincrementaldecoder("utf-8")()
+    for number, piece in enumerate(LineReader(path).pieces(PIECE, by_line=False)):
+        if number == 0:
+            for mark, encoding in BYTE_ORDER_MARKS.items():
+                if piece.startswith(mark):
+                    return encoding
+        try:
+            is_ascii = utf8.decode(piece).isascii() and is_ascii
+        except UnicodeDecodeError as error:
+            # In Windows-1252 the first accented letter is hardly ever UTF-8; if some were, the file
+            # is a damaged UTF-8, and the line is told when it is read.
+            if not is_ascii or not error.object[: error.start].isascii():
+                return "utf-8"
+            check_western(piece, path)
+            return "cp1252"
+    return "utf-8"
+
+
+def check_western(piece: bytes, path: Path) -> None:
+    """Raise `UserError` if bytes that are not UTF-8 make no sense as Windows-1252."""
+    if b"\0" in piece:
+        raise binary_error(path, piece)
+    try:
+        text = piece.decode("cp1252")
+    except UnicodeDecodeError:
+        text = None
+    if text is not None:
+        letters = re.findall(LETTER, text)
+        accents = sum(not letter.isascii() for letter in letters)
+        signs = len(SIGN_IN_WORD.findall(text))
+        if accents <= MOST_ACCENTS * len(letters) and 10 * signs <= accents + signs:
+            return
+    start = next(place for place, byte in enumerate(piece) if byte > 127)
+    raise UserError(
+        f"{path}: line {piece[:start].count(10) + 1} (byte 0x{piece[start]:02x}) is neither UTF-8 "
+        f"nor Windows-1252: save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f "
+        f"ENCODING -t UTF-8 {path.name}"
+    )
+
+
+def binary_error(path: Path, start: bytes) -> UserError:
+    if start.startswith(b"PK"):
+        return UserError(
+            f"{path} is an Excel file or a zip archive, no text: name it FILE.xlsx, or unpack it"
+        )
+    return UserError(
+        f"{path} holds NUL bytes: it is a binary file, no text, or UTF-16 without its mark: save a "
+        "text as UTF-8"
+    )

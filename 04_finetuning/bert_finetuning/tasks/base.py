@@ -13,11 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from tokenizers import Encoding, Tokenizer
+from torch import Tensor, nn
 
 from bert_finetuning.data.rows import (
     USUAL,
@@ -25,16 +28,355 @@ from bert_finetuning.data.rows import (
     Expected,
     Row,
     Table,
+    at_least_one,
     label_set,
     one_of,
+    open_rows,
     quoted,
+    say,
+    whole_characters,
 )
-from bert_finetuning.data.sources import at_least_one, open_rows
-from bert_finetuning.features import Batch, Features, collate_inputs, whole_characters, with_labels
-from bert_finetuning.heads import BertWithHead, HeadConfig, Logits, logits_of
 from bert_finetuning.metrics import METRICS, PrecisionRecall, Scorer, column_scorer, label_scores
-from bert_run.config import BertConfig
+from bert_paper.model import BertModel
+from bert_run.config import BertConfig, Dropout
+from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import UserError, check_fields
+from bert_run.training_loop import progress_bar
+from bert_run.weights import refuse_overflow
+
+AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
+
+
+SHORTEST = 8  # tokens; fewer leave no room for a pair
+
+
+Batch = dict[str, np.ndarray]
+
+
+class Features(NamedTuple):
+    """What the model reads at once, and what it should answer."""
+
+    example: int  # the place of its example in the list
+    input_ids: list  # of tokens; of a choice one such list an ending
+    token_type_ids: list
+    targets: dict[str, Any]  # under the names of the batch; empty where nothing is known
+    place: Any = None  # what leads from its tokens back to the example
+
+    @property
+    def length(self) -> int:
+        """Tokens of the longest row, by which features are sorted."""
+        rows = self.input_ids
+        return max(map(len, rows)) if rows and isinstance(rows[0], list) else len(rows)
+
+
+class TokenRow(NamedTuple):
+    input_ids: list[int]
+    token_type_ids: list[int]
+
+
+# --- From text to rows of tokens -----------------------------------------------------------------
+
+
+def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
+    """Each text in tokens, without special ones, and the characters of each token."""
+    for first in range(0, len(texts), AT_ONCE):
+        part = [whole_characters(text) for text in texts[first : first + AT_ONCE]]
+        yield from tokenizer.encode_batch(part, add_special_tokens=False)
+
+
+def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of each text, without special ones."""
+    return [each.ids for each in encodings(tokenizer, texts)]
+
+
+def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None) -> TokenRow:
+    """What the model reads: the tokens with the special tokens in their places."""
+    cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    first = [cls_id, *text, sep_id]
+    if pair is None:
+        return TokenRow(first, [0] * len(first))
+    return TokenRow([*first, *pair, sep_id], [0] * len(first) + [1] * (len(pair) + 1))
+
+
+def truncated(
+    text: list[int], pair: list[int] | None, room: int
+) -> tuple[list[int], list[int] | None]:
+    """Both, cut at their ends to `room` tokens in all, token by token from the longer one.
+
+    So does the released code (`_truncate_seq_pair`): where the two are equal, the pair gives way.
+    """
+    if pair is None:
+        return text[:room], None
+    if len(text) + len(pair) <= room:
+        return text, pair
+    kept = min(len(text), max(room - len(pair), room - room // 2))
+    return text[:kept], pair[: room - kept]
+
+
+def encode_pairs(
+    tokenizer: Tokenizer, texts: Sequence[tuple[str, str | None]], *, max_length: int, what: str
+) -> list[TokenRow]:
+    """A row for each text or pair; one line on standard error counts those that were cut."""
+    check_max_length(max_length)
+    pairs = iter(token_ids(tokenizer, [pair for _, pair in texts if pair is not None]))
+    rows, cut = [], []
+    firsts = token_ids(tokenizer, [text for text, _ in texts])
+    for number, (ids, (_, pair)) in enumerate(zip(firsts, texts, strict=True)):
+        seconds = None if pair is None else next(pairs)
+        room = max_length - (2 if pair is None else 3)
+        if len(ids) + len(seconds or ()) > room:
+            cut.append(number)
+        rows.append(framed(tokenizer, *truncated(ids, seconds, room)))
+    report_cut(cut, [text for text, _ in texts], max_length=max_length, what=what)
+    return rows
+
+
+def check_max_length(max_length: int) -> None:
+    if max_length < SHORTEST:
+        raise UserError(
+            f"--max-length: {max_length} tokens at once are too few: give {SHORTEST} or more"
+        )
+
+
+def report_cut(
+    cut: Sequence[int], texts: Sequence[str], *, max_length: int, what: str, how: str = "cut"
+) -> None:
+    """One line on standard error, if anything was cut: how many, and which was the first."""
+    if cut:
+        say(f"note: {len(cut):,} of {len(texts):,} {what} are longer than {max_length} tokens and "
+            f"are {how}; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
+
+
+# --- From features to a batch --------------------------------------------------------------------
+
+
+def padded(rows: Sequence[Sequence[int]], *, fill: int, seq: int | None = None) -> np.ndarray:
+    """Rows of different lengths as one array (rows, seq), filled up on the right."""
+    array = np.full((len(rows), seq or max(map(len, rows))), fill, np.int64)
+    for row, values in zip(array, rows, strict=True):
+        row[: len(values)] = values
+    return array
+
+
+def collate_inputs(features: Sequence[Features], *, pad_id: int) -> Batch:
+    """What every model reads, padded to the longest: tokens, segments, and which are no padding."""
+    ids = padded([each.input_ids for each in features], fill=pad_id)
+    mask = padded([[1] * len(each.input_ids) for each in features], fill=0)
+    segments = padded([each.token_type_ids for each in features], fill=0)
+    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": mask}
+
+
+def with_labels(batch: Batch, features: Sequence[Features], dtype: type) -> Batch:
+    """The same batch with `labels`, if all features have one."""
+    labels = [each.targets["labels"] for each in features if each.targets]
+    return batch | {"labels": np.array(labels, dtype)} if len(labels) == len(features) else batch
+
+
+IGNORED = -100  # the label of a token that has no answer, as in `transformers`
+
+
+ALONE = Ranks()
+
+
+ROWS = 64  # of features that are answered at once
+
+
+Tokens = Int[Tensor, "batch seq"]  # ids, segments, or 1 where there is no padding
+
+
+TensorBatch = dict[str, Tensor]
+
+
+Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
+
+
+# --- What a head is asked for --------------------------------------------------------------------
+
+Pooling = Literal["cls", "mean"]
+
+
+POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's own has no such field
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """The labels in the order of their numbers; a single one names a number to be predicted.
+
+    `pooling` says what stands for a whole text: the pooled [CLS], as in the paper, or the mean of
+    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None. Heads
+    that answer with a place, a span or a choice, have no labels.
+    """
+
+    labels: tuple[str, ...] = ()
+    pooling: Pooling = "cls"
+    classifier_dropout: Dropout | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.labels)) < len(self.labels):
+            twice = next(label for label in self.labels if self.labels.count(label) > 1)
+            raise UserError(f"the label {twice!r} occurs twice: each label has one number")
+        if self.pooling not in get_args(Pooling):
+            raise UserError(f"pooling is {self.pooling!r}: choose cls or mean")
+        check_fields(self)
+
+    @property
+    def num_labels(self) -> int:
+        if not self.labels:
+            raise UserError("no labels are given: name them, or one for a number to be predicted")
+        return len(self.labels)
+
+    @property
+    def is_regression(self) -> bool:
+        return self.num_labels == 1
+
+    @property
+    def problem_type(self) -> str:
+        """What the head of a text is asked for, in the words of `transformers`."""
+        return "regression" if self.is_regression else "single_label_classification"
+
+    def dropout(self, config: BertConfig) -> float:
+        """The share of the vector that the classifier does not see in training."""
+        own = self.classifier_dropout
+        return config.hidden_dropout_prob if own is None else own
+
+    def fields(self) -> dict[str, Any]:
+        """What `config.json` says of the head.
+
+        `classifier_pooling` is written for the mean alone. `transformers` passes it over and reads
+        [CLS]; it does say that the pooler, which such a model has not, is drawn anew.
+        """
+        content: dict[str, Any] = {"classifier_dropout": self.classifier_dropout}
+        if self.labels:
+            content["id2label"] = {str(number): name for number, name in enumerate(self.labels)}
+            content["label2id"] = {name: number for number, name in enumerate(self.labels)}
+        if self.pooling != "cls":
+            content[POOLING_FIELD] = self.pooling
+        return content
+
+    @classmethod
+    def from_fields(cls, content: dict[str, Any], *, num_labels: int) -> "HeadConfig":
+        """The head that a `config.json` describes, whose classifier has `num_labels` rows.
+
+        Raises `UserError` where the two do not fit.
+        """
+        return cls(
+            labels_of(content, num_labels),
+            pooling=content.get(POOLING_FIELD, "cls"),
+            classifier_dropout=content.get("classifier_dropout"),
+        )
+
+
+def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
+    """The names in `id2label`. Without it there are two nameless ones, as in `transformers`."""
+    named = content.get("id2label")
+    if named is None and num_labels == content.get("num_labels", 2):
+        return tuple(f"LABEL_{number}" for number in range(num_labels))
+    try:
+        names = {int(number): name for number, name in named.items()}
+    except (AttributeError, ValueError):
+        names = {}
+    are_texts = all(isinstance(name, str) for name in names.values())
+    if sorted(names) != list(range(num_labels)) or not are_texts:
+        raise UserError(
+            f"config.json: id2label is {quoted(named)}, and the classifier has labels 0 to "
+            f"{num_labels - 1}: name each of them, or copy both files of the checkpoint again"
+        )
+    return tuple(names[number] for number in range(num_labels))
+
+
+# --- Four heads ----------------------------------------------------------------------------------
+
+
+class BertWithHead(nn.Module):
+    """What the four have in common."""
+
+    pipeline: ClassVar[str]  # what the Hub calls such a task
+    part: ClassVar[str] = "classifier"  # the head's own layer
+    has_labels: ClassVar[bool] = True  # the rows of that layer have names
+    has_pooling: ClassVar[bool] = False  # a whole text is read: from [CLS], or from the mean
+    label_weights: Float[Tensor, "labels"] | None = None  # how much each counts in the loss
+
+    def __init__(self, config: BertConfig, head: HeadConfig, *, pooler: bool) -> None:
+        super().__init__()
+        self.config, self.head = config, head
+        self.bert = BertModel(config, pooler=pooler)
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        """The shape of the logits of one row of features, without padding."""
+        raise NotImplementedError
+
+
+def cross_entropy(
+    logits: Float[Tensor, "n classes"],
+    labels: Int[Tensor, "n"],
+    *,
+    ignored: int = IGNORED,
+    weights: Float[Tensor, "classes"] | None = None,
+) -> Float[Tensor, ""]:
+    """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
+
+    Each loss is multiplied by the weight of its label. The sum is divided by the number of labels,
+    not by the sum of their weights as in torch: so a batch of common labels alone counts less.
+
+    Of tokens this is the mean over all of the batch: a long sentence weighs more than a short one.
+    Where no label counts it is 0, not 0/0 as in `transformers`.
+    """
+    total = F.cross_entropy(logits, labels, weights, ignore_index=ignored, reduction="sum")
+    return total / (labels != ignored).sum().clamp(min=1)
+
+
+# --- From features to logits ---------------------------------------------------------------------
+
+
+@torch.no_grad()
+def logits_of(
+    model: BertWithHead,
+    task: Any,
+    features: Sequence[Features],
+    *,
+    precision: torch.dtype = torch.float32,
+    ranks: Ranks = ALONE,
+    progress: str | None = None,
+) -> list[Logits]:
+    """The model in evaluation: the logits of all features, in their order, without padding.
+
+    `task` collates them. Each rank reads its part, and all get all of them. `progress` names the
+    bar to be shown.
+    """
+    was_training = model.training
+    model.eval()
+    device = next(model.parameters()).device
+    sizes = [model.logits_shape(each) for each in features]
+    ends = np.cumsum([np.prod(size, dtype=int) for size in sizes])
+    flat = np.zeros(int(ends[-1]) if len(ends) else 0, np.float32)
+    by_length = np.argsort([each.length for each in features], kind="stable")
+    mine = by_length[ranks.rank :: ranks.size]
+    bar = progress_bar(
+        len(mine), progress or "", unit="text", disable=progress is None or not ranks.leads
+    )
+    with bar:
+        for first in range(0, len(mine), ROWS):
+            rows = mine[first : first + ROWS]
+            batch = to_device(
+                task.collate([features[i] for i in rows], pad_id=model.config.pad_token_id), device
+            )
+            with mixed_precision(device, precision):
+                answer = forward(model, batch)
+            if isinstance(answer, tuple):  # of starts and of ends
+                answer = torch.stack(answer, dim=1)  # (batch, 2, seq)
+            for i, logits in zip(rows, answer.float().cpu().numpy(), strict=True):
+                kept = logits[tuple(map(slice, sizes[i]))]
+                flat[ends[i] - kept.size : ends[i]] = kept.ravel()
+            bar.update(len(rows))
+    model.train(was_training)
+    together = ranks.sum(torch.from_numpy(flat).to(device)).cpu().numpy()
+    refuse_overflow(together, "the model")
+    pieces = np.split(together, ends[:-1])
+    return [piece.reshape(size) for piece, size in zip(pieces, sizes, strict=False)]
+
+
+def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor, ...]:
+    return model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
 
 
 class Example:
@@ -81,10 +423,20 @@ class Example:
 
 
 SINGLE, PAIR = "single texts", "pairs"  # shapes of texts
+
+
 ExampleType = TypeVar("ExampleType", bound=Example)
+
+
 Examples = Sequence[ExampleType]
+
+
 Encoded = Sequence[Features]
+
+
 AllLogits = Sequence[Logits]  # one of each row of features
+
+
 Place = tuple[int, int]  # in a text: the first character, and one past the last
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
@@ -21,15 +23,16 @@ from bert_finetuning.data.rows import (
     check_classes,
     check_header_label,
 )
-from bert_finetuning.features import Features, encode_pairs
-from bert_finetuning.heads import BertForSequenceClassification
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks.base import (
     PAIR,
     SINGLE,
     AllLogits,
+    BertWithHead,
     Encoded,
     Example,
+    Features,
+    HeadConfig,
     Mistake,
     OneOfSeveral,
     Prediction,
@@ -37,8 +40,65 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     Task,
+    TensorBatch,
+    Tokens,
+    cross_entropy,
+    encode_pairs,
     one_line,
 )
+from bert_run.config import BertConfig
+
+
+class BertForSequenceClassification(BertWithHead):
+    """One answer for a text or a pair: a label, or a number if the head has a single label
+    (figure 4, a and b; section 4.1).
+
+    The paper reads it from [CLS] through the pooler. With `pooling="mean"` the mean of all tokens
+    stands there instead, to compare.
+    """
+
+    pipeline = "text-classification"
+    has_pooling = True
+
+    def __init__(self, config: BertConfig, head: HeadConfig) -> None:
+        super().__init__(config, head, pooler=head.pooling == "cls")
+        self.dropout = nn.Dropout(head.dropout(config))
+        self.classifier = nn.Linear(config.hidden_size, head.num_labels)
+
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> Float[Tensor, "batch labels"]:
+        output = self.bert(input_ids, token_type_ids, attention_mask)
+        text = output.pooled
+        if self.head.pooling == "mean":
+            text = mean_of_tokens(output.last_hidden_state, attention_mask)
+        return self.classifier(self.dropout(text))
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (self.head.num_labels,)
+
+    def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
+        if self.head.is_regression:
+            return squared_error(logits[:, 0], batch["labels"])
+        return cross_entropy(logits, batch["labels"], weights=self.label_weights)
+
+
+# --- Their losses --------------------------------------------------------------------------------
+
+
+def mean_of_tokens(
+    states: Float[Tensor, "batch seq hidden"], attention_mask: Tokens
+) -> Float[Tensor, "batch hidden"]:
+    """The mean over the tokens that are no padding; [CLS] and [SEP] count."""
+    real = attention_mask[:, :, None].to(states.dtype)  # (batch, seq, 1)
+    return (states * real).sum(1) / real.sum(1)
+
+
+def squared_error(
+    predictions: Float[Tensor, "n"], targets: Float[Tensor, "n"]
+) -> Float[Tensor, ""]:
+    """The mean of the squared differences, over the examples."""
+    return (predictions - targets).square().mean()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,30 +8,77 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Float, Int
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
-from bert_finetuning.data.rows import CONTEXTS, Columns, Expected, Row, Table, quoted, shortened
-from bert_finetuning.features import (
-    Batch,
-    Features,
-    encode_pairs,
-    padded,
+from bert_finetuning.data.rows import (
+    CONTEXTS,
+    Columns,
+    Expected,
+    Row,
+    Table,
+    quoted,
+    shortened,
     whole_characters,
-    with_labels,
 )
-from bert_finetuning.heads import BertForMultipleChoice
 from bert_finetuning.tasks.base import (
+    Batch,
+    BertWithHead,
     Encoded,
     Example,
+    Features,
+    HeadConfig,
     OneOfSeveral,
     Prediction,
     Query,
     Style,
+    TensorBatch,
+    cross_entropy,
+    encode_pairs,
     one_line,
+    padded,
+    with_labels,
 )
+from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
+
+class BertForMultipleChoice(BertWithHead):
+    """Which of several endings belongs to a beginning (section 4.4, SWAG).
+
+    Each ending is read as a pair with the beginning and gets one number; the softmax is taken over
+    the endings.
+    """
+
+    pipeline = "multiple-choice"
+    has_labels = False
+
+    def __init__(self, config: BertConfig, head: HeadConfig) -> None:
+        super().__init__(config, head, pooler=True)
+        self.dropout = nn.Dropout(head.dropout(config))
+        self.classifier = nn.Linear(config.hidden_size, 1)
+
+    def forward(
+        self,
+        input_ids: Int[Tensor, "batch choices seq"],
+        token_type_ids: Int[Tensor, "batch choices seq"],
+        attention_mask: Int[Tensor, "batch choices seq"],
+    ) -> Float[Tensor, "batch choices"]:
+        pairs = [x.flatten(0, 1) for x in (input_ids, token_type_ids, attention_mask)]
+        pooled = self.bert(*pairs).pooled  # (batch · choices, hidden)
+        return self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (len(features.input_ids),)
+
+    def loss(self, logits: Float[Tensor, "batch choices"], batch: TensorBatch) -> Float[Tensor, ""]:
+        return cross_entropy(logits, batch["labels"])
+
+
 ENDINGS = ("endings", "choices")  # a list of all,
+
+
 ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
 
 

@@ -27,42 +27,107 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Int32
 from numpy import ndarray
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
-from bert_finetuning.features import (
-    Batch,
-    Features,
-    check_max_length,
-    collate_inputs,
-    encodings,
-    framed,
-    report_cut,
-    token_ids,
-)
-from bert_finetuning.heads import BertForQuestionAnswering, HeadConfig
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks.base import (
     AllLogits,
+    Batch,
+    BertWithHead,
     Encoded,
     Example,
+    Features,
+    HeadConfig,
     Mistake,
     Query,
     Style,
     Task,
+    TensorBatch,
+    Tokens,
+    check_max_length,
+    collate_inputs,
+    cross_entropy,
+    encodings,
+    framed,
     marked,
     one_line,
+    report_cut,
     softmax,
+    token_ids,
 )
-from bert_run.config import Positions
+from bert_run.config import BertConfig, Positions
 from bert_run.errors import Count, Real, UserError
 
+
+class SpanLogits(NamedTuple):
+    """For each token, how much it looks like the first and like the last of the answer."""
+
+    start: Float[Tensor, "batch seq"]
+    end: Float[Tensor, "batch seq"]
+
+
+class BertForQuestionAnswering(BertWithHead):
+    """Where in a text the answer to a question starts and ends (figure 4, c; section 4.2, SQuAD).
+
+    The two rows of `qa_outputs` are the paper's vectors S and E: a token's score is its product
+    with them. It has no dropout of its own, in the released code neither.
+    """
+
+    pipeline = "question-answering"
+    part = "qa_outputs"
+    has_labels = False
+
+    def __init__(self, config: BertConfig, head: HeadConfig) -> None:
+        super().__init__(config, head, pooler=False)
+        self.qa_outputs = nn.Linear(config.hidden_size, 2)
+
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> SpanLogits:
+        states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
+        return SpanLogits(*self.qa_outputs(states).unbind(-1))
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (2, features.length)
+
+    def loss(self, logits: SpanLogits, batch: TensorBatch) -> Float[Tensor, ""]:
+        return span_loss(logits, batch["start_positions"], batch["end_positions"])
+
+
+def span_loss(
+    logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
+) -> Float[Tensor, ""]:
+    """The mean of two means over examples: −log P(start) and −log P(end).
+
+    A position past the end of the window does not count, one before its beginning stands for
+    [CLS]: as in `transformers`, and in the released code, which halves the paper's sum too.
+    """
+    seq = logits.start.shape[1]
+    start = cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
+    end = cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)
+    return (start + end) / 2
+
+
 SPAN_METRICS = ("f1", "exact")
+
+
 POSITIONS = ("start_positions", "end_positions")
+
+
 MOST_CANDIDATES = 5  # in JSON
+
+
 NO_ANSWER = "(no answer)"
+
+
 SHOWN = 60  # characters on either side of an answer
+
+
 Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
+
+
 WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
 
 
@@ -285,6 +350,8 @@ class Question(Example):
 
 
 Questions = Sequence[Question]
+
+
 SpanPredictions = Sequence[SpanPrediction]
 
 

@@ -13,10 +13,12 @@ from itertools import accumulate, chain
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 from bert_finetuning.data.rows import (
+    NAME_TAG,
     TAGS,
     WORDS,
     Columns,
@@ -31,34 +33,67 @@ from bert_finetuning.data.rows import (
     quoted,
     silent,
 )
-from bert_finetuning.data.sources import NAME_TAG
-from bert_finetuning.features import (
-    Batch,
-    Features,
-    check_max_length,
-    collate_inputs,
-    framed,
-    padded,
-    report_cut,
-    token_ids,
-)
-from bert_finetuning.heads import IGNORED, BertForTokenClassification
 from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
 from bert_finetuning.tasks.base import (
+    IGNORED,
     AllLogits,
+    Batch,
+    BertWithHead,
     Encoded,
     ErrorCounts,
     Example,
+    Features,
+    HeadConfig,
     Mistake,
     Prediction,
     Predictions,
     Query,
     Style,
     Task,
+    TensorBatch,
+    Tokens,
+    check_max_length,
+    collate_inputs,
+    cross_entropy,
+    framed,
     marked,
+    padded,
+    report_cut,
     softmax,
+    token_ids,
 )
+from bert_run.config import BertConfig
 from bert_run.errors import UserError
+
+
+class BertForTokenClassification(BertWithHead):
+    """A label for every token (figure 4, d; section 5.3, names of people and places).
+
+    There is no pooler: nothing is read from [CLS] alone.
+    """
+
+    pipeline = "token-classification"
+
+    def __init__(self, config: BertConfig, head: HeadConfig) -> None:
+        super().__init__(config, head, pooler=False)
+        self.dropout = nn.Dropout(head.dropout(config))
+        self.classifier = nn.Linear(config.hidden_size, head.num_labels)
+
+    def forward(
+        self, input_ids: Tokens, token_type_ids: Tokens, attention_mask: Tokens
+    ) -> Float[Tensor, "batch seq labels"]:
+        states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
+        return self.classifier(self.dropout(states))
+
+    def logits_shape(self, features: Features) -> tuple[int, ...]:
+        return (features.length, self.head.num_labels)
+
+    def loss(
+        self, logits: Float[Tensor, "batch seq labels"], batch: TensorBatch
+    ) -> Float[Tensor, ""]:
+        labels = batch["labels"].flatten()
+        return cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
+
 
 TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 
@@ -362,7 +397,11 @@ class Tagging(Task[TaggedSentence]):
 
 # Words as the tagged corpora have them: punctuation and 's stand apart, U.S. and 3,000 do not.
 MARKS = "\u0300-\u036f"  # accents that stand alone after their letter
+
+
 CLITIC = "(?:s|re|ve|ll|d|m)\\b"
+
+
 A_WORD = re.compile(
     rf"https?://\S+"
     rf"|(?:[^\W\d_]\.){{2,}}"
@@ -454,6 +493,8 @@ def words_query(text: str) -> Query:
 
 # What BILOU and BMES call the end, the middle and a name of one word.
 SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech have no O
+
+
 AS_BIOES = {"L": "E", "U": "S", "M": "I"}
 
 

@@ -24,9 +24,8 @@ from bert_experiments.report.page import wrapped
 from bert_finetuning.data.load import load_named
 from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.heads import logits_of
 from bert_finetuning.predict import Predictor, check_pairs, from_source
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import Task, logits_of
 from bert_finetuning.tasks.classification import Regression
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import write_atomically

@@ -30,13 +30,9 @@ from torch import Tensor, nn
 
 from bert_experiments.attributions.cases import Case, Word
 from bert_experiments.looking_inside.heads import attention_weights
-from bert_finetuning.heads import (
-    BertForMultipleChoice,
-    BertForSequenceClassification,
-    BertWithHead,
-    forward,
-)
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import BertWithHead, Task, forward
+from bert_finetuning.tasks.classification import BertForSequenceClassification
+from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
 from bert_run.device import to_device
 from bert_run.training_loop import progress_bar
 

@@ -15,13 +15,11 @@ from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bert_finetuning.features import Features
-from bert_finetuning.heads import SpanLogits
 from bert_finetuning.metrics import answer_exact
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import Features, Task
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.multiple_choice import Choice
-from bert_finetuning.tasks.question_answering import Answer, Question, tokens_of
+from bert_finetuning.tasks.question_answering import Answer, Question, SpanLogits, tokens_of
 from bert_finetuning.tasks.tagging import TaggedSentence
 
 SPECIAL = ("[CLS]", "[SEP]", "[PAD]")

@@ -21,16 +21,11 @@ from torch import Tensor
 from bert_experiments.feature_based.bilstm import BiLstm
 from bert_finetuning.checkpoint import InitialModel, init_from
 from bert_finetuning.data.load import TaskData
-from bert_finetuning.heads import (
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertWithHead,
-    HeadConfig,
-    SpanLogits,
-)
 from bert_finetuning.run import run_in_memory
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Task
+from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Task
+from bert_finetuning.tasks.classification import BertForSequenceClassification
+from bert_finetuning.tasks.question_answering import BertForQuestionAnswering, SpanLogits
 from bert_run.config import BertConfig
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError

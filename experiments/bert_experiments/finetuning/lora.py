@@ -42,8 +42,8 @@ from bert_finetuning.checkpoint import ModelInit
 from bert_finetuning.data.load import TaskData, few_of, load_named, load_storyworld
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint_of_start
-from bert_finetuning.heads import BertWithHead
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import BertWithHead
 from bert_finetuning.train import TrainingData, freeze, make_optimizer, train
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.errors import Count, UserError, check_numbers, command

@@ -13,9 +13,9 @@ import numpy as np
 
 from bert_corpus.storyworld import story
 from bert_finetuning.data.named import first_files, read_glue
-from bert_finetuning.data.sources import lines_of
+from bert_finetuning.data.rows import lines_of
 from bert_finetuning.data.storyworld import storyworld
-from bert_finetuning.heads import HeadConfig, Pooling
+from bert_finetuning.tasks.base import HeadConfig, Pooling
 from bert_finetuning.tasks.classification import Classification, TextExample
 
 LABELS = ("negative", "positive")

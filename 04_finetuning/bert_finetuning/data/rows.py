@@ -1,10 +1,15 @@
-"""Rows, their fields, columns and labels: what one example is read from.
+"""Rows of tables, JSON, folders and the Hugging Face Hub; their columns and labels.
 
-A row is a dict with its place, wherever it comes from. A field is looked up under the usual names
-of columns, in any case, or under those that the user gives with --columns.
+A row is a dict with its place, so that every error can name the file and the line. Of words in
+columns a row is a sentence, and of SQuAD's JSON a question. A field is looked up under the usual
+names of columns, in any case, or under those that the user gives with --columns.
+
+The encoding, the separator and the quotes of a file are found from its content: Excel writes
+semicolons and decimal commas in half of the world, UTF-16 as "Unicode text", and Windows-1252 as
+plain CSV. What was found is handed to `note`, so that a command can show it; what cannot be told is
+an error that names the way out. Of the Hub only data are read, never code.
 """
 
-import codecs
 import csv
 import json
 import math
@@ -23,15 +28,11 @@ from typing import Any, NamedTuple, TypeVar
 from bert_corpus.documents import JSON_LINES, PACKED, LineReader
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_run.errors import UserError, parse_strictly
-from bert_run.files import refuse_pipe
+from bert_run.files import LONGEST_LINE, UTF_16_MARKS, refuse_old_mac_line_ends, refuse_pipe
 from bert_run.weights import first_line
 
 Item = TypeVar("Item")
-
-
 Note = Callable[[str], object]  # takes a few words about what was found
-
-
 HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 LONGEST = 60  # characters of a value in an error
 
@@ -94,6 +95,14 @@ class Row(NamedTuple):
 Table = Iterator[Row]
 
 
+def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
+    """The same items; none at all is an error."""
+    first = list(islice(items, 1))
+    if not first:
+        raise UserError(f"{source}: there is no example in it")
+    yield from chain(first, items)
+
+
 def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
@@ -110,8 +119,7 @@ def listed(names: Sequence[str]) -> str:
 
 def quoted(value: Any) -> str:
     """A value of a row in an error, shortened."""
-    text = json.dumps(value, default=str) if not isinstance(value, str) else repr(value)
-    return shortened(text)
+    return shortened(repr(value) if isinstance(value, str) else json.dumps(value, default=str))
 
 
 def shortened(text: str) -> str:
@@ -139,17 +147,9 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
 
 # The usual names: the first that are there count, pairs before single texts.
 USUAL_NAMES = json.loads(Path(__file__).with_name("columns.json").read_text("utf-8"))
-
-
 PAIRS, TEXTS, LABELS = (USUAL_NAMES[of] for of in ("pairs", "texts", "labels"))
-
-
 WORDS, TAGS = USUAL_NAMES["words"], USUAL_NAMES["tags"]
-
-
 CONTEXTS = USUAL_NAMES["contexts"]  # of a choice, and what all its endings begin with, if anything
-
-
 # Columns that hold what is asked; a text that is just one of these words is improbable.
 ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair if name)}
 
@@ -175,19 +175,18 @@ class Columns:
         return row.spelled(self.label) if self.label else row.find(LABELS)
 
     def found_in(self, row: Row, *, labelled: bool) -> "Columns":
-        """The same columns as the row writes them, those that were open by their usual names."""
-        if self.text is None and self.pair is None:
-            usual = (tuple(row.find([name]) for name in pair) for pair in PAIRS)
-            text, pair = next((pair for pair in usual if all(pair)), (None, None))
-            text = text or row.find(TEXTS)
-        else:
-            text = row.spelled(self.text) if self.text else row.find(TEXTS)
-            pair = row.spelled(self.pair) if self.pair else None
-        label = None
-        if labelled:
-            label = self.label_in(row) or LABELS[0]
-        found = Columns(text or TEXTS[0], pair, label)
-        used = [name for name in (found.text, found.pair, found.label) if name is not None]
+        """The same columns as the row writes them, those that were open by their usual names.
+
+        Raises `UserError` if one is not there.
+        """
+        text, pair = self.text, self.pair
+        if text is None and pair is None:
+            both = (names for names in PAIRS if all(row.find([name]) for name in names))
+            text, pair = next(both, (None, None))
+        text = row.spelled(text) if text else row.find(TEXTS) or TEXTS[0]
+        pair = row.spelled(pair) if pair else None
+        label = (self.label_in(row) or LABELS[0]) if labelled else None
+        used = [name for name in (text, pair, label) if name is not None]
         for name in used:
             if name not in row.fields:
                 raise unknown_column(row, name, labelled=labelled)
@@ -195,7 +194,7 @@ class Columns:
             cells = [str(row.fields[name]).strip() for name in used]
             if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
                 raise header_error(row.place.partition(": line")[0], cells)
-        return found
+        return Columns(text, pair, label)
 
 
 USUAL = Columns()
@@ -251,18 +250,14 @@ def header_error(source: str | Path, names: Sequence[str]) -> UserError:
     )
 
 
-PARTS = ("text", "pair", "label")
-
-
 def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     """`TEXT,LABEL` or `TEXT,PAIR,LABEL`, without labels `TEXT` or `TEXT,PAIR`: names of columns, or
     their numbers from 1. `text=NAME,label=NAME` names some; the others go by their usual names."""
     if text is None:
         return USUAL
     given = [name.strip() for name in text.split(",")]
-    parts = dict(each.split("=", 1) for each in given if each.partition("=")[0] in PARTS
-                 and "=" in each)  # fmt: skip
-    if len(parts) == len(given) and all(parts.values()) and (labelled or "label" not in parts):
+    parts = dict(re.findall(r"(text|pair|label)=(.+)", "\n".join(given)))
+    if len(parts) == len(given) and (labelled or "label" not in parts):
         return Columns(**parts)
     most, forms = (3, "TEXT,LABEL or TEXT,PAIR,LABEL") if labelled else (2, "TEXT or TEXT,PAIR")
     is_whole = len(given) in (most - 1, most) and all(given) and len({*given}) == len(given)
@@ -274,278 +269,24 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     return Columns(given[0], given[1] if len(given) == 2 else None, label)
 
 
-# --- Labels --------------------------------------------------------------------------------------
-
-# What is doubtful is an error with its line. A label that was understood in the wrong way costs a
-# whole training run, and nothing in the result shows it. A user can repair a line within a minute,
-# so no guess is made here.
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
-
-
-WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-
-
-INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
-
-
-# What spreadsheets and pandas write where there is no value; no label is called that.
-MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!")
-
-
-OR_NAMES = "(for labels that are names give --format texts)"
-
-
-LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
-
-
-MANY = 10  # classes, from which on they are compared with the number of examples
-
-
-COUNTED = 20  # whole numbers, from which on they may well be a scale
-
-
-# --- Names ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class Names:
-    """Reads labels that are names. `allowed` are those that may occur; None lets all pass."""
-
-    column: str
-    allowed: Sequence[str] | None = None
-    by_place: bool = True  # a number may stand for the name at its place in `allowed`
-    spellings: "Spellings" = field(default_factory=lambda: Spellings())
-
-    def of(self, row: Row) -> str | None:
-        """The label without blanks around it; None if the row is known to have none."""
-        value = value_of(row, self.column)
-        if isinstance(value, list | dict):
-            raise row.wrong(self.column, ": several labels, and a text has one: choose one")
-        if value is None:
-            return None
-        name = value.strip() if isinstance(value, str) else json.dumps(value)
-        if name.lower() in MISSING or name in ("Infinity", "-Infinity"):
-            missing = ", which stands for a missing value: write a label, or remove the line"
-            raise row.wrong(self.column, missing)
-        check_written(name, row.place)
-        if self.allowed is None:
-            self.spellings.check(name, row.place)
-        if self.allowed is None or name in self.allowed:
-            return name
-        numbers = {str(place): label for place, label in enumerate(self.allowed)}
-        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
-            return numbers[name]  # a file of numbers means the places of the names in the list
-        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
-
-
-def value_of(row: Row, column: str) -> Any:
-    """What the row has in the column of labels; None where it is known that there is no label.
-
-    Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
-    """
-    if column not in row.fields:
-        raise row.missing(column)
-    value = row.fields[column]
-    if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
-        return None
-    if isinstance(value, str) and not value.strip():
-        empty = f"{quoted(column)} is empty: write a label, or remove the line"
-        raise UserError(f"{row.place}: {empty}")
-    return value
-
-
-def check_written(name: str, place: str) -> None:
-    """Raise `UserError` for a label with marks around or in it that only a mistake puts there."""
-    has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
-    if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
-        what = "a control character (a line end, a tab)" if has_control else "quotes around it"
-        raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
-
-
-def plain_form(name: str) -> str:
-    """What two spellings of one label have in common.
-
-    They may differ in case, in blanks, in characters that nobody sees (a zero-width space), in how
-    Unicode writes a letter (é as one character or as two), and in how a whole number is written.
-
-    >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
-    ('1', 'very good')
-    """
-    letters = unicodedata.normalize("NFKC", name)
-    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
-    plain = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
-    if not WHOLE.fullmatch(plain):
-        return plain
-    digits = plain.partition(".")[0].lstrip("+")
-    sign = "-" * digits.startswith("-")
-    return sign + (digits.lstrip("-").lstrip("0") or "0")
-
-
-class Spellings:
-    """Refuses two labels that are one and the same in their plain form.
-
-    `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
-    would both be learned badly, and the score would not say why. Who tells them apart on purpose
-    renames one; so this is an error and not a note that scrolls by.
-    """
-
-    def __init__(self) -> None:
-        self.first: dict[str, tuple[str, str]] = {}  # plain form: as first written, and where
-
-    def check(self, name: str, place: str) -> None:
-        earlier, where = self.first.setdefault(plain_form(name), (name, place))
-        if earlier == name:
-            return
-        raise UserError(
-            f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
-            "case, in blanks, or in how a number or a character is written: write both alike, or "
-            "rename one"
-        )
-
-
-# --- Numbers -------------------------------------------------------------------------------------
-
-
-@dataclass
-class NumberLabels:
-    """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
-
-    column: str
-    note: Note = silent
-    marks: dict[str, str] = field(default_factory=dict)  # "," or ".": where one was written first
-
-    def of(self, row: Row) -> float | None:
-        """The number; None if the row is known to have none."""
-        value = value_of(row, self.column)
-        if value is None:
-            return None
-        if isinstance(value, str):
-            value = self.with_point(row, value.strip())
-        is_number = type(value) in (int, float) or NUMBER.fullmatch(str(value))
-        try:
-            number = float(value) if is_number else math.nan
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise row.wrong(self.column, f": it must be a number {OR_NAMES}")
-        if abs(number) > LARGEST:
-            large = "too large to learn from: divide all numbers, so that they lie between -10 and"
-            raise row.wrong(self.column, f", {large} 10, say")
-        return number
-
-    def with_point(self, row: Row, written: str) -> str:
-        """The same number with a decimal point. All must be written alike."""
-        has_comma = WITH_COMMA.fullmatch(written) is not None
-        if not has_comma and not ("." in written and NUMBER.fullmatch(written)):
-            return written
-        self.marks.setdefault("," if has_comma else ".", row.place)
-        if len(self.marks) == 2:
-            other, name = (".", "point") if has_comma else (",", "comma")
-            problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
-            raise row.wrong(self.column, f", and {problem} {OR_NAMES}")
-        if has_comma:
-            self.note("decimal commas")
-        return written.replace(",", ".")
-
-
-# --- Which of both -------------------------------------------------------------------------------
-
-
-def are_numbers(labels: Iterable[Any]) -> bool:
-    """Whether labels are measured, not counted: most are numbers, and one is not whole.
-
-    A few that are no numbers, an empty cell or a typing error, do not turn the others into names;
-    they are errors when the numbers are read.
-    """
-    written = [str(label).strip() for label in labels if label is not None]
-    written = [each for each in written if each and each.lower() != "nan"]
-    numbers = [each for each in written
-               if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
-               or each.lower() in INFINITE]  # fmt: skip
-    return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
-
-
-def check_classes(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` if labels that were taken for classes may be something else; where --format
-    was given, the user has decided. So many whole numbers are noted on standard error."""
-    examples, classes = len(labels), set(labels)
-    if are_numbers(labels):
-        fraction = next(each for each in labels if not WHOLE.fullmatch(each))
-        raise UserError(
-            f"{source}: its labels are numbers, some with a fraction ({quoted(fraction)}): give "
-            "--format numbers to predict a number, or --format texts for classes"
-        )
-    if len(classes) > MANY and 2 * len(classes) > examples:
-        raise UserError(
-            f"{source}: its {examples:,} examples have {len(classes):,} different labels, such as "
-            f"{quoted(labels[0])}: give --format numbers to predict a number, --columns to name "
-            "another column, or --format texts to learn all these classes"
-        )
-    if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
-        hint = f"the {len(classes)} labels are whole numbers, and each is learned as a class"
-        say(f"note: {source}: {hint} of its own; --format numbers predicts a number instead")
-
-
-ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
-
-
-def check_header_label(source: str | Path, text: str, labels: Sequence[str]) -> None:
-    """Raise `UserError` if the label of the first line may be a column's name: it never recurs."""
-    if len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1:
-        raise header_error(source, [text, labels[0]])
-
-
-# --- The labels of a set -------------------------------------------------------------------------
-
-
-def label_set(labels: Iterable[str]) -> tuple[str, ...]:
-    """The different labels in one lasting order: numbers by their size, other names by letter."""
-    different = set(labels)
-    if all(label.isdecimal() for label in different):
-        size = lambda digits: (len(digits), digits)  # noqa: E731 - int() refuses very long ones
-        return tuple(sorted(different, key=lambda label: (*size(label.lstrip("0")), label)))
-    return tuple(sorted(different))
-
+# --- Sources -------------------------------------------------------------------------------------
 
 Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their ends
-
-
 Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its first line
 
-
-# A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
-csv.field_size_limit(2**31 - 1)
+TABLES = (".tsv", ".csv", ".tab", ".psv")
+SHEETS = (".xlsx", ".xlsm")
+WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
+WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
+# Formats that cannot be read. A pickle can run code when it is opened.
+OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
+NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
+UNLABELLED = "unsup"  # a folder of IMDB
 
 
 def bare_suffix(path: Path) -> str:
     """The ending that tells the format: `.tsv` of `dev.tsv`, `dev.tsv.gz` and `DEV.TSV`."""
     return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
-
-
-TABLES = (".tsv", ".csv", ".tab", ".psv")
-
-
-SHEETS = (".xlsx", ".xlsm")
-
-
-WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
-
-
-WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
-
-
-# Formats that cannot be read. A pickle can run code when it is opened.
-OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
-
-
-NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
-
-
-# --- Sources -------------------------------------------------------------------------------------
 
 
 def is_file(source: str | Path) -> bool:
@@ -598,24 +339,80 @@ def with_names(name: str, dataset: Any) -> Table:
 def _by_name(value: Any, type_: Any) -> Any:
     """A label, or a list of them, under its name; -1, which stands for no label, becomes None."""
     if isinstance(value, list):
-        inner = getattr(type_, "feature", None)
-        return [_by_name(each, inner) for each in value]
+        return [_by_name(each, getattr(type_, "feature", None)) for each in value]
     if isinstance(value, int) and (names := getattr(type_, "names", None)):
         return names[value] if 0 <= value < len(names) else None
     return value
 
 
-def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
-    """The same items; none at all is an error."""
-    found = False
-    for item in items:
-        found = True
-        yield item
-    if not found:
-        raise UserError(f"{source}: there is no example in it")
+def without_index(rows: Table, note: Note = silent) -> Table:
+    """The same without columns that have no name: R's and pandas' numbers of rows, Excel's empty
+    columns."""
+    for row in rows:
+        fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
+        if len(fields) < len(row.fields):
+            note("columns without a name left out")
+        yield Row(row.place, fields)
 
 
-# --- Files ---------------------------------------------------------------------------------------
+def folder_rows(folder: Path, note: Note = silent) -> Table:
+    """One text a file, in subfolders that are named by their labels, as IMDB is given out."""
+    parts = [part for part in sorted(folder.iterdir()) if any(part.glob("*.txt"))]
+    if not parts:
+        raise UserError(
+            f"{folder}: a folder: name a file in it, or a folder with one subfolder of .txt files "
+            "for each label"
+        )
+    note("one text a file, labels by folder")
+    for part in parts:
+        if part.name == UNLABELLED:
+            note(f"{part.name}/ left out, it has no labels")
+            continue
+        for path in sorted(part.glob("*.txt")):
+            text = "\n".join(line for _, line in lines_of(path, note))
+            yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
+
+
+def parquet_rows(path: Path) -> Table:
+    """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
+    check_file(path)
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1" or path.stat().st_size < 12:
+            raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
+    import datasets
+
+    try:
+        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
+    except Exception as error:  # of pyarrow and of datasets
+        raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
+    return with_names(str(path), rows)
+
+
+def sheet_cells(path: Path, note: Note = silent) -> Cells:
+    """The cells of the first sheet of a workbook that has any, as a CSV would hold them."""
+    check_file(path)
+    try:
+        import openpyxl
+
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except ImportError:
+        raise UserError(
+            f"{path}: reading Excel's .xlsx needs openpyxl: pip install openpyxl, or save the "
+            "table as CSV UTF-8"
+        ) from None
+    except Exception as error:  # of zipfile, XML and openpyxl
+        raise UserError(
+            f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
+        ) from None
+    for sheet in book.worksheets:
+        rows = [(number, ["" if cell is None else str(cell) for cell in row])
+                for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
+                if any(cell is not None for cell in row)]  # fmt: skip
+        if rows:
+            note(f"sheet {sheet.title!r} (of {len(book.worksheets)})")
+            width = max(len(row) for _, row in rows)
+            return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
+    return iter(())
 
 
 def line_rows(
@@ -637,130 +434,12 @@ def line_rows(
         return column_rows(source, lines, is_conllu=suffix == ".conllu", note=note)
     if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines)
-    if start.startswith(FASTTEXT):
-        note("fastText's labels")
-        return fasttext_rows(source, lines)
     is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
     if suffix not in TABLES and not is_table:
         return None
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
     cells = split_table(source, lines, suffix=suffix, note=note)
     return table_rows(source, cells, header=() if numbered else None)
-
-
-def begins_table(line: str) -> bool:
-    """Whether a line holds the usual names of columns, or tells Excel the separator."""
-    if SEPARATOR_LINE.fullmatch(line):
-        return True
-    for separator in SEPARATORS:
-        names = [name.strip().strip('"') for name in line.split(separator)]
-        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
-            return all(is_name(name) or not name for name in names)
-    return False
-
-
-def is_name(cell: str) -> bool:
-    """Whether a cell may be the name of a column: one word without marks."""
-    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
-
-
-def table_rows(
-    source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
-) -> Table:
-    """Each row under the names of its columns.
-
-    The first line of a table names its columns; `header` names those of one that begins at once,
-    and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
-    columns; `skip_short` passes over those with fewer.
-    """
-    is_named = header is None  # its first row is to come
-    for number, row in cells:
-        place = f"{source}: line {number}"
-        if header is None:
-            header = [name.strip() for name in row]  # people write "text, label"
-            named = [name for name in header if name]
-            if twice := [name for name in named if named.count(name) > 1]:
-                raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
-            continue
-        header = header or [str(column) for column in range(1, len(row) + 1)]
-        if is_named and len(row) == len(header) + 1:  # write.table of R; or an empty cell last
-            header = ["", *header] if row[-1].strip() else [*header, ""]
-        is_named = False
-        if len(row) > 1 and [cell.strip() for cell in row] == header:
-            raise UserError(
-                f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
-                "joined with cat: remove the line"
-            )
-        if skip_short and len(row) < len(header):
-            continue
-        if len(row) != len(header):
-            raise UserError(
-                f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({listed(header)}): put a text that holds a separator in quotes, or repair the "
-                "line"
-            )
-        yield Row(place, dict(zip(header, row, strict=True)))
-
-
-def without_index(rows: Table, note: Note = silent) -> Table:
-    """The same without columns that have no name: R's and pandas' numbers of rows, Excel's empty
-    columns."""
-    for row in rows:
-        fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
-        if len(fields) < len(row.fields):
-            note("columns without a name left out")
-        yield Row(row.place, fields)
-
-
-def parquet_rows(path: Path) -> Table:
-    """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
-    check_file(path)
-    with path.open("rb") as file:
-        if file.read(4) != b"PAR1" or path.stat().st_size < 12:
-            raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
-    import datasets
-
-    try:
-        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    except Exception as error:  # of pyarrow and of datasets
-        raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
-    return with_names(str(path), rows)
-
-
-FASTTEXT = "__label__"
-
-
-def fasttext_rows(source: str, lines: Lines) -> Table:
-    """`__label__pos The film is good.`, with one label or several, as fastText reads them."""
-    for number, line in lines:
-        words = line.split(" ")
-        labels = [word for word in words if word.startswith(FASTTEXT)]
-        names = [label.removeprefix(FASTTEXT) for label in labels]
-        text = " ".join(word for word in words if word not in labels)
-        if line.strip():
-            label = names[0] if len(names) == 1 else names
-            yield Row(f"{source}: line {number}", {"text": text, "label": label})
-
-
-UNLABELLED = "unsup"  # of IMDB
-
-
-def folder_rows(folder: Path, note: Note = silent) -> Table:
-    """One text a file, in subfolders that are named by their labels, as IMDB is given out."""
-    parts = [part for part in sorted(folder.iterdir()) if any(part.glob("*.txt"))]
-    if not parts:
-        raise UserError(
-            f"{folder}: a folder: name a file in it, or a folder with one subfolder of .txt files "
-            "for each label"
-        )
-    note("one text a file, labels by folder")
-    for part in parts:
-        if part.name == UNLABELLED:
-            note(f"{part.name}/ left out, it has no labels")
-            continue
-        for path in sorted(part.glob("*.txt")):
-            text = "\n".join(line for _, line in lines_of(path, note))
-            yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -801,21 +480,21 @@ def parsed_json(place: str, text: str) -> Any:
 
 def is_document(first: str, *, alone: bool) -> bool:
     """Whether JSON that begins with this line is one document, and not an object on each line."""
-    if not first.lstrip().startswith("{"):
-        return first.lstrip().startswith("[")
+    if first.lstrip().startswith("["):
+        return True
     try:
         content = json.loads(first)
     except (ValueError, RecursionError):
-        return not alone and len(first.strip()) < LONGEST and first.rstrip()[-1] in "{[:,"
+        return not alone and first.rstrip()[-1] in "{[:,"
     return alone and records_of(content) is not None
 
 
 def records_of(content: Any) -> list[Any] | None:
     """The rows of a document: a list of them, alone or under `data`; the questions of SQuAD; or
     columns, as pandas' `to_json` writes them. None if it is none of these."""
-    if isinstance(content, list):
-        return content
     match content:
+        case [*rows]:
+            return rows
         case {"data": [{"paragraphs": _}, *_] as articles}:
             return squad_records(articles)
         case {"data": [{}, *_] as rows}:
@@ -828,7 +507,7 @@ def records_of(content: Any) -> list[Any] | None:
 
 def squad_records(articles: Sequence[Any]) -> list[Any] | None:
     """SQuAD: articles hold paragraphs, a paragraph holds a context and its questions (`qas`). Each
-    of these with its context."""
+    of these with its context; None if the document is damaged."""
     fields = ("id", "question", "answers", "is_impossible")
     with suppress(KeyError, TypeError):
         return [
@@ -843,8 +522,7 @@ def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any
     two values would be lost."""
     fields = {whole_characters(name): whole(value) for name, value in pairs}
     if len(fields) < len(pairs):
-        names = [whole_characters(name) for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        ((twice, _),) = Counter(whole_characters(name) for name, _ in pairs).most_common(1)
         raise UserError(f"{place} names two fields {quoted(twice)}: rename one")
     return fields
 
@@ -856,15 +534,67 @@ def whole(value: Any) -> Any:
     return whole_characters(value) if isinstance(value, str) else value
 
 
-# --- Cells ---------------------------------------------------------------------------------------
+# --- Tables --------------------------------------------------------------------------------------
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-
-
-SAMPLED = 200  # lines by which the separator is chosen
-
-
+SAMPLED = 200  # lines by which the format and the separator are chosen
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?;*', re.IGNORECASE)  # tells Excel what separates cells
+# A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
+csv.field_size_limit(2**31 - 1)
+
+
+def begins_table(line: str) -> bool:
+    """Whether a line holds the usual names of columns, or tells Excel the separator."""
+    if SEPARATOR_LINE.fullmatch(line):
+        return True
+    for separator in SEPARATORS:
+        names = [name.strip().strip('"') for name in line.split(separator)]
+        if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
+            return all(is_name(name) or not name for name in names)
+    return False
+
+
+def is_name(cell: str) -> bool:
+    """Whether a cell may be the name of a column: one word without marks."""
+    return re.fullmatch(r'"?[\w#][\w.#-]*(?<!\.)"?', cell) is not None
+
+
+def table_rows(
+    source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
+) -> Table:
+    """Each row under the names of its columns.
+
+    The first line of a table names its columns; `header` names those of one that begins at once,
+    and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
+    columns; `skip_short` passes over those with fewer.
+    """
+    if header is None:
+        number, names = next(cells, (1, []))
+        header = [name.strip() for name in names]  # people write "text, label"
+        if twice := [name for name in header if name and header.count(name) > 1]:
+            place = f"{source}: line {number}"
+            raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
+        first = list(islice(cells, 1))
+        if first and len(first[0][1]) == len(header) + 1:  # write.table of R, or an empty last cell
+            header = ["", *header] if first[0][1][-1].strip() else [*header, ""]
+        cells = chain(first, cells)
+    for number, row in cells:
+        place = f"{source}: line {number}"
+        header = header or [str(column) for column in range(1, len(row) + 1)]
+        if len(row) > 1 and [cell.strip() for cell in row] == header:
+            raise UserError(
+                f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
+                "joined with cat: remove the line"
+            )
+        if skip_short and len(row) < len(header):
+            continue
+        if len(row) != len(header):
+            raise UserError(
+                f"{place} has {len(row)} columns, not the {len(header)} of the table "
+                f"({listed(header)}): put a text that holds a separator in quotes, or repair the "
+                "line"
+            )
+        yield Row(place, dict(zip(header, row, strict=True)))
 
 
 def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note = silent) -> Cells:
@@ -893,9 +623,8 @@ def separator_of(sample: Sequence[str], suffix: str) -> str:
 
     def fit(mark: str) -> tuple[bool, float, int, bool]:
         width, *others = widths(sample, mark)
-        alike = sum(other == width for other in others) / max(len(others), 1)
-        longer = sum(other == width + 1 for other in others) / max(len(others), 1)  # R's tables
-        return width > 1, max(alike, longer), width, mark == usual
+        most = max(others.count(width), others.count(width + 1))  # one more: R's tables
+        return width > 1, most / max(len(others), 1), width, mark == usual
 
     return max(SEPARATORS, key=fit) if any(fit(mark)[0] for mark in SEPARATORS) else usual
 
@@ -921,18 +650,14 @@ def has_quoted_cells(sample: Sequence[str]) -> bool:
 
 def split_tsv(lines: Lines) -> Cells:
     """Cells between tabs, quotes as they stand: so GLUE writes them, odd quotes included."""
-    for number, line in lines:
-        if line:
-            yield number, line.split("\t")
+    return ((number, line.split("\t")) for number, line in lines if line)
 
 
 def unquoted(cell: str) -> str:
     """A cell in quotes with doubled quotes inside was written by a spreadsheet, and loses them."""
-    if len(cell) > 1 and cell[0] == cell[-1] == '"':
-        inside = cell[1:-1]
-        if '""' in inside and '"' not in inside.replace('""', ""):
-            return inside.replace('""', '"')
-    return cell
+    inside = cell[1:-1]
+    is_whole = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inside.replace('""', "")
+    return inside.replace('""', '"') if is_whole and '""' in inside else cell
 
 
 def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
@@ -966,15 +691,9 @@ class Layout(NamedTuple):
 
 
 NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
-
-
 # A word and its universal part of speech: https://universaldependencies.org/format.html
 CONLLU = Layout(10, 1, 3)
-
-
-NO_WORD = re.compile(r"\d+[-.]\d+")  # the numbers of fused words, and of words left out
-
-
+NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 SAMPLED_LINES = 1_000  # by which the columns of words and tags are found
 
 
@@ -991,8 +710,7 @@ def column_rows(
     if layout.width > 2 or layout.word:
         note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
     for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
-        sentence: dict[str, list[str]] = {"words": [], "tags": []}
-        begin = 0
+        begin, words, tags = 0, [], []
         for number, line in block if has_text else ():
             cells = cells_of(line)
             if not holds_word(cells, layout, is_first=not begin):
@@ -1003,20 +721,18 @@ def column_rows(
                     "the word first and its tag last (in CoNLL-U as its columns 2 and 4), with a "
                     "tab or a space between"
                 )
-            begin = begin or number
-            tag = cells[layout.tag]
-            sentence["words"].append(cells[layout.word])
-            sentence["tags"].append("" if layout is CONLLU and tag == "_" else tag)
+            begin, tag = begin or number, cells[layout.tag]
+            words.append(cells[layout.word])
+            tags.append("" if layout is CONLLU and tag == "_" else tag)
         if begin:
-            if layout.width == 1:
-                del sentence["tags"]
+            sentence = {"words": words} | ({"tags": tags} if layout.width > 1 else {})
             yield Row(f"{source}: line {begin}", sentence)
 
 
 def holds_word(cells: Sequence[str], layout: Layout, *, is_first: bool) -> bool:
     """Whether a line holds a word, and no comment, which only begins a sentence, nor a mark."""
     if layout is CONLLU:
-        return not (cells[0].startswith("#") or NO_WORD.fullmatch(cells[0]))
+        return not NO_WORD.fullmatch(cells[0])
     if cells[0].startswith("#") and is_first:
         is_tag = NAME_TAG.fullmatch if layout.has_names else bool
         return len(cells) == layout.width and bool(is_tag(cells[layout.tag]))
@@ -1028,14 +744,19 @@ def cells_of(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
 
 
+def rows_of_words(sample: Sequence[str]) -> list[list[str]]:
+    """The columns of the lines that may hold a word."""
+    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    return list(map(cells_of, words))
+
+
 def layout_of(sample: Sequence[str]) -> Layout:
     """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
 
     GermEval has a number before each word and a second tag after the first; some files have the tag
     before the word.
     """
-    rows = [cells_of(line) for line in sample if line.strip() and not line.startswith("#")]
-    rows = [row for row in rows if row[0] != "-DOCSTART-"]
+    rows = rows_of_words(sample)
     width = len(rows[0]) if rows else 0
     columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
     if width < 2:
@@ -1051,54 +772,31 @@ def layout_of(sample: Sequence[str]) -> Layout:
 
 def is_tagged_text(sample: Sequence[str]) -> bool:
     """Whether lines are words in columns, with tags of names: no other format looks like that."""
-    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
-    layout = layout_of(sample)
-    alike = all(len(cells_of(line)) == layout.width for line in words)
-    return len(words) > 1 and layout.width > 1 and alike and layout.has_names
+    rows, layout = rows_of_words(sample), layout_of(sample)
+    alike = all(len(row) == layout.width for row in rows)
+    return len(rows) > 1 and layout.width > 1 and alike and layout.has_names
 
 
-# --- Workbooks -----------------------------------------------------------------------------------
+# --- Lines and their encoding --------------------------------------------------------------------
 
-
-def sheet_cells(path: Path, note: Note = silent) -> Cells:
-    """The cells of the first sheet of a workbook that has any, as a CSV would hold them."""
-    check_file(path)
-    try:
-        import openpyxl
-    except ImportError:
-        raise UserError(
-            f"{path}: reading Excel's .xlsx needs openpyxl: pip install openpyxl, or save the "
-            "table as CSV UTF-8"
-        ) from None
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:  # of zipfile, XML and openpyxl
-        raise UserError(
-            f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
-        ) from None
-    for sheet in book.worksheets:
-        rows = [(number, ["" if cell is None else str(cell) for cell in row])
-                for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
-                if any(cell is not None for cell in row)]  # fmt: skip
-        if rows:
-            note(f"sheet {sheet.title!r} (of {len(book.worksheets)})")
-            width = max(len(row) for _, row in rows)
-            return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
-    return iter(())
-
-
-# --- Lines ---------------------------------------------------------------------------------------
+ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}  # and their names
+SAMPLED_BYTES = 1 << 20  # that tell the encoding
+LETTER = r"[^\W\d_]"
+# Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
+# of Windows-1250.
+SIGN_IN_WORD = re.compile(f"(?<={LETTER})[¤¦¨¬¯±²³¶¸¹¼½¾¿¡£¥§©«»®°](?={LETTER})")
+MOST_ACCENTS = 1 / 3  # of the letters of a text in a Western European language
 
 
 def lines_of(path: Path, note: Note = silent) -> Lines:
     """Whole lines without their ends, and their numbers from 1. A missing file is an error."""
     check_file(path)
     encoding = encoding_of(path)
-    note(ENCODING_NAMES[encoding])
-    for number, line in enumerate(decoded_lines(path, encoding, note), start=1):
+    note(ENCODINGS[encoding])
+    for number, line in enumerate(decoded_lines(path, encoding), start=1):
         if "\0" in line:
             raise binary_error(path, line.encode(errors="replace"))
-        yield number, line.removesuffix("\r")
+        yield number, line.removesuffix("\n").removesuffix("\r")
 
 
 def check_file(path: Path) -> None:
@@ -1109,99 +807,66 @@ def check_file(path: Path) -> None:
         raise UserError(f"{path}: {problem}")
 
 
-def decoded_lines(path: Path, encoding: str, note: Note) -> Iterator[str]:
-    """Lines end with "\\n", or with "\\r" where the file has nothing else, as an old Mac writes."""
-    texts = codecs.iterdecode(LineReader(path).pieces(PIECE, by_line=False), encoding)
-    count, rest, end = 0, "", "\n"
-    try:
-        for text in texts:
-            if count == 0 and not rest and "\r" in text[:-1] and "\n" not in text:
-                end = "\r"
-                note("lines that end with carriage returns")
-            *whole, rest = (rest + text).split(end)
-            count += len(whole)
-            yield from whole
-    except UnicodeDecodeError as error:
-        # `iterdecode` stops within a piece, whose bytes up to the error are good.
-        before = rest + error.object[: error.start].decode(encoding, "ignore")
-        column = len(before[before.rfind("\n") + 1 :].encode(encoding)) + 1
-        raise UserError(
-            f"{path}: line {count + before.count(chr(10)) + 1}, byte {column} of the line "
-            f"(0x{error.object[error.start]:02x}) is not {encoding.upper()}, and the lines before "
-            "are: repair the line"
-        ) from None
-    if rest:
-        yield rest
-
-
-# --- Encoding ------------------------------------------------------------------------------------
-
-BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16",
-}  # fmt: skip
-
-
-ENCODING_NAMES = {"utf-8": "UTF-8", "utf-8-sig": "UTF-8", "utf-16": "UTF-16",
-                  "cp1252": "Windows-1252"}  # fmt: skip
-
-
-PIECE = 1 << 20  # bytes that are looked at together
-
-
-LETTER = r"[^\W\d_]"
-
-
-# Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
-# of Windows-1250.
-SIGN_IN_WORD = re.compile(f"(?<={LETTER})[¤¦¨¬¯±²³¶¸¹¼½¾¿¡£¥§©«»®°](?={LETTER})")
-
-
-MOST_ACCENTS = 1 / 3  # of the letters of a text in a Western European language
+def decoded_lines(path: Path, encoding: str) -> Iterator[str]:
+    """The lines of a file with their ends. Raises `UserError` with the place of a byte that does
+    not fit the encoding."""
+    lines = LineReader(path).pieces(LONGEST_LINE)
+    if encoding == "utf-16":  # written by a spreadsheet, so all of it fits into memory
+        text = b"".join(lines).decode(encoding, "replace")
+        yield from re.findall(".*\n|.+$", text)
+        return
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            refuse_old_mac_line_ends(line, str(path))
+        try:
+            yield line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}: line {number}, byte {error.start + 1} of the line "
+                f"(0x{line[error.start]:02x}) is not {encoding.upper()}, and the lines before are: "
+                "repair the line"
+            ) from None
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a file, as `codecs` calls it.
+    """The encoding of a file, as `codecs` calls it. The first line that is not ASCII decides.
 
-    A byte order mark decides; without one it is UTF-8 if all of the file is, and Windows-1252, to
-    which Latin-1 belongs, if it then reads as a Western European language.
+    It is UTF-8, or else Windows-1252, to which Latin-1 belongs, if the file then reads as a Western
+    European language. UTF-16 begins with a byte order mark.
     """
-    is_ascii, utf8 = True, codecs.getincrementaldecoder("utf-8")()
-    for number, piece in enumerate(LineReader(path).pieces(PIECE, by_line=False)):
-        if number == 0:
-            for mark, encoding in BYTE_ORDER_MARKS.items():
-                if piece.startswith(mark):
-                    return encoding
+    lines = LineReader(path).pieces(LONGEST_LINE)
+    for number, line in enumerate(lines, start=1):
+        if number == 1 and line.startswith(UTF_16_MARKS):
+            return "utf-16"
         try:
-            is_ascii = utf8.decode(piece).isascii() and is_ascii
-        except UnicodeDecodeError as error:
-            # In Windows-1252 the first accented letter is hardly ever UTF-8; if some were, the file
-            # is a damaged UTF-8, and the line is told when it is read.
-            if not is_ascii or not error.object[: error.start].isascii():
+            if not line.decode("utf-8").isascii():
                 return "utf-8"
-            check_western(piece, path)
+        except UnicodeDecodeError as error:
+            # In Windows-1252 the first accented letter is hardly ever UTF-8; if it is, the line is
+            # a damaged one of UTF-8, which is told when it is read.
+            if not line[: error.start].isascii():
+                return "utf-8"
+            sample = line + b"".join(islice(lines, 1_000))
+            check_western(sample[:SAMPLED_BYTES], path, line=number)
             return "cp1252"
     return "utf-8"
 
 
-def check_western(piece: bytes, path: Path) -> None:
+def check_western(sample: bytes, path: Path, *, line: int) -> None:
     """Raise `UserError` if bytes that are not UTF-8 make no sense as Windows-1252."""
-    if b"\0" in piece:
-        raise binary_error(path, piece)
-    try:
-        text = piece.decode("cp1252")
-    except UnicodeDecodeError:
-        text = None
-    if text is not None:
+    if b"\0" in sample:
+        raise binary_error(path, sample)
+    with suppress(UnicodeDecodeError):
+        text = sample.decode("cp1252")
         letters = re.findall(LETTER, text)
         accents = sum(not letter.isascii() for letter in letters)
         signs = len(SIGN_IN_WORD.findall(text))
         if accents <= MOST_ACCENTS * len(letters) and 10 * signs <= accents + signs:
             return
-    start = next(place for place, byte in enumerate(piece) if byte > 127)
+    byte = next(byte for byte in sample if byte > 127)
     raise UserError(
-        f"{path}: line {piece[:start].count(10) + 1} (byte 0x{piece[start]:02x}) is neither UTF-8 "
-        f"nor Windows-1252: save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f "
-        f"ENCODING -t UTF-8 {path.name}"
+        f"{path}: line {line} (byte 0x{byte:02x}) is neither UTF-8 nor Windows-1252: save it as "
+        f"UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f ENCODING -t UTF-8 {path.name}"
     )
 
 
@@ -1214,3 +879,202 @@ def binary_error(path: Path, start: bytes) -> UserError:
         f"{path} holds NUL bytes: it is a binary file, no text, or UTF-16 without its mark: save a "
         "text as UTF-8"
     )
+
+
+# --- Labels --------------------------------------------------------------------------------------
+
+# What is doubtful is an error with its line. A label that was understood in the wrong way costs a
+# whole training run, and nothing in the result shows it. A user can repair a line within a minute,
+# so no guess is made here.
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
+WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
+# What spreadsheets and pandas write where there is no value; no label is called that.
+MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!",
+           "infinity", "-infinity")  # fmt: skip
+OR_NAMES = "(for labels that are names give --format texts)"
+LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
+
+MANY = 10  # classes, from which on they are compared with the number of examples
+COUNTED = 20  # whole numbers, from which on they may well be a scale
+ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
+
+Spellings = dict[str, tuple[str, str]]  # a label's plain form: as it was first written, and where
+
+
+@dataclass
+class Names:
+    """Reads labels that are names. `allowed` are those that may occur; None lets all pass."""
+
+    column: str
+    allowed: Sequence[str] | None = None
+    by_place: bool = True  # a number may stand for the name at its place in `allowed`
+    spellings: Spellings = field(default_factory=dict)
+
+    def of(self, row: Row) -> str | None:
+        """The label without blanks around it; None if the row is known to have none."""
+        value = value_of(row, self.column)
+        if value is None:
+            return None
+        if isinstance(value, list | dict):
+            raise row.wrong(self.column, ": several labels, and a text has one: choose one")
+        name = value.strip() if isinstance(value, str) else json.dumps(value)
+        if name.lower() in MISSING:
+            missing = ", which stands for a missing value: write a label, or remove the line"
+            raise row.wrong(self.column, missing)
+        check_label(name, row.place, {} if self.allowed else self.spellings)
+        if self.allowed is None or name in self.allowed:
+            return name
+        numbers = {str(place): label for place, label in enumerate(self.allowed)}
+        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
+            return numbers[name]  # a file of numbers means the places of the names in the list
+        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
+
+
+def value_of(row: Row, column: str) -> Any:
+    """What the row has in the column of labels; None where it is known that there is no label.
+
+    Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
+    """
+    if column not in row.fields:
+        raise row.missing(column)
+    value = row.fields[column]
+    if column == "gold_label" and value == "-":  # SNLI and MNLI, where people did not agree
+        return None
+    if isinstance(value, str) and not value.strip():
+        empty = f"{quoted(column)} is empty: write a label, or remove the line"
+        raise UserError(f"{row.place}: {empty}")
+    return value
+
+
+def check_label(name: str, place: str, spellings: Spellings) -> None:
+    """Raise `UserError` for a label with marks that only a mistake puts there, and for a second
+    spelling of one that occurred before.
+
+    `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
+    would both be learned badly, and the score would not say why.
+    """
+    has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
+    if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
+        what = "a control character (a line end, a tab)" if has_control else "quotes around it"
+        raise UserError(f"{place}: the label {quoted(name)} has {what}: remove them")
+    earlier, where = spellings.setdefault(plain_form(name), (name, place))
+    if earlier != name:
+        raise UserError(
+            f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
+            "case, in blanks, or in how a number or a character is written: write both alike, or "
+            "rename one"
+        )
+
+
+def plain_form(name: str) -> str:
+    """What two spellings of one label have in common.
+
+    They may differ in case, in blanks, in characters that nobody sees (a zero-width space), in how
+    Unicode writes a letter (é as one character or as two), and in how a whole number is written.
+
+    >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
+    ('1', 'very good')
+    """
+    letters = unicodedata.normalize("NFKC", name)
+    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    plain = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
+    if not WHOLE.fullmatch(plain):
+        return plain
+    digits = plain.partition(".")[0].lstrip("+")
+    sign = "-" * digits.startswith("-")
+    return sign + (digits.lstrip("-").lstrip("0") or "0")
+
+
+@dataclass
+class NumberLabels:
+    """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
+
+    column: str
+    note: Note = silent
+    marks: dict[str, str] = field(default_factory=dict)  # "," or ".": where one was written first
+
+    def of(self, row: Row) -> float | None:
+        """The number; None if the row is known to have none."""
+        value = value_of(row, self.column)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            value = self.with_point(row, value.strip())
+        is_number = type(value) in (int, float) or NUMBER.fullmatch(str(value))
+        try:
+            number = float(value) if is_number else math.nan
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise row.wrong(self.column, f": it must be a number {OR_NAMES}")
+        if abs(number) > LARGEST:
+            large = "too large to learn from: divide all numbers, so that they lie between -10 and"
+            raise row.wrong(self.column, f", {large} 10, say")
+        return number
+
+    def with_point(self, row: Row, written: str) -> str:
+        """The same number with a decimal point. All must be written alike."""
+        has_comma = WITH_COMMA.fullmatch(written) is not None
+        if not has_comma and not ("." in written and NUMBER.fullmatch(written)):
+            return written
+        self.marks.setdefault("," if has_comma else ".", row.place)
+        if len(self.marks) == 2:
+            other, name = (".", "point") if has_comma else (",", "comma")
+            problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
+            raise row.wrong(self.column, f", and {problem} {OR_NAMES}")
+        if has_comma:
+            self.note("decimal commas")
+        return written.replace(",", ".")
+
+
+def are_numbers(labels: Iterable[Any]) -> bool:
+    """Whether labels are measured, not counted: most are numbers, and one is not whole.
+
+    A few that are no numbers, an empty cell or a typing error, do not turn the others into names;
+    they are errors when the numbers are read.
+    """
+    written = [str(label).strip() for label in labels if label is not None]
+    written = [each for each in written if each and each.lower() != "nan"]
+    numbers = [each for each in written
+               if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
+               or each.lower() in INFINITE]  # fmt: skip
+    return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
+
+
+def check_classes(source: str | Path, labels: Sequence[str]) -> None:
+    """Raise `UserError` if labels that were taken for classes may be something else; where --format
+    was given, the user has decided. So many whole numbers are noted on standard error."""
+    examples, classes = len(labels), set(labels)
+    if are_numbers(labels):
+        fraction = next(each for each in labels if not WHOLE.fullmatch(each))
+        raise UserError(
+            f"{source}: its labels are numbers, some with a fraction ({quoted(fraction)}): give "
+            "--format numbers to predict a number, or --format texts for classes"
+        )
+    if len(classes) > MANY and 2 * len(classes) > examples:
+        raise UserError(
+            f"{source}: its {examples:,} examples have {len(classes):,} different labels, such as "
+            f"{quoted(labels[0])}: give --format numbers to predict a number, --columns to name "
+            "another column, or --format texts to learn all these classes"
+        )
+    if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
+        hint = f"the {len(classes)} labels are whole numbers, and each is learned as a class"
+        say(f"note: {source}: {hint} of its own; --format numbers predicts a number instead")
+
+
+def check_header_label(source: str | Path, text: str, labels: Sequence[str]) -> None:
+    """Raise `UserError` if the label of the first line may be a column's name: it never recurs."""
+    if len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1:
+        raise header_error(source, [text, labels[0]])
+
+
+def label_set(labels: Iterable[str]) -> tuple[str, ...]:
+    """The different labels in one lasting order: numbers by their size, other names by letter."""
+    different = set(labels)
+    if not all(label.isdecimal() for label in different):
+        return tuple(sorted(different))
+    bare = {label: label.lstrip("0") for label in different}  # int() refuses very long numbers
+    return tuple(sorted(different, key=lambda label: (len(bare[label]), bare[label], label)))

@@ -27,7 +27,7 @@ from bert_finetuning.data.rows import (
     Row,
     Spellings,
     Table,
-    check_written,
+    check_label,
     label_set,
     one_of,
     quoted,
@@ -473,14 +473,13 @@ def sentences_of(rows: Table) -> Iterator[Sentence]:
 
 def check_tags(sentences: Sequence[Sentence]) -> None:
     """Raise `UserError` for a tag that only a mistake writes, or that is written in two ways."""
-    spellings = Spellings()
+    spellings: Spellings = {}
     for place, words, tags in sentences:
         for word, tag in zip(words, tags, strict=True):
             if not tag.strip():
                 problem = f"{quoted(word)} has an empty tag: write one (O for no name)"
                 raise UserError(f"{place}: {problem}")
-            check_written(tag, place)
-            spellings.check(tag, place)
+            check_label(tag, place, spellings)
 
 
 def words_query(text: str) -> Query:

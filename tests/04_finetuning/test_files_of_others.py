@@ -64,7 +64,7 @@ FILES = {
         SCHÖN, ("UTF-16, tabs",)),
     "Excel on an old Mac": File(
         "a.csv", b"text,label\rgood,pos\rbad,neg\r",
-        GOOD_BAD, ("lines that end with carriage returns",)),
+        refused="its lines end with carriage returns alone, as on an old Mac"),
     "Excel in France, numbers with decimal commas": File(
         "a.csv", "Text;Score\r\nDéjà vu;1,5\r\nBien;3\r\nMal;0,25\r\n".encode("cp1252"),
         texts(("Déjà vu", 1.5), ("Bien", 3.0), ("Mal", 0.25)),
@@ -141,7 +141,7 @@ FILES = {
     "no line of names": File(
         "a.txt", b"pos\tgood\nneg\tbad\n", refused="--columns 1,2, if line 1 is no line of names"),
     "the same, numbered": File("a.txt", b"pos\tgood\nneg\tbad\n", GOOD_BAD, columns="2,1"),
-    "fastText": File("a.txt", b"__label__pos good\n__label__neg bad\n", GOOD_BAD),
+    "fastText": File("a.txt", b"__label__pos good\n__label__neg bad\n", refused="holds no table"),
     "texts alone": File("a.txt", b"good film\nbad\n", refused="holds no table: save it as .csv"),
     # Words in columns.
     "CoNLL-2003 with four columns, BIO1": File(

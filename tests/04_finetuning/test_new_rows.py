@@ -146,7 +146,7 @@ def test_a_byte_order_mark_is_no_text_also_on_standard_input(call, tmp_path):
 @pytest.mark.parametrize(
     ("content", "told"),
     [("anna\n".encode("utf-16"), "UTF-16"),
-     (b"a\nCaf\xe9\n", "line 2, byte 4"), (b"a\rb\r", "carriage returns")],
+     (b"a\nCaf\xe9\n", "line 2, byte 4")],
 )  # fmt: skip
 def test_other_encodings_are_read_from_files_and_refused_on_standard_input(
     content, told, call, tmp_path
@@ -156,6 +156,13 @@ def test_other_encodings_are_read_from_files_and_refused_on_standard_input(
     first = answers(call("--json", "--input", path))[0]
     assert first["text"] in ("anna", "a") and first["line"] == 1
     assert "standard input" in call.error(stdin=content) and told in call.error(stdin=content)
+
+
+def test_carriage_returns_alone_are_refused(call, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\rb\r")
+    assert "carriage returns" in call.error("--input", path)
+    assert "carriage returns" in call.error(stdin=b"a\rb\r")
 
 
 # Tables.

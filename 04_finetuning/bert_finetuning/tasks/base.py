@@ -1,11 +1,12 @@
-"""What every task type knows, so that one training loop and two commands serve them all.
+"""What all task types share, so that one training loop and two commands serve them all.
 
     rows ── parse ──► examples ── encode ──► features ── collate ──► batch ── model ──► logits
                                                                                          │
     report ◄── score, render, error_row ── predictions ◄── predict ──────────────────────┘
 
-A new task type is one subclass of `Task` in one file, and one line in `tasks/__init__.py`. Where a
-method below has a body, that is what most types do.
+First texts as rows of token ids, cut to fit, and as padded batches; then what a head is, and from
+features to logits; then `Task`. A new task type is one subclass of it in one file, and one line in
+`tasks/__init__.py`. Where a method has a body, that is what most types do.
 """
 
 from abc import ABC, abstractmethod
@@ -44,11 +45,14 @@ from bert_run.errors import UserError, check_fields
 from bert_run.training_loop import progress_bar
 from bert_run.weights import refuse_overflow
 
+# --- From texts to batches ------------------------------------------------------------------------
+
+#     [CLS] text [SEP]            [CLS] text [SEP] pair [SEP]
+#       0    0     0                0    0     0    1     1
+
 AT_ONCE = 1_000  # texts handed to the tokenizer, which encodes them on all cores
-
-
 SHORTEST = 8  # tokens; fewer leave no room for a pair
-
+IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 
 Batch = dict[str, np.ndarray]
 
@@ -72,9 +76,6 @@ class Features(NamedTuple):
 class TokenRow(NamedTuple):
     input_ids: list[int]
     token_type_ids: list[int]
-
-
-# --- From text to rows of tokens -----------------------------------------------------------------
 
 
 def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
@@ -118,15 +119,15 @@ def encode_pairs(
 ) -> list[TokenRow]:
     """A row for each text or pair; one line on standard error counts those that were cut."""
     check_max_length(max_length)
-    pairs = iter(token_ids(tokenizer, [pair for _, pair in texts if pair is not None]))
-    rows, cut = [], []
     firsts = token_ids(tokenizer, [text for text, _ in texts])
+    seconds = iter(token_ids(tokenizer, [pair for _, pair in texts if pair is not None]))
+    rows, cut = [], []
     for number, (ids, (_, pair)) in enumerate(zip(firsts, texts, strict=True)):
-        seconds = None if pair is None else next(pairs)
+        pair_ids = None if pair is None else next(seconds)
         room = max_length - (2 if pair is None else 3)
-        if len(ids) + len(seconds or ()) > room:
+        if len(ids) + len(pair_ids or ()) > room:
             cut.append(number)
-        rows.append(framed(tokenizer, *truncated(ids, seconds, room)))
+        rows.append(framed(tokenizer, *truncated(ids, pair_ids, room)))
     report_cut(cut, [text for text, _ in texts], max_length=max_length, what=what)
     return rows
 
@@ -147,9 +148,6 @@ def report_cut(
             f"are {how}; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
 
 
-# --- From features to a batch --------------------------------------------------------------------
-
-
 def padded(rows: Sequence[Sequence[int]], *, fill: int, seq: int | None = None) -> np.ndarray:
     """Rows of different lengths as one array (rows, seq), filled up on the right."""
     array = np.full((len(rows), seq or max(map(len, rows))), fill, np.int64)
@@ -158,7 +156,7 @@ def padded(rows: Sequence[Sequence[int]], *, fill: int, seq: int | None = None) 
     return array
 
 
-def collate_inputs(features: Sequence[Features], *, pad_id: int) -> Batch:
+def collate_inputs(features: Sequence[Features | TokenRow], *, pad_id: int) -> Batch:
     """What every model reads, padded to the longest: tokens, segments, and which are no padding."""
     ids = padded([each.input_ids for each in features], fill=pad_id)
     mask = padded([[1] * len(each.input_ids) for each in features], fill=0)
@@ -172,29 +170,19 @@ def with_labels(batch: Batch, features: Sequence[Features], dtype: type) -> Batc
     return batch | {"labels": np.array(labels, dtype)} if len(labels) == len(features) else batch
 
 
-IGNORED = -100  # the label of a token that has no answer, as in `transformers`
+# --- Heads ---------------------------------------------------------------------------------------
 
-
-ALONE = Ranks()
-
-
-ROWS = 64  # of features that are answered at once
-
+#     input_ids ──────┐             ┌─ [CLS] ─ pooler ─ classifier    a label for a text or a pair
+#     token_type_ids ─┼─ BertModel ─┼─ [CLS] ─ pooler ─ classifier    one of several endings
+#     attention_mask ─┘             ├─ every token ─ classifier       a label for each token
+#                                   └─ every token ─ qa_outputs       the answer's start and end
+#
+# The four of the paper (figure 4), each a single linear layer in the file of its task. Attributes
+# carry the names of `transformers`, so that a parameter's path here is its name in the file.
 
 Tokens = Int[Tensor, "batch seq"]  # ids, segments, or 1 where there is no padding
-
-
 TensorBatch = dict[str, Tensor]
-
-
-Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
-
-
-# --- What a head is asked for --------------------------------------------------------------------
-
 Pooling = Literal["cls", "mean"]
-
-
 POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's own has no such field
 
 
@@ -249,9 +237,7 @@ class HeadConfig:
         if self.labels:
             content["id2label"] = {str(number): name for number, name in enumerate(self.labels)}
             content["label2id"] = {name: number for number, name in enumerate(self.labels)}
-        if self.pooling != "cls":
-            content[POOLING_FIELD] = self.pooling
-        return content
+        return content | ({} if self.pooling == "cls" else {POOLING_FIELD: self.pooling})
 
     @classmethod
     def from_fields(cls, content: dict[str, Any], *, num_labels: int) -> "HeadConfig":
@@ -271,24 +257,23 @@ def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
     named = content.get("id2label")
     if named is None and num_labels == content.get("num_labels", 2):
         return tuple(f"LABEL_{number}" for number in range(num_labels))
-    try:
-        names = {int(number): name for number, name in named.items()}
-    except (AttributeError, ValueError):
-        names = {}
-    are_texts = all(isinstance(name, str) for name in names.values())
-    if sorted(names) != list(range(num_labels)) or not are_texts:
+    names = {str(number): name for number, name in named.items()} if isinstance(named, dict) else {}
+    found = [names.get(str(number)) for number in range(num_labels)]
+    if len(names) != num_labels or not all(isinstance(name, str) for name in found):
         raise UserError(
             f"config.json: id2label is {quoted(named)}, and the classifier has labels 0 to "
             f"{num_labels - 1}: name each of them, or copy both files of the checkpoint again"
         )
-    return tuple(names[number] for number in range(num_labels))
-
-
-# --- Four heads ----------------------------------------------------------------------------------
+    return tuple(found)
 
 
 class BertWithHead(nn.Module):
-    """What the four have in common."""
+    """What the four have in common.
+
+    They are called as `logits = model(input_ids, token_type_ids, attention_mask)`, then
+    `model.loss(logits, batch)`, where the batch holds the answers under the names of
+    `transformers`: `labels`, or `start_positions` and `end_positions`.
+    """
 
     pipeline: ClassVar[str]  # what the Hub calls such a task
     part: ClassVar[str] = "classifier"  # the head's own layer
@@ -327,11 +312,19 @@ def cross_entropy(
 
 # --- From features to logits ---------------------------------------------------------------------
 
+Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
+ALONE = Ranks()
+ROWS = 64  # of features that are answered at once
+
+
+def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor, ...]:
+    return model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
+
 
 @torch.no_grad()
 def logits_of(
     model: BertWithHead,
-    task: Any,
+    task: "Task",
     features: Sequence[Features],
     *,
     precision: torch.dtype = torch.float32,
@@ -340,8 +333,7 @@ def logits_of(
 ) -> list[Logits]:
     """The model in evaluation: the logits of all features, in their order, without padding.
 
-    `task` collates them. Each rank reads its part, and all get all of them. `progress` names the
-    bar to be shown.
+    Each rank reads its part, and all get all of them. `progress` names the bar to be shown.
     """
     was_training = model.training
     model.eval()
@@ -351,18 +343,14 @@ def logits_of(
     flat = np.zeros(int(ends[-1]) if len(ends) else 0, np.float32)
     by_length = np.argsort([each.length for each in features], kind="stable")
     mine = by_length[ranks.rank :: ranks.size]
-    bar = progress_bar(
-        len(mine), progress or "", unit="text", disable=progress is None or not ranks.leads
-    )
-    with bar:
+    hidden = progress is None or not ranks.leads
+    with progress_bar(len(mine), progress or "", unit="text", disable=hidden) as bar:
         for first in range(0, len(mine), ROWS):
             rows = mine[first : first + ROWS]
-            batch = to_device(
-                task.collate([features[i] for i in rows], pad_id=model.config.pad_token_id), device
-            )
+            batch = task.collate([features[i] for i in rows], pad_id=model.config.pad_token_id)
             with mixed_precision(device, precision):
-                answer = forward(model, batch)
-            if isinstance(answer, tuple):  # of starts and of ends
+                answer = forward(model, to_device(batch, device))
+            if isinstance(answer, tuple):  # starts and ends
                 answer = torch.stack(answer, dim=1)  # (batch, 2, seq)
             for i, logits in zip(rows, answer.float().cpu().numpy(), strict=True):
                 kept = logits[tuple(map(slice, sizes[i]))]
@@ -375,8 +363,7 @@ def logits_of(
     return [piece.reshape(size) for piece, size in zip(pieces, sizes, strict=False)]
 
 
-def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor, ...]:
-    return model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"])
+# --- Examples and predictions --------------------------------------------------------------------
 
 
 class Example:
@@ -423,20 +410,10 @@ class Example:
 
 
 SINGLE, PAIR = "single texts", "pairs"  # shapes of texts
-
-
 ExampleType = TypeVar("ExampleType", bound=Example)
-
-
 Examples = Sequence[ExampleType]
-
-
 Encoded = Sequence[Features]
-
-
 AllLogits = Sequence[Logits]  # one of each row of features
-
-
 Place = tuple[int, int]  # in a text: the first character, and one past the last
 
 
@@ -494,6 +471,9 @@ class Mistake(NamedTuple):
 ErrorCounts = tuple[str, dict[str, PrecisionRecall]]  # of what, and the score of each by its name
 
 
+# --- The task ------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Task(ABC, Generic[ExampleType]):
     """One task, with its labels and the metrics it is judged by, the deciding one first."""
@@ -528,9 +508,8 @@ class Task(ABC, Generic[ExampleType]):
         """Whether the first rows of a table look like such examples."""
         first = rows[0]
         named = cls.takes_columns and columns.text is not None
-        if not named and not any(
-            all(first.find([name]) for name in group) for group in cls.row_columns
-        ):
+        if not named and not any(all(first.find([name]) for name in each)
+                                 for each in cls.row_columns):  # fmt: skip
             return False
         label = columns.label_in(first)
         return cls.accepts_labels([row.fields.get(label) for row in rows])
@@ -618,10 +597,7 @@ class Task(ABC, Generic[ExampleType]):
         """
 
     def number_of(self, label: str, place: int) -> int:
-        """The number of a label of the example at this place.
-
-        Raises `UserError` if the head has no such label.
-        """
+        """The number of a label of the example at this place; `UserError` for an unknown one."""
         if label not in self.head.labels:
             problem = f"the {self.label_name} is {label!r}, not {one_of(self.head.labels)}"
             raise UserError(f"example {place + 1:,}: {problem}")
@@ -680,15 +656,14 @@ class Task(ABC, Generic[ExampleType]):
 
         A task type defines `score`, which is slow here, or this method, which compares once.
         """
-        return lambda places: self.score(*([each[i] for i in places] for each in
-                                           (examples, predictions)))  # fmt: skip
+        both = examples, predictions
+        return lambda places: self.score(*([each[i] for i in places] for each in both))
 
     def decided_by(self, metric: str | None) -> "Task":
         """The same task with another deciding metric, its own if it is None."""
         if metric is None:
             return self
-        rest = (name for name in self.metrics if name != metric)
-        return replace(self, metrics=(metric, *rest))
+        return replace(self, metrics=(metric, *(each for each in self.metrics if each != metric)))
 
     def answer(self, prediction: Any) -> Any:
         """The bare answer: a label, a number, the tags, the text of a span."""

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, TypeVar
 from bert_corpus.documents import JSON_LINES, PACKED, LineReader
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_run.errors import UserError, parse_strictly
-from bert_run.files import LONGEST_LINE, UTF_16_MARKS, refuse_old_mac_line_ends, refuse_pipe
+from bert_run.files import UTF_16_MARKS, refuse_old_mac_line_ends, refuse_pipe
 from bert_run.weights import first_line
 
 Item = TypeVar("Item")
@@ -780,6 +780,7 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 # --- Lines and their encoding --------------------------------------------------------------------
 
 ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}  # and their names
+LONGEST_LINE = 1 << 26  # bytes
 SAMPLED_BYTES = 1 << 20  # that tell the encoding
 LETTER = r"[^\W\d_]"
 # Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"

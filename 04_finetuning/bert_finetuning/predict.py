@@ -16,7 +16,7 @@ from tqdm import tqdm
 from tyro.conf import Positional, arg
 
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
-from bert_finetuning.data.named import GLUE
+from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     OTHERS,

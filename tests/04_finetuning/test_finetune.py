@@ -21,8 +21,7 @@ from safetensors.numpy import load_file
 import bert_finetuning.train
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import ModelInit, load_finetuned
-from bert_finetuning.data.load import few_of
-from bert_finetuning.data.named import GLUE, KNOWN
+from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
 from bert_finetuning.run import SeedRun

@@ -58,7 +58,7 @@ from bert_experiments.paper_tables.settings import TableSettings
 from bert_experiments.paper_tables.trials import MAJORITY, RUNS, Trial, collected
 from bert_experiments.report.figures import UNTRAINED
 from bert_experiments.report.verdicts import Claim
-from bert_finetuning.data.named import GLUE
+from bert_finetuning.data.load import GLUE
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.settings import FinetuneSettings
 from bert_run.config import PRESETS, BertConfig, initial_weights

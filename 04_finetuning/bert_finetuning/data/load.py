@@ -1,7 +1,7 @@
 """A task by its name, or by its files: the task type, what to learn from, what to measure on.
 
 load_task(settings)      what `bert-finetune` was called with
-load_named("rte", data)  StoryWorld's sets, GLUE, and the other tasks of `named`
+load_named("rte", data)  StoryWorld's sets, GLUE (Wang et al. 2018), and others
 load_files(train, dev)   anything else, in the format of one of the task types
 """
 
@@ -9,7 +9,7 @@ import json
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice, zip_longest
@@ -18,21 +18,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_finetuning.data.named import KNOWN, find_glue, holds_no, no_test_set, read_glue
+from bert_corpus.documents import PACKED
 from bert_finetuning.data.rows import (
     TEXTS,
     USUAL,
     Columns,
+    Expected,
     Tally,
     at_least_one,
+    lines_of,
     open_rows,
     parse_columns,
+    split_tsv,
+    table_rows,
     unknown_column,
 )
 from bert_finetuning.data.storyworld import STORYWORLD, storyworld
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import PAIR, Example, Features, HeadConfig, Task
+from bert_finetuning.tasks.classification import TextExample
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 
@@ -115,8 +120,10 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
         heldout = storyworld(data.name, "heldout", 2 * len(data.dev))
         known = {example.texts for example in data.dev}
         return [each for each in heldout[len(data.dev) :] if each.texts not in known]
-    if data.name not in KNOWN:
-        raise no_test_set()
+    if data.name not in KNOWN or "test" not in KNOWN[data.name].hub:
+        raise UserError(
+            "--test own: this task gives out no test set with labels: name a FILE, --test FILE"
+        )
     return KNOWN[data.name].source("test", folder and Path(folder).expanduser())
 
 
@@ -141,6 +148,45 @@ def check_shapes(train: str | Path, learnt: list[Any], source: str | Path, more:
 # --- By name -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class NamedTask:
+    """One task of `named.json`. Only those of GLUE say there what their columns and labels are.
+
+    The files of GLUE say 0, 1, … or the labels' names; labels stand here in the order of their
+    numbers on the Hub. One label, "score": a number is to be predicted.
+    """
+
+    name: str
+    format: str
+    files: dict[str, list[list[str]]]  # of each split: what may lie there, the first that does
+    hub: dict[str, str]  # of each split, as ID:CONFIG@SPLIT
+    columns: tuple[str, str | None, str] | None = None  # of the text, of a second one, of the label
+    labels: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
+    asks: str = ""  # what a label answers
+
+    def paths(self, folder: Path, split: str) -> list[Path]:
+        """The files of a split in a folder; dev of CoLA is in two parts where its authors give it
+        out, and GLUE's dev.tsv is both."""
+        names = " or ".join(" and ".join(choice) for choice in self.files[split])
+        return first_files(folder.expanduser(), self.files[split], f"{names} of {self.name}")
+
+    def source(self, split: str, folder: Path | None) -> str:
+        """Where the examples of a split are: a file in the folder, or on the Hub."""
+        return self.hub[split] if folder is None else str(self.paths(folder, split)[0])
+
+
+def tasks_of(group: str) -> dict[str, NamedTask]:
+    table = json.loads(Path(__file__).with_name("named.json").read_text("utf-8"))[group]
+    frozen = lambda value: tuple(value) if isinstance(value, list) else value  # noqa: E731
+    return {name: NamedTask(name, **{key: frozen(value) for key, value in fields.items()})
+            for name, fields in table.items()}  # fmt: skip
+
+
+GLUE, KNOWN = tasks_of("glue"), tasks_of("known")
+COLA_COLUMNS = ("source", "label", "mark", "sentence")  # its files begin without a line of names
+
+
 def load_named(name: str, data: str | Path | None = None) -> TaskData:
     """A task by its name. `data` is a folder with its files; without it they come from the Hub.
 
@@ -156,9 +202,15 @@ def load_named(name: str, data: str | Path | None = None) -> TaskData:
     if name in KNOWN:
         known = KNOWN[name]
         sources = known.source("train", folder), known.source("dev", folder)
-        found = load_files(*sources, format=known.format)
-        return replace(found, name=name)
-    return load_glue(name, folder)
+        return replace(load_files(*sources, format=known.format), name=name)
+    glue = find_glue(name)
+    task_type = TASKS[glue.format]
+    train, dev = (
+        list(read_glue(glue, folder, split) if folder is not None else
+             task_type.read(glue.hub[split], labels=glue.labels, stream=False))
+        for split in ("train", "dev")
+    )  # fmt: skip
+    return TaskData(glue.name, new_task(task_type, glue.labels, glue.metrics), train, dev)
 
 
 def load_storyworld(name: str, *, train: int | None = None, heldout: int | None = None) -> TaskData:
@@ -170,17 +222,41 @@ def load_storyworld(name: str, *, train: int | None = None, heldout: int | None 
     return TaskData(name, task.adapted(learnt), learnt, measured)
 
 
-def load_glue(name: str, folder: Path | None) -> TaskData:
-    glue = find_glue(name)
-    task_type = TASKS[glue.format]
+def find_glue(name: str) -> NamedTask:
+    """A task by its name, however it is written: "SST-2", "sst2"."""
+    plain = {key.replace("-", ""): task for key, task in GLUE.items()}
+    task = plain.get(name.lower().replace("-", "").replace("_", ""))
+    if task is None:
+        names = ", ".join((*STORYWORLD, *GLUE, *KNOWN))
+        raise UserError(f"there is no task {name!r}: choose {names}")
+    return task
 
-    def read(split: str) -> list[Example]:
-        if folder is not None:
-            return list(read_glue(glue, folder, split))
-        return list(task_type.read(glue.hub[split], labels=glue.labels, stream=False))
 
-    task = new_task(task_type, glue.labels, glue.metrics)
-    return TaskData(glue.name, task, read("train"), read("dev"))
+def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
+    """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
+    task = find_glue(task) if isinstance(task, str) else task
+    for path in task.paths(Path(folder), split):
+        header = COLA_COLUMNS if task.name == "cola" else None
+        # QQP is known to hold a few broken lines, which everyone passes over.
+        rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
+                          skip_short=task.name == "qqp")  # fmt: skip
+        expected = Expected(Columns(*task.columns), task.labels)
+        yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
+
+
+def first_files(folder: Path, choices: Sequence[Sequence[str]], what: str) -> list[Path]:
+    """The first choice of files that the folder holds all of, plain or packed."""
+    for names in choices:
+        ends = [[end for end in ("", *PACKED) if (folder / f"{name}{end}").is_file()]
+                for name in names]  # fmt: skip
+        if all(ends):
+            return [folder / f"{name}{own[0]}" for name, own in zip(names, ends, strict=True)]
+    raise UserError(holds_no(folder, what))
+
+
+def holds_no(folder: Path, what: str) -> str:
+    there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
+    return f"{folder} holds no {what}: it holds {there or 'nothing'}"
 
 
 # --- By files ------------------------------------------------------------------------------------
@@ -374,10 +450,10 @@ def places_of_few(examples: Sequence[Example], count: int | None, *, seed: int) 
         return list(range(len(examples)))
     if count > len(examples):
         raise UserError(f"--few-shot {count:,}: there are {len(examples):,} examples to draw from")
-    groups = defaultdict(list)
+    strata = defaultdict(list)
     for place in np.random.default_rng([seed, count]).permutation(len(examples)).tolist():
-        groups[examples[place].stratum].append(place)
-    turns = chain.from_iterable(zip_longest(*(groups[label] for label in sorted(groups))))
+        strata[examples[place].stratum].append(place)
+    turns = chain(*zip_longest(*(strata[label] for label in sorted(strata))))
     return sorted([place for place in turns if place is not None][:count])
 
 
@@ -404,10 +480,10 @@ def describe(
                 negative     154       41
                 positive     146       39
     """
-    task, tallies = data.task, data.tallies
+    task, tallies, columns = data.task, data.tallies, data.tallies[0].columns
     what = task.describe("pair of texts" if data.is_pairs else "text")
     lines = [titled("task", f"{data.name}: {what} (format {task.format})")]
-    if (columns := tallies[0].columns) is not None:
+    if columns is not None:
         pair = f", second text from {columns.pair!r}" if columns.pair else ""
         number = " (by their numbers)" if columns.numbered else ""
         named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"

@@ -70,12 +70,10 @@ def stars(index: int, seed: int, split: str) -> TextExample:
     things = say.shuffled(*_JUDGED)
     count = say(*range(len(_JUDGED) + 1))
     praised = say.shuffled(*(place < count for place in range(len(_JUDGED))))
-    one, two, three, four, five = (
-        _judgement(say, thing, good) for thing, good in zip(things, praised, strict=True)
-    )
+    told = [_judgement(say, *each) for each in zip(things, praised, strict=True)]
     first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
-    told = (f"{one}, {first} {two}.", f"{three}, {second} {four}.", f"{five}.")
-    return TextExample(" ".join((opening, *map(_capital, told))), label=float(count))
+    pairs = f"{told[0]}, {first} {told[1]}.", f"{told[2]}, {second} {told[3]}.", f"{told[4]}."
+    return TextExample(" ".join((opening, *map(_capital, pairs))), label=float(count))
 
 
 def _judgement(say: Dice, judged: tuple, good: bool) -> str:
@@ -101,7 +99,8 @@ def ending(index: int, seed: int, split: str) -> Choice:
         place = say(*range(2, len(told.sentences)))
         before = told.sentences[max(0, place - BEFORE) : place]
         context = " ".join(sentence.text for sentence in before)
-        if _takes_up(told.sentences[place], context) == "all":
+        settled = _told_before(told.sentences[place], context)
+        if settled and all(settled):
             break
     wrong = [_stranger(say, context, seed, split, kind=told.kind)]
     while len(wrong) < STORY_ENDINGS - 1:
@@ -120,25 +119,20 @@ def _stranger(say: Dice, context: str, seed: int, split: str, kind: str | None =
     """A sentence from the middle of a story, of which the context has told nothing."""
     while True:
         sentence = say.pick(_any_story(say, seed, split, kind).sentences[2:])
-        if _takes_up(sentence, context) == "nothing":
+        settled = _told_before(sentence, context)
+        if settled and not any(settled):
             return sentence.text
 
 
-def _takes_up(sentence: Sentence, context: str) -> str:
-    """How much of what an earlier sentence settles is told in the context: all, some, nothing?"""
-    told = set(_words(context))
-    settled = [
-        set(_words(sentence.text[mark.start : mark.end])) <= told
-        for mark in sentence.marks
-        if mark.settled_by == "other"
-    ]
-    if not settled:
-        return "unknown"
-    return "all" if all(settled) else "some" if any(settled) else "nothing"
+def _told_before(sentence: Sentence, context: str) -> list[bool]:
+    """Of each piece that an earlier sentence settles, whether the context has told it."""
+    told = _words(context)
+    return [_words(sentence.text[mark.start : mark.end]) <= told
+            for mark in sentence.marks if mark.settled_by == "other"]  # fmt: skip
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def _capital(text: str) -> str:
@@ -151,9 +145,8 @@ def _capital(text: str) -> str:
 def reports(index: int, seed: int, split: str) -> TextExample:
     """Two reports of a thing, which agree on its color or do not."""
     say = Dice("reports", seed, split, index)
-    (person, colour, day), _ = draw(
-        say, (world.PEOPLE, world.COLOURS, world.DAYS), "reports", split
-    )
+    parts = (world.PEOPLE, world.COLOURS, world.DAYS)
+    (person, colour, day), _ = draw(say, parts, "reports", split)
     told = {"person": person, "day": day, "thing": say.pick(THINGS), "place": say.pick(PLACES)}
     label = say("same", "different")
     said = colour if label == "same" else say.several(world.COLOURS, 1, but=(colour,))[0]
@@ -168,11 +161,9 @@ def who(index: int, seed: int, split: str) -> Question:
     say = Dice("who", seed, split, index)
     people, _ = draw(say, (world.PEOPLE,) * 4, "who", split)
     deeds = say.shuffled(*PROSE["deeds"])
-    told = [
-        f"{person} {deed} a {say.pick(THINGS)}." for person, deed in zip(people, deeds, strict=True)
-    ]
-    name, asked = say.pick(list(zip(map(str, people), deeds, strict=True)))
-    context = " ".join(told)
+    both = list(zip(map(str, people), deeds, strict=True))
+    context = " ".join(f"{person} {deed} a {say.pick(THINGS)}." for person, deed in both)
+    name, asked = say.pick(both)
     answer = Answer(name, context.index(f"{name} {asked}"))
     return Question(f"{split}-{index}", f"Who {asked} something?", context, (answer,))
 

@@ -7,7 +7,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from jaxtyping import Float, Int
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -34,14 +33,18 @@ from bert_finetuning.tasks.base import (
     Query,
     Style,
     TensorBatch,
+    TokenRow,
+    collate_inputs,
     cross_entropy,
     encode_pairs,
     one_line,
-    padded,
     with_labels,
 )
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
+
+ENDINGS = ("endings", "choices")  # a list of all,
+ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
 
 
 class BertForMultipleChoice(BertWithHead):
@@ -74,12 +77,6 @@ class BertForMultipleChoice(BertWithHead):
 
     def loss(self, logits: Float[Tensor, "batch choices"], batch: TensorBatch) -> Float[Tensor, ""]:
         return cross_entropy(logits, batch["labels"])
-
-
-ENDINGS = ("endings", "choices")  # a list of all,
-
-
-ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +158,11 @@ class MultipleChoice(OneOfSeveral[Choice]):
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """Arrays of shape (batch, choices, seq)."""
-        seq = max(each.length for each in features)
-        each_part = {
-            "input_ids": [padded(each.input_ids, fill=pad_id, seq=seq) for each in features],
-            "token_type_ids": [padded(each.token_type_ids, fill=0, seq=seq) for each in features],
-            "attention_mask": [
-                padded([[1] * len(row) for row in each.input_ids], fill=0, seq=seq)
-                for each in features
-            ],
-        }
-        arrays = {name: np.stack(parts) for name, parts in each_part.items()}
-        return with_labels(arrays, features, np.int64)
+        rows = [TokenRow(*row) for each in features
+                for row in zip(each.input_ids, each.token_type_ids, strict=True)]  # fmt: skip
+        flat = collate_inputs(rows, pad_id=pad_id)  # (batch · choices, seq)
+        arrays = {name: x.reshape(len(features), -1, x.shape[1]) for name, x in flat.items()}
+        return with_labels(arrays, features, self.label_type)
 
     def possible_answers(self, example: Choice) -> range:
         return range(len(example.endings))
@@ -187,8 +178,8 @@ class MultipleChoice(OneOfSeveral[Choice]):
     @classmethod
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
-        names = {*chain.from_iterable(CONTEXTS), *ENDINGS}
-        used = (name for name in row.fields if name in names or ENDING.fullmatch(name))
+        names = {*chain(*CONTEXTS), *ENDINGS}
+        used = [name for name in row.fields if name in names or ENDING.fullmatch(name)]
         return Query(example, used=tuple(used))
 
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
@@ -201,12 +192,12 @@ class MultipleChoice(OneOfSeveral[Choice]):
         return {"choice": prediction.answer, "endings": endings}
 
     def render(self, query: Query, prediction: Prediction, style: Style) -> str:
-        context, endings = query.example.context, query.example.endings
-        best, probabilities = prediction.answer, prediction.probabilities
+        (context, *endings), best = query.example.texts, prediction.answer
         if style.brief:
-            return one_line([str(best), f"{probabilities[best]:.3f}", context, endings[best]])
-        ranked = sorted(zip(endings, probabilities, strict=True), key=lambda both: -both[1])
-        lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked[: style.top]]
+            return one_line([str(best), f"{prediction.sureness:.3f}", context, endings[best]])
+        both = zip(endings, prediction.probabilities, strict=True)
+        ranked = sorted(both, key=lambda each: -each[1])[: style.top]
+        lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked]
         return "\n".join([context, *lines])
 
 

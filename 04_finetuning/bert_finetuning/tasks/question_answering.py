@@ -18,7 +18,7 @@ alone, and is given if it beats the best other span by more than a threshold (se
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -59,6 +59,17 @@ from bert_finetuning.tasks.base import (
 )
 from bert_run.config import BertConfig, Positions
 from bert_run.errors import Count, Real, UserError
+
+SPAN_METRICS = ("f1", "exact")
+POSITIONS = ("start_positions", "end_positions")
+MOST_CANDIDATES = 5  # in JSON
+NO_ANSWER = "(no answer)"
+SHOWN = 60  # characters on either side of an answer
+Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
+WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
+
+
+# --- The head ------------------------------------------------------------------------------------
 
 
 class SpanLogits(NamedTuple):
@@ -110,34 +121,13 @@ def span_loss(
     return (start + end) / 2
 
 
-SPAN_METRICS = ("f1", "exact")
-
-
-POSITIONS = ("start_positions", "end_positions")
-
-
-MOST_CANDIDATES = 5  # in JSON
-
-
-NO_ANSWER = "(no answer)"
-
-
-SHOWN = 60  # characters on either side of an answer
-
-
-Offsets = Int32[ndarray, "tokens 2"]  # the first character of each token, and one past its last
-
-
-WindowLogits = Float[ndarray, "2 _seq"]  # start and end; windows differ in length
+# --- Windows -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
     start: int  # context[start:][:len(text)] == text
-
-
-# --- Windows -------------------------------------------------------------------------------------
 
 
 class Text(NamedTuple):
@@ -227,7 +217,7 @@ def characters_of(span: TokenSpan, offsets: Offsets, text: str) -> tuple[int, in
     return start, end
 
 
-# --- Spans ---------------------------------------------------------------------------------------
+# --- The answer from all windows -----------------------------------------------------------------
 
 
 class Candidate(NamedTuple):
@@ -275,17 +265,15 @@ def answer_of(
     spans = best_of_all(context, windows, longest=longest, n_best=n_best)
     null_score = min(float(logits[:, 0].sum()) for _, logits in windows)  # [CLS] of every window
     scores = [score for score, *_ in spans]
-    if null_threshold is not None or not spans:
+    if may_be_null := null_threshold is not None or not spans:
         scores.append(null_score)
     chances = softmax(np.array(scores)).tolist()
-    candidates = [
-        Candidate(text, start, chance)
-        for (_, text, start), chance in zip(spans, chances, strict=False)
-    ]
+    candidates = [Candidate(text, start, chance)
+                  for (_, text, start), chance in zip(spans, chances, strict=False)]  # fmt: skip
     prediction = SpanPrediction(
         text="",
         null_difference=null_score - scores[0] if spans else 0.0,
-        null_probability=chances[-1] if len(chances) > len(spans) else 0.0,
+        null_probability=chances[-1] if may_be_null else 0.0,
         candidates=tuple(candidates),
     )
     return decided(prediction, null_threshold)
@@ -306,15 +294,12 @@ def best_of_all(
     for window, logits in windows:
         start, end = logits[:, -1 - len(window.offsets) : -1]  # the text is before the last [SEP]
         spans = best_spans(start, end, window.best, longest=longest, n_best=n_best)
-        found += [(score, window, span) for score, span in spans]
-    found.sort(key=lambda each: -each[0])
+        found += [(score, *characters_of(span, window.offsets, context)) for score, span in spans]
     kept: dict[str, tuple[float, str, int]] = {}
-    for score, window, span in found:
-        first, end = characters_of(span, window.offsets, context)
-        kept.setdefault(context[first:end], (score, context[first:end], first))
-        if len(kept) == n_best:
-            break
-    return list(kept.values())
+    for score, first, end in sorted(found, key=lambda each: -each[0]):
+        text = context[first:end]
+        kept.setdefault(text, (score, text, first))
+    return list(kept.values())[:n_best]
 
 
 # --- The task ------------------------------------------------------------------------------------
@@ -350,8 +335,6 @@ class Question(Example):
 
 
 Questions = Sequence[Question]
-
-
 SpanPredictions = Sequence[SpanPrediction]
 
 
@@ -393,8 +376,7 @@ class QuestionAnswering(Task[Question]):
                 name = str(row.fields["id"])
                 row = row._replace(place=f"{row.place}, question {quoted(name)}")
             context, question = row.text("context"), row.text("question")
-            answers = answers_in(row, context) if expected.labelled else []
-            answers = in_context(row.place, answers, context)
+            answers = answers_in(row, context) if expected.labelled else ()
             yield Question(name, question, context, answers)
 
     @classmethod
@@ -420,26 +402,25 @@ class QuestionAnswering(Task[Question]):
         """
         check_max_length(max_length)
         longest = min(self.max_question, (max_length - 3) // 2)
-        questions = token_ids(tokenizer, [example.question for example in examples])
+        asked = [example.question for example in examples]
+        questions = token_ids(tokenizer, asked)
         texts = texts_in_tokens([example.context for example in examples], tokenizer)
         features: list[Features] = []
         lost = 0
         for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
             kept, text = question[:longest], texts[example.context]
             span = tokens_of(example.answers[0], text.offsets) if example.answers else None
-            found = False
+            is_known, found = bool(example.answers) or self.has_null, False
             for window in windows_of(text, max_length - 3 - len(kept), stride=self.stride):
                 own = in_window(span, window) if span else None
                 found = found or own is not None
                 ends = [end + len(kept) + 2 for end in own] if own else [0, 0]  # (0, 0): at [CLS]
-                is_known = bool(example.answers) or self.has_null
                 targets = dict(zip(POSITIONS, ends, strict=True)) if is_known else {}
                 part = text.ids[window.first :][: len(window.offsets)]
                 features.append(Features(number, *framed(tokenizer, kept, part), targets, window))
             lost += bool(example.answers) and not found
         cut = [number for number, question in enumerate(questions) if len(question) > longest]
-        words = [example.question for example in examples]
-        report_cut(cut, words, max_length=longest, what="questions")
+        report_cut(cut, asked, max_length=longest, what="questions")
         if lost:
             say(f"note: {lost:,} of {len(examples):,} answers lie whole in no window of "
                 f"{max_length} tokens, and count as not there")  # fmt: skip
@@ -487,29 +468,17 @@ class QuestionAnswering(Task[Question]):
     def majority(self, train: Questions, examples: Questions) -> list[SpanPrediction]:
         """The commonest answer of all, or no answer where that is commoner; it need not be in the
         text. Of SQuAD it is right in a few of a thousand questions: answers seldom recur."""
-        counts = Counter(
-            question.answers[0].text if question.answers else ""
-            for question in train
-            if question.answers or self.has_null
-        )
+        known = [question.accepted for question in train if question.answers or self.has_null]
+        counts = Counter(accepted[0] if accepted else "" for accepted in known)
         ((text, count),) = counts.most_common(1)
-        share = count / counts.total()
+        share = count / len(known)
         if not text:
             return [SpanPrediction("", 0.0, share, ())] * len(examples)
         places = [example.context.find(text) for example in examples]
         return [SpanPrediction(text, 0.0, 0.0, (Candidate(text, at, share),)) for at in places]
 
-    def score(self, examples: Questions, predictions: SpanPredictions) -> dict[str, float]:
-        """F1 and exact match; where some questions have no answer, also those of either kind, and
-        what the best threshold would give, under the official script's names."""
-        scores = super().score(examples, predictions)
-        if self.has_null and "NoAns_f1" in scores:
-            for name, judge in (("exact", answer_exact), ("f1", answer_f1)):
-                threshold, best = choose_null_threshold(examples, predictions, judge=judge)
-                scores |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
-        return scores
-
     def scorer(self, examples: Questions, predictions: SpanPredictions) -> Scorer:
+        """F1 and exact match; where some questions have no answer, also those of either kind."""
         return squad_scorer([each.text for each in predictions], [e.accepted for e in examples])
 
     def answer(self, prediction: SpanPrediction) -> str:
@@ -526,15 +495,13 @@ class QuestionAnswering(Task[Question]):
         return prediction.text, prediction.start, round(prediction.probability, 6)
 
     def answer_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
-        content: dict[str, Any] = {
-            "answer": prediction.text,
-            "start": prediction.start,
-            "probability": round(prediction.probability, 6),
-            "candidates": [
-                {"answer": text, "start": start, "probability": round(chance, 6)}
-                for text, start, chance in prediction.candidates[:MOST_CANDIDATES]
-            ],
-        }
+        spans = [(prediction.text, prediction.start, prediction.probability),
+                 *prediction.candidates[:MOST_CANDIDATES]]  # fmt: skip
+        content, *candidates = [
+            {"answer": text, "start": start, "probability": round(chance, 6)}
+            for text, start, chance in spans
+        ]
+        content["candidates"] = candidates
         if self.has_null:
             content["null_difference"] = round(prediction.null_difference, 6)
         return content
@@ -545,19 +512,15 @@ class QuestionAnswering(Task[Question]):
             place = "" if start is None else str(start)
             probability = f"{prediction.probability:.3f}"
             return one_line([prediction.text, probability, place, example.question])
-        lines = [example.question]
+        bars = style.bars({each.text: each.probability for each in prediction.candidates})
         if start is None:
-            lines += [f"  no answer  {prediction.probability:6.1%}"]
-        ranked = {each.text: each.probability for each in prediction.candidates}
-        lines += style.bars(ranked)
-        if start is not None:
-            end = start + len(prediction.text)
-            begin = max(0, start - SHOWN)
-            shown = marked(example.context[begin : end + SHOWN], [(start - begin, end - begin, "")])
-            lines += [f"  characters {start} to {end}: {' '.join(shown.split())}"]
-        return "\n".join(lines)
-
-    # --- The report ------------------------------------------------------------------------------
+            return "\n".join(
+                [example.question, f"  no answer  {prediction.probability:6.1%}", *bars]
+            )
+        end, begin = start + len(prediction.text), max(0, start - SHOWN)
+        around = marked(example.context[begin : end + SHOWN], [(start - begin, end - begin, "")])
+        place = f"  characters {start} to {end}: {' '.join(around.split())}"
+        return "\n".join([example.question, *bars, place])
 
     def error_row(self, example: Question, prediction: SpanPrediction) -> Mistake | None:
         text, accepted = prediction.text, example.accepted
@@ -570,38 +533,33 @@ class QuestionAnswering(Task[Question]):
 
 
 def choose_null_threshold(
-    questions: Questions,
-    predictions: SpanPredictions,
-    *,
-    judge: Callable[[str, Sequence[str]], float] = answer_f1,
+    questions: Questions, predictions: SpanPredictions
 ) -> tuple[float, float]:
-    """The threshold with the best mean score, and that score: as the official script's
-    `best_f1_thresh` and `best_f1`; with `answer_exact` as `judge` those of exact match.
+    """The threshold with the best mean F1, and that F1: as the official script's `best_f1_thresh`
+    and `best_f1`.
 
     A threshold answers the questions whose `null_difference` does not exceed it. So they are
     sorted by it, and every place to cut is tried.
     """
-    right = [[answer.text for answer in question.answers] for question in questions]
+    accepted = [question.accepted for question in questions]
     spans = [decided(prediction, None).text for prediction in predictions]
-    answered = np.array([judge(text, each) for text, each in zip(spans, right, strict=True)])
-    unanswered = np.array([judge("", each) for each in right])
+    answered = np.array([answer_f1(*both) for both in zip(spans, accepted, strict=True)])
+    unanswered = np.array([answer_f1("", each) for each in accepted])
     differences = np.array([prediction.null_difference for prediction in predictions])
     order = np.argsort(differences, kind="stable")
     ordered = differences[order]  # (questions,)
-    gained = np.concatenate(
-        [[0], np.cumsum((answered - unanswered)[order])]
-    )  # by answering 0, 1, …
+    gained = np.cumsum([0, *(answered - unanswered)[order]])  # by answering 0, 1, …
     can_cut = np.concatenate([[True], ordered[1:] > ordered[:-1], [True]])  # equals go together
     count = int(np.where(can_cut, gained, -np.inf).argmax())
     threshold = ordered[count - 1] if count else np.nextafter(ordered[0], -np.inf)
     return float(threshold), float(unanswered.sum() + gained[count]) / len(questions)
 
 
-# --- Answers in rows ---------------------------------------------------------------------
+# --- Answers in rows -----------------------------------------------------------------------------
 
 
-def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
-    """Text and first character of each answer in a row; none if nothing is known of any.
+def answers_in(row: Row, context: str) -> tuple[Answer, ...]:
+    """The answers in a row, if all are where they are said to be; none if nothing is known of any.
 
     They are lists `text` and `answer_start`, as on the Hub, or objects with both, as in SQuAD,
     whose version 2.0 marks questions without an answer as `is_impossible`; or one `answer` as
@@ -609,7 +567,7 @@ def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
     """
     is_impossible = row.fields.get("is_impossible")
     if is_impossible is True:
-        return []
+        return ()
     every, one = row.find(("answers",)), row.find(("answer", "answer_text"))
     answers = (row.fields[every] or []) if every else []
     if not every and one and str(row.fields[one] or "").strip():
@@ -627,18 +585,13 @@ def answers_in(row: Row, context: str) -> list[tuple[Any, Any]]:
         ) from None
     if is_impossible is False and not spans:
         raise UserError(f"{row.place} is said to be possible, and has no answer")
-    return spans
-
-
-def in_context(place: str, spans: list[tuple[Any, Any]], context: str) -> tuple[Answer, ...]:
-    """The answers, if they are all where they are said to be."""
     for text, start in spans:
         is_text = isinstance(text, str) and bool(text.strip())
         if not (is_text and type(start) is int and start >= 0 and context.startswith(text, start)):
             where = context.find(text) if is_text else -1
             instead = f"it stands at {where}" if where >= 0 else "it stands nowhere"
             raise UserError(
-                f"{place}: the answer {quoted(text)} is not at {quoted(start)} of its context; "
+                f"{row.place}: the answer {quoted(text)} is not at {quoted(start)} of its context; "
                 f"{instead}: repair answer_start (a whole number that counts characters), or give "
                 "no answer at all"
             )

@@ -65,6 +65,8 @@ from bert_finetuning.tasks.base import (
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
+TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
+
 
 class BertForTokenClassification(BertWithHead):
     """A label for every token (figure 4, d; section 5.3, names of people and places).
@@ -93,9 +95,6 @@ class BertForTokenClassification(BertWithHead):
     ) -> Float[Tensor, ""]:
         labels = batch["labels"].flatten()
         return cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
-
-
-TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +151,16 @@ class Tagging(Task[TaggedSentence]):
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
         """Sentences whose tags are all written well, and of those that may occur."""
-        sentences = list(sentences_of(rows))
-        if expected.labels is None:
+        sentences, allowed = list(map(sentence_of, rows)), expected.labels
+        if allowed is None:
             check_tags(sentences)
         every = in_bio(sentences, expected.tally.note)
-        for (place, words, _), tags in zip(sentences, every, strict=True):
-            expected.tally.line = Row(place, {}).line
+        for (row, words, _), tags in zip(sentences, every, strict=True):
+            expected.tally.line = row.line
             for word, tag in zip(words, tags, strict=True):
-                if expected.labels is not None and tag not in expected.labels:
+                if allowed is not None and tag not in allowed:
                     problem = f"the tag of {quoted(word)} is {quoted(tag)}"
-                    raise UserError(f"{place}: {problem}, not {one_of(expected.labels)}")
+                    raise UserError(f"{row.place}: {problem}, not {one_of(allowed)}")
             yield TaggedSentence(tuple(words), tuple(tags))
 
     @classmethod
@@ -197,7 +196,11 @@ class Tagging(Task[TaggedSentence]):
         words = pieces_of_words([example.words for example in examples], tokenizer)
         features = []
         for number, example in enumerate(examples):
-            tags = self._numbers(example, number)
+            if example.tags and len(example.tags) != len(example.words):
+                counts = f"{len(example.words)} words and {len(example.tags)} tags"
+                name = f"sentence {number + 1:,}, {quoted(example.texts[0])},"
+                raise UserError(f"{name} has {counts}: each word needs one")
+            tags = [self.number_of(tag, number) for tag in example.tags]
             for place, pieces in stretches(words[number], room=max_length - 2):
                 targets = {}
                 if tags:
@@ -210,16 +213,6 @@ class Tagging(Task[TaggedSentence]):
         how = "read in parts, cut between words"
         report_cut(long, texts, max_length=max_length, what="sentences", how=how)
         return features
-
-    def _numbers(self, example: TaggedSentence, place: int) -> list[int]:
-        """The number of each word's tag; none where the tags are to be found."""
-        words, tags = example.words, example.tags
-        if tags and len(tags) != len(words):
-            raise UserError(
-                f"sentence {place + 1:,}, {quoted(' '.join(words))}, has {len(words)} words and "
-                f"{len(tags)} tags: each word needs one"
-            )
-        return [self.number_of(tag, place) for tag in tags]
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
         """Labels (batch, seq), IGNORED but at the first piece of each word; if any has labels."""
@@ -273,19 +266,18 @@ class Tagging(Task[TaggedSentence]):
     def scorer(self, examples: TaggedSentences, predictions: Predictions) -> Scorer:
         """All that is no type's own."""
         both = list(zip((e.tags for e in examples), (p.answer for p in predictions), strict=True))
-        hits = [(sum(map(str.__eq__, *each)), len(each[0])) for each in both]
-        words = np.array(hits)  # (sentences, 2)
+        words = np.array([(sum(map(str.__eq__, *each)), len(each[0])) for each in both])
         found = [map(set, map(entities, each)) for each in both if self.has_entities]
         total_of = set_scorer(*zip(*found, strict=True)) if found else None
 
         def score(at: Any) -> dict[str, float]:
-            right, count = words[at].sum(axis=0).tolist()
-            accuracy = {"accuracy": right / count if count else 0.0}
-            if total_of is None:
-                return accuracy
-            total = total_of(at)
-            return {"entity_f1": total.f1, "precision": total.precision, "recall": total.recall,
-                    **accuracy}  # fmt: skip
+            right, count = words[at].sum(axis=0).tolist()  # of (sentences, 2)
+            scores = {"accuracy": right / count if count else 0.0}
+            if total_of is not None:
+                total = total_of(at)
+                names = {"entity_f1": total.f1, "precision": total.precision}
+                scores = names | {"recall": total.recall} | scores
+            return scores
 
         return score
 
@@ -319,15 +311,13 @@ class Tagging(Task[TaggedSentence]):
         return " ".join(words), " ".join(prediction.answer)
 
     def answer_json(self, example: TaggedSentence, prediction: Prediction) -> dict[str, Any]:
-        content = {
-            "words": list(example.words),
-            "tags": list(prediction.answer),
-            "probabilities": [round(each, 6) for each in prediction.probabilities],
-        }
+        probabilities = [round(each, 6) for each in prediction.probabilities]
+        content = {"words": list(example.words), "tags": list(prediction.answer),
+                   "probabilities": probabilities}  # fmt: skip
         if self.has_entities:
             content["entities"] = [
                 {"type": name, "text": " ".join(example.words[first:end]), "words": [first, end],
-                 "probability": round(min(prediction.probabilities[first:end]), 6)}
+                 "probability": min(probabilities[first:end])}
                 for name, first, end in entities(prediction.answer)
             ]  # fmt: skip
         return content
@@ -397,11 +387,7 @@ class Tagging(Task[TaggedSentence]):
 
 # Words as the tagged corpora have them: punctuation and 's stand apart, U.S. and 3,000 do not.
 MARKS = "\u0300-\u036f"  # accents that stand alone after their letter
-
-
 CLITIC = "(?:s|re|ve|ll|d|m)\\b"
-
-
 A_WORD = re.compile(
     rf"https?://\S+"
     rf"|(?:[^\W\d_]\.){{2,}}"
@@ -449,51 +435,48 @@ def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]
     return tuple(match.group() for match in found), tuple(match.span() for match in found)
 
 
-# --- Rows of words -------------------------------------------------------------------------------
-
-
-class Sentence(NamedTuple):
-    place: str  # "train.conll: line 3", for errors
-    words: list[str]
-    tags: list[str]
-
-
-def sentences_of(rows: Table) -> Iterator[Sentence]:
-    """A list of words and one of tags in each row, under their usual names."""
-    for row in rows:
-        words, tags = row.find(WORDS), row.find(TAGS)
-        if not words or not tags:
-            raise row.missing(*(TAGS if words else WORDS))
-        sentence = Sentence(row.place, row.texts(words), row.texts(tags))
-        if len(sentence.words) != len(sentence.tags):
-            counts = f"{len(sentence.words)} words and {len(sentence.tags)} tags"
-            raise UserError(f"{row.place} has {counts}: each word needs one")
-        yield sentence
-
-
-def check_tags(sentences: Sequence[Sentence]) -> None:
-    """Raise `UserError` for a tag that only a mistake writes, or that is written in two ways."""
-    spellings: Spellings = {}
-    for place, words, tags in sentences:
-        for word, tag in zip(words, tags, strict=True):
-            if not tag.strip():
-                problem = f"{quoted(word)} has an empty tag: write one (O for no name)"
-                raise UserError(f"{place}: {problem}")
-            check_label(tag, place, spellings)
-
-
 def words_query(text: str) -> Query:
     """A text as a sentence of words, each with its place."""
     words, places = split_words(text)
     return Query(TaggedSentence(words), text, places)
 
 
+# --- Rows of words -------------------------------------------------------------------------------
+
+
+class Sentence(NamedTuple):
+    row: Row  # where it stands, for errors
+    words: list[str]
+    tags: list[str]
+
+
+def sentence_of(row: Row) -> Sentence:
+    """The list of words and that of tags in a row, under their usual names."""
+    words, tags = row.find(WORDS), row.find(TAGS)
+    if not words or not tags:
+        raise row.missing(*(TAGS if words else WORDS))
+    sentence = Sentence(row, row.texts(words), row.texts(tags))
+    if len(sentence.words) != len(sentence.tags):
+        counts = f"{len(sentence.words)} words and {len(sentence.tags)} tags"
+        raise UserError(f"{row.place} has {counts}: each word needs one")
+    return sentence
+
+
+def check_tags(sentences: Sequence[Sentence]) -> None:
+    """Raise `UserError` for a tag that only a mistake writes, or that is written in two ways."""
+    spellings: Spellings = {}
+    for row, words, tags in sentences:
+        for word, tag in zip(words, tags, strict=True):
+            if not tag.strip():
+                empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
+                raise UserError(f"{row.place}: {empty}")
+            check_label(tag, row.place, spellings)
+
+
 # --- Schemes of tags -----------------------------------------------------------------------------
 
 # What BILOU and BMES call the end, the middle and a name of one word.
 SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech have no O
-
-
 AS_BIOES = {"L": "E", "U": "S", "M": "I"}
 
 
@@ -517,11 +500,10 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
         return [bio_of([tag if tag == "O" else f"I-{tag}" for tag in own]) for own in each]
     if len(prefixed) < len(named):
         odd = next(tag for tag in named if tag not in prefixed)
-        place, word = next((sentence.place, sentence.words[sentence.tags.index(odd)])
-                           for sentence in sentences if odd in sentence.tags)  # fmt: skip
+        row, words, own = next(each for each in sentences if odd in each.tags)
         raise UserError(
-            f"{place}: the tag of {quoted(word)} is {quoted(odd)}, and others have a prefix "
-            f"({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
+            f"{row.place}: the tag of {quoted(words[own.index(odd)])} is {quoted(odd)}, and others "
+            f"have a prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
         )
     letters = {tag[0] for tag in prefixed}
     changed = list(map(bio_of, each))

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from bert_experiments.paper_tables.settings import EXAMPLES, FEW_FOR_FEATURES
-from bert_finetuning.data.load import load_named
-from bert_finetuning.data.named import GLUE, KNOWN
+from bert_finetuning.data.load import GLUE, KNOWN, load_named
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint, fingerprint_of_files
 from bert_finetuning.tasks.classification import TextTask

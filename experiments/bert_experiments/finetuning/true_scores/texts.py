@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_corpus.storyworld import story
-from bert_finetuning.data.named import first_files, read_glue
+from bert_finetuning.data.load import first_files, read_glue
 from bert_finetuning.data.rows import lines_of
 from bert_finetuning.data.storyworld import storyworld
 from bert_finetuning.tasks.base import HeadConfig, Pooling

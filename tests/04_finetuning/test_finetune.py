@@ -319,7 +319,7 @@ def test_a_run_that_diverges_stops_and_keeps_its_last_checkpoint_and_best_model(
         with pytest.raises(UserError):
             finetune(settings)
         told = capsys.readouterr().err
-        assert "an earlier call stopped here" in told and "going on from step 3 of 12" in told
+        assert "going on from step 3 of 12" in told
     finetune(settings)
     assert_all_is_finite(settings.out)
 

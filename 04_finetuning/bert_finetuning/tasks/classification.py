@@ -83,9 +83,6 @@ class BertForSequenceClassification(BertWithHead):
         return cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 
-# --- Their losses --------------------------------------------------------------------------------
-
-
 def mean_of_tokens(
     states: Float[Tensor, "batch seq hidden"], attention_mask: Tokens
 ) -> Float[Tensor, "batch hidden"]:
@@ -99,6 +96,9 @@ def squared_error(
 ) -> Float[Tensor, ""]:
     """The mean of the squared differences, over the examples."""
     return (predictions - targets).square().mean()
+
+
+# --- Labels and numbers of texts -----------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +161,11 @@ class TextTask(Task[TextExample]):
         """A function from a row to its label, None where it has none."""
         raise NotImplementedError
 
-    def target(self, example: TextExample, place: int) -> Any:
-        """What the loss compares with; None where nothing is known."""
-        raise NotImplementedError
-
     def encode(
         self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int
     ) -> list[Features]:
-        targets = [self.target(example, place) for place, example in enumerate(examples)]
+        targets = [self.number_of(each.label, place) if isinstance(each.label, str) else each.label
+                   for place, each in enumerate(examples)]  # fmt: skip
         texts = [(example.text, example.pair) for example in examples]
         what = PAIR if examples and examples[0].pair is not None else "texts"
         rows = encode_pairs(tokenizer, texts, max_length=max_length, what=what)
@@ -224,9 +221,6 @@ class Classification(OneOfSeveral[TextExample], TextTask):
         if inferred:
             check_classes(source, labels)
 
-    def target(self, example: TextExample, place: int) -> int | None:
-        return None if example.label is None else self.number_of(example.label, place)
-
     @property
     def known_metrics(self) -> tuple[str, ...]:
         """F1 is that of the second of two labels."""
@@ -280,9 +274,6 @@ class Regression(TextTask):
             mean = sum(numbers) / len(numbers)
             parts.append(f"{min(numbers):g} to {max(numbers):g} in {name}, mean {mean:.3g}")
         return "numbers", "; ".join(parts)
-
-    def target(self, example: TextExample, place: int) -> float | None:
-        return None if example.label is None else float(example.label)
 
     def predict(self, examples: TextExamples, features: Encoded, logits: AllLogits) -> list[float]:
         return [float(each[0]) for each in logits]

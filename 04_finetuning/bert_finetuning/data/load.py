@@ -158,22 +158,18 @@ class NamedTask:
 
     name: str
     format: str
-    files: dict[str, list[list[str]]]  # of each split: what may lie there, the first that does
+    files: dict[str, list[str]]  # of each split: what may lie there, the first that does
     hub: dict[str, str]  # of each split, as ID:CONFIG@SPLIT
     columns: tuple[str, str | None, str] | None = None  # of the text, of a second one, of the label
     labels: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
-    asks: str = ""  # what a label answers
-
-    def paths(self, folder: Path, split: str) -> list[Path]:
-        """The files of a split in a folder; dev of CoLA is in two parts where its authors give it
-        out, and GLUE's dev.tsv is both."""
-        names = " or ".join(" and ".join(choice) for choice in self.files[split])
-        return first_files(folder.expanduser(), self.files[split], f"{names} of {self.name}")
 
     def source(self, split: str, folder: Path | None) -> str:
         """Where the examples of a split are: a file in the folder, or on the Hub."""
-        return self.hub[split] if folder is None else str(self.paths(folder, split)[0])
+        if folder is None:
+            return self.hub[split]
+        names = self.files[split]
+        return str(first_file(folder, names, f"{' or '.join(names)} of {self.name}"))
 
 
 def tasks_of(group: str) -> dict[str, NamedTask]:
@@ -235,22 +231,20 @@ def find_glue(name: str) -> NamedTask:
 def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
     """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
     task = find_glue(task) if isinstance(task, str) else task
-    for path in task.paths(Path(folder), split):
-        header = COLA_COLUMNS if task.name == "cola" else None
-        # QQP is known to hold a few broken lines, which everyone passes over.
-        rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
-                          skip_short=task.name == "qqp")  # fmt: skip
-        expected = Expected(Columns(*task.columns), task.labels)
-        yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
+    path = Path(task.source(split, Path(folder)))
+    header = COLA_COLUMNS if task.name == "cola" else None
+    # QQP is known to hold a few broken lines, which everyone passes over.
+    rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
+                      skip_short=task.name == "qqp")  # fmt: skip
+    expected = Expected(Columns(*task.columns), task.labels)
+    yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
 
 
-def first_files(folder: Path, choices: Sequence[Sequence[str]], what: str) -> list[Path]:
-    """The first choice of files that the folder holds all of, plain or packed."""
-    for names in choices:
-        ends = [[end for end in ("", *PACKED) if (folder / f"{name}{end}").is_file()]
-                for name in names]  # fmt: skip
-        if all(ends):
-            return [folder / f"{name}{own[0]}" for name, own in zip(names, ends, strict=True)]
+def first_file(folder: Path, names: Sequence[str], what: str) -> Path:
+    """The first of the files that the folder holds, plain or packed."""
+    for name in (f"{name}{end}" for name in names for end in ("", *PACKED)):
+        if (folder / name).is_file():
+            return folder / name
     raise UserError(holds_no(folder, what))
 
 

@@ -231,5 +231,5 @@ def content_of_storyworld(task: str) -> str:
 
 def names_of_files(task: str) -> str:
     """What a folder must hold, in words."""
-    train, dev = ((GLUE | KNOWN)[task].files[split][0][0] for split in ("train", "dev"))
+    train, dev = ((GLUE | KNOWN)[task].files[split][0] for split in ("train", "dev"))
     return f"{f'a folder {task} with ' if task in GLUE else ''}{train} and {dev}"

@@ -35,6 +35,7 @@ from bert_run.training_loop import progress_bar
 Document = list[str]  # its sentences
 
 EMBEDDED = ("storyworld", "pydocs")
+TEXT_FIELD = "text"  # of JSON lines and of the rows of the Hub
 STORIES = 20_000  # training documents of StoryWorld, unless a limit says otherwise
 HELD_OUT_STORIES = 1_000
 HELD_OUT_SHARE = 0.01  # of a text corpus
@@ -70,8 +71,6 @@ class Corpus:
     held_out: "Corpus | None" = None  # kept for measuring, beside the training documents
 
     def __iter__(self) -> Iterator[Document]:
-        for reader in self.readers:
-            reader.bytes_read = 0
         return self.walk()
 
     @property
@@ -80,7 +79,7 @@ class Corpus:
 
     @property
     def bytes_read(self) -> int:
-        """How far the walk under way has come."""
+        """How far the walk that began last has come."""
         return sum(reader.bytes_read for reader in self.readers)
 
 
@@ -95,8 +94,6 @@ def open_corpus(
     split_sentences: bool | None = None,
     limit: int | None = None,
     held_out: str | None = None,
-    text_field: str = "text",
-    seed: int = 0,
     progress: bool = True,
 ) -> Corpus:
     """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or a Hub dataset.
@@ -107,32 +104,30 @@ def open_corpus(
     held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
         of any other corpus about one document in a hundred (at least 2, at most 500) is held
         out, chosen by a hash of its text; so the same text is never on both sides.
-    text_field: the field with the text, in JSON lines and Hub datasets.
-    seed: of StoryWorld.
 
     A Hub dataset is written `ID[:CONFIG][@SPLIT]`, as in
-    `Salesforce/wikitext:wikitext-2-raw-v1@train`; the split is `train` unless named.
+    `Salesforce/wikitext:wikitext-2-raw-v1@train`; the split is `train` unless named. Rows of the
+    Hub and JSON lines have their text in the field `text`.
     """
-    if limit is not None and limit < 1:
-        raise UserError(f"limit of {limit} documents: must be 1 or more")
-    options = {"split_sentences": split_sentences, "text_field": text_field, "seed": seed,
-               "progress": progress}  # fmt: skip
+    options = {"split_sentences": split_sentences, "progress": progress}
     if name == "storyworld":
         count = limit or STORIES
-        kept = min(HELD_OUT_STORIES, max(1, count // 20))
-        corpus = _storyworld(count, "train", seed)
-        corpus.held_out = _storyworld(kept, "heldout", seed)
-    elif held_out is not None:
-        whole = _open_whole(name, limit=limit, **options)
-        corpus = replace(whole, fingerprint=fingerprint_of(whole.fingerprint, ""))
+        corpus = _storyworld(count, "train")
+        corpus.held_out = _storyworld(min(HELD_OUT_STORIES, max(1, count // 20)), "heldout")
     else:
-        corpus = _split(_open_whole(name, limit=limit, **options))
+        corpus = _open_whole(name, limit=limit, **options)
+        corpus = _split(corpus) if held_out is None else _marked(corpus, "")
     if held_out is not None:
         corpus.held_out = _open_whole(held_out, limit=None, **options)
     return corpus
 
 
-def _storyworld(count: int, split: str, seed: int) -> Corpus:
+def _marked(corpus: Corpus, part: str) -> Corpus:
+    """The same files with another fingerprint, of what is taken of them."""
+    return replace(corpus, fingerprint=fingerprint_of(corpus.fingerprint, part))
+
+
+def _storyworld(count: int, split: str) -> Corpus:
     from bert_corpus import storyworld
 
     folder = Path(storyworld.__file__).parent
@@ -141,57 +136,49 @@ def _storyworld(count: int, split: str, seed: int) -> Corpus:
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
 
     def walk() -> Iterator[Document]:
-        for story in storyworld.stories(count, seed=seed, split=split):
+        for story in storyworld.stories(count, split=split):
             yield [sentence.text for sentence in story.sentences]
 
     return Corpus(
         walk,
         name="storyworld",
-        fingerprint=fingerprint_of("storyworld", split, count, seed, code),
+        fingerprint=fingerprint_of("storyworld", split, count, 0, code),  # of seed 0
         n_documents=count,
     )
 
 
 def _open_whole(
-    name: str,
-    *,
-    limit: int | None,
-    split_sentences: bool | None,
-    text_field: str,
-    seed: int,
-    progress: bool,
+    name: str, *, limit: int | None, split_sentences: bool | None, progress: bool
 ) -> Corpus:
     """The corpus, nothing held out yet; a corpus without any text is an error."""
     path = corpus_path(name)
     readers: list[LineReader] = []
     files: list[SourceFile] = []
     if name == "storyworld":
-        return _storyworld(limit or HELD_OUT_STORIES, "heldout", seed)
+        return _storyworld(limit or HELD_OUT_STORIES, "heldout")
     if name == "pydocs":
         from bert_corpus.pydocs import pydocs_file
 
-        path = pydocs_file(progress=progress)
-        split_sentences = False
+        path, split_sentences = pydocs_file(progress=progress), False
     if path.exists():
         readers = _readers(path, progress=progress)
-        described = describe_files(path, (r.path for r in readers), progress=progress)
-        files = [] if name == "pydocs" else described
+        files = describe_files(path, [reader.path for reader in readers], progress=progress)
         kinds = [kind_of(reader.path) for reader in readers]
-        identity = [kinds, [file.sha256 for file in described]]
+        identity = [kinds, [file.sha256 for file in files]]
 
         def walk() -> Iterator[Document]:
-            return chain.from_iterable(
-                _documents_of(reader, split_sentences, text_field) for reader in readers
-            )
+            for reader in readers:
+                reader.bytes_read = 0
+            for reader in readers:
+                yield from _documents_of(reader, split_sentences)
     else:
         _refuse_missing_path(name, path)
         # Only corpora of the Hub wait for its libraries.
         from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
 
-        hub_name = HubName.parse(name)
-        stream = not hub_is_offline()
+        hub_name, stream = HubName.parse(name), not hub_is_offline()
         identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
-        rows = open_rows(hub_name, text_field, stream=stream)
+        rows = open_rows(hub_name, TEXT_FIELD, stream=stream)
 
         def walk() -> Iterator[Document]:
             return documents_from_rows(rows(), split_sentences)
@@ -199,40 +186,30 @@ def _open_whole(
     sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:
         raise UserError(f"corpus {name}: there is no text in it")
-    if len(sizes) == 1 and sizes[0] > 1:
-        walk = partial(_in_pieces, walk, -(-sizes[0] // 20))
-    if limit is not None:
-        walk = partial(_first, walk, limit)
+    whole = walk
+    if len(sizes) == 1 and sizes[0] > 1:  # in twenty pieces, so that some can be held out
+        whole = partial(_in_pieces, walk, -(-sizes[0] // 20))
     return Corpus(
-        walk,
+        (lambda: islice(whole(), limit)) if limit else whole,
         name=name,
-        fingerprint=fingerprint_of(identity, split_sentences, text_field, limit),
-        readers=readers if limit is None else [],
-        files=files,
+        fingerprint=fingerprint_of(identity, split_sentences, TEXT_FIELD, limit),
+        readers=[] if limit else readers,
+        files=[] if name == "pydocs" else files,
     )
 
 
-def describe_files(root: Path, paths: Iterable[Path], *, progress: bool) -> list[SourceFile]:
+def describe_files(root: Path, paths: Sequence[Path], *, progress: bool) -> list[SourceFile]:
     """The files of a corpus as they are now; all of them are read."""
-    paths = [(path, path.stat()) for path in paths]
-    size = sum(stat.st_size for _, stat in paths)
     described = []
     with progress_bar(
-        size, "checking the corpus", unit="B", unit_scale=True, delay=3, disable=not progress
-    ) as bar:
-        for path, stat in paths:
-            name = path.relative_to(root).as_posix()
-            try:
-                content = sha256(path)
-            except OSError as error:
-                raise UserError(f"{path}: cannot be read ({error.strerror})") from None
-            described.append(SourceFile(name, stat.st_size, stat.st_mtime_ns, content))
+        sum(path.stat().st_size for path in paths), "checking the corpus",
+        unit="B", unit_scale=True, delay=3, disable=not progress,
+    ) as bar:  # fmt: skip
+        for path in paths:
+            stat, name = path.stat(), path.relative_to(root).as_posix()
+            described.append(SourceFile(name, stat.st_size, stat.st_mtime_ns, sha256(path)))
             bar.update(stat.st_size)
     return described
-
-
-def _first(walk: Walk, count: int) -> Iterator[Document]:
-    return islice(walk(), count)
 
 
 def _in_pieces(walk: Walk, size: int) -> Iterator[Document]:
@@ -256,21 +233,19 @@ def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
         raise UserError(
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
         )
-    files, passed_over = find_text_files(path)
+    files, others = find_text_files(path)
+    said = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})" * bool(others)
     if not files:
-        said = "; ".join(["no text files in this folder (.txt, .jsonl, packed, …)", *passed_over])
-        raise UserError(f"corpus {path}: {said}")
-    if passed_over and progress:
-        files_read = f"{len(files):,} file{'s' * (len(files) > 1)} read"
-        print(f"corpus {path}: {'; '.join([files_read, *passed_over])}", file=sys.stderr)
+        known = "no text files in this folder (.txt, .jsonl, packed, …)"
+        raise UserError(f"corpus {path}: {known}{said and f'; {said}'}")
+    if said and progress:
+        print(f"corpus {path}: {len(files):,} text files read; {said}", file=sys.stderr)
     return [LineReader(file) for file in files]
 
 
-def _documents_of(
-    reader: "LineReader", split_sentences: bool | None, text_field: str
-) -> Iterator[Document]:
+def _documents_of(reader: "LineReader", split_sentences: bool | None) -> Iterator[Document]:
     if kind_of(reader.path) == "json":
-        return documents_from_rows(json_texts(reader, text_field), split_sentences)
+        return documents_from_rows(json_texts(reader), split_sentences)
     sample, lines = peek((line for _, line in reader), SAMPLE)
     return documents_from_lines(lines, judge_layout(sample, split_sentences))
 
@@ -280,11 +255,10 @@ def _refuse_missing_path(name: str, path: Path) -> None:
     if near := difflib.get_close_matches(name, EMBEDDED, n=1, cutoff=0.75):
         raise UserError(f"corpus {name!r}: no such file or folder; did you mean {near[0]!r}?")
     like_a_path = (
-        path.is_absolute()
-        or name.startswith((".", "~"))
+        name.startswith((".", "~", "/"))
+        or name.endswith("/")
         or name.count("/") > 1
         or "\\" in name
-        or name.endswith("/")
         or kind_of(path) is not None
         or ("/" in name and path.parent.is_dir())
     )
@@ -315,15 +289,8 @@ def _split(whole: Corpus) -> Corpus:
             if held_out and kept == HELD_OUT_MOST:
                 break
 
-    def side(held_out: bool, which: str) -> Corpus:
-        return replace(
-            whole,
-            walk=partial(walk, held_out),
-            fingerprint=fingerprint_of(whole.fingerprint, which),
-        )
-
-    train = side(False, ", without those held out")
-    train.held_out = side(True, ", those held out")
+    train = replace(_marked(whole, ", without those held out"), walk=partial(walk, False))
+    train.held_out = replace(_marked(whole, ", those held out"), walk=partial(walk, True))
     return train
 
 
@@ -355,38 +322,30 @@ def kind_of(path: Path) -> str | None:
 
 def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
     """A file itself, or all text files below a folder, sorted by path; files without a suffix count
-    as text. What else lies there comes second, in words.
+    as text. Second comes what else lies there: the endings of other files, and folders.
 
-    Hidden files are passed over, and files that other programs own (`.py`, `.png`, …), folders
-    that cannot be opened, and the folders of runs, models and token stores, which are our own.
+    What is hidden does not count. The folders of runs, models and token stores are passed over, and
+    those that may not be opened.
     """
     if not path.is_dir():
         return [path], []
     files: list[Path] = []
-    others: list[str] = []  # the endings of files that are no text
-    unreadable: list[str] = []
-    own: list[str] = []
-    for folder, below, names in os.walk(path, onerror=lambda e: unreadable.append(e.filename)):
+    others: list[str] = []
+    for folder, below, names in os.walk(path, onerror=lambda e: others.append(e.filename)):
         place = Path(folder)
         if place != path and is_own_folder(place):
-            own.append(place.relative_to(path).as_posix())
+            others.append(place.relative_to(path).as_posix())
             below.clear()
             continue
         below[:] = [name for name in below if not name.startswith(".")]
         for file in (place / name for name in names if not name.startswith(".")):
-            if file.is_file() and (kind_of(file) or not file.suffix):
+            if not file.is_file():
+                others.append("broken links and pipes")
+            elif kind_of(file) or not file.suffix:
                 files.append(file)
             else:
-                others.append(file.suffix.lower() if file.is_file() else "broken links and pipes")
-    said = []
-    if others:
-        kinds = ", ".join(sorted(set(others)))
-        said.append(f"{len(others):,} passed over ({kinds})")
-    if own:
-        said.append(f"left out what runs have written: {', '.join(sorted(own)[:3])}")
-    if unreadable:
-        said.append(f"not permitted to open {', '.join(sorted(unreadable)[:3])}")
-    return sorted(files), said
+                others.append(file.suffix.lower())
+    return sorted(files), others
 
 
 def is_own_folder(folder: Path) -> bool:
@@ -446,12 +405,10 @@ class LineReader:
                 while piece := read(longest):
                     self.bytes_read = packed.raw.tell()
                     yield piece
-        except (EOFError, zlib.error, lzma.LZMAError) as error:
+        except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
+            if getattr(error, "errno", None) is not None:  # of the disk, and not of the content
+                raise
             raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
-        except OSError as error:
-            if error.errno is None:  # raised for the content, and not for the disk
-                raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
-            raise UserError(f"{self.path}: cannot be read ({error.strerror})") from None
 
 
 def _cut_at_space(line: bytes) -> tuple[bytes, bytes]:
@@ -464,8 +421,8 @@ def _cut_at_space(line: bytes) -> tuple[bytes, bytes]:
     return line[:cut], line[cut:]
 
 
-def json_texts(reader: LineReader, field: str) -> Iterator[str]:
-    """The field `field` of each line's JSON object."""
+def json_texts(reader: LineReader) -> Iterator[str]:
+    """The text of each line's JSON object."""
     for number, line in reader:
         if not line.strip():
             continue
@@ -478,11 +435,11 @@ def json_texts(reader: LineReader, field: str) -> Iterator[str]:
                 f"{where} is not JSON ({problem}); each line must hold one object"
             ) from None
         if not isinstance(row, dict):
-            raise UserError(f"{where} is JSON but no object; write {{{json.dumps(field)}: …}}")
-        if not isinstance(row.get(field), str):
+            raise UserError(f'{where} is JSON but no object; write {{"{TEXT_FIELD}": …}}')
+        if not isinstance(row.get(TEXT_FIELD), str):
             fields = ", ".join(map(shown, list(row)[:10])) or "none"
-            raise UserError(f"{where} has no text field {field!r}; its fields: {fields}")
-        yield row[field].encode("utf-8", "replace").decode()  # JSON can hold half a character
+            raise UserError(f"{where} has no text field {TEXT_FIELD!r}; its fields: {fields}")
+        yield row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
 
 
 # From lines to documents and sentences. Line ends and empty lines say what belongs together, and

@@ -5,21 +5,18 @@ bert-pretrain --corpus stores/wikipedia --out runs/one
 """
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
-from tokenizers import Tokenizer
 from tyro.conf import Positional, arg
 
 from bert_corpus.documents import open_corpus
 from bert_corpus.pretraining_run import SOURCES_FILE, prepare
 from bert_corpus.store import TokenStore
-from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
-from bert_run.files import folder_in_one_piece
 
 
 @dataclass(frozen=True)
@@ -61,38 +58,21 @@ class StoreSettings:
 
 def build_stores(settings: StoreSettings) -> TokenStore:
     """Build the stores that `settings` ask for, and return that of the training documents."""
+    out = settings.out
+    if Path(settings.corpus).expanduser().resolve() == out.resolve():
+        raise UserError(f"--out {out} is the corpus itself; choose another folder")
     corpus = open_corpus(
         settings.corpus, split_sentences=settings.split_sentences, held_out=settings.heldout
     )
-    if Path(settings.corpus).expanduser().resolve() == settings.out.resolve():
-        raise UserError(f"--out {settings.out} is the corpus itself; choose another folder")
-    if settings.tokenizer is not None:
-        _keep_tokenizer(load_tokenizer(settings.tokenizer), settings.out)
-    train = settings.out / "train"
-    is_known = (settings.out / SOURCES_FILE).exists()  # an older store's fingerprint means less
-    if (
-        is_known
-        and train.exists()
-        and TokenStore.open(train).report["fingerprint"] != corpus.fingerprint
-    ):
+    is_known = (out / SOURCES_FILE).exists()  # an older store's fingerprint means less
+    train = out / "train"
+    before = TokenStore.open(train).report if is_known and train.exists() else None
+    if before and before["fingerprint"] != corpus.fingerprint:
         raise UserError(
-            f"{settings.out}: holds the stores of another corpus, or its files have changed since; "
+            f"{out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"
         )
-    run = replace(settings.as_run(), tokenizer=None)  # it is in its place already
-    return prepare(run, settings.out, corpus=corpus).train.corpus
-
-
-def _keep_tokenizer(tokenizer: Tokenizer, out: Path) -> None:
-    """Put the tokenizer where `prepare` looks for it; another one there is an error."""
-    folder = out / "tokenizer"
-    if not (folder / "tokenizer_config.json").exists():
-        if folder.exists() and any(folder.iterdir()):
-            raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
-        with folder_in_one_piece(folder) as beside:
-            save_tokenizer(tokenizer, beside)
-    elif tokenizer_sha256(load_tokenizer(out / "tokenizer")) != tokenizer_sha256(tokenizer):
-        raise UserError(f"{out}: holds stores of another tokenizer; choose another --out")
+    return prepare(settings.as_run(), out, corpus=corpus).train.corpus
 
 
 @command

@@ -122,7 +122,7 @@ def prepare(
             limit=settings.documents,
             held_out=settings.heldout,
         )
-        refuse_a_single_document(settings, len(list(islice(found.held_out, 2))))
+        refuse_a_single_document(settings, found.held_out)
         kept = found.held_out.files if settings.heldout else ()
         refuse_same_text(settings, found.files, kept)
         save_sources(folder, {"corpus": found.files, "heldout": kept})
@@ -137,8 +137,6 @@ def prepare(
             documents = opened() if part == "train" else opened().held_out
             build_store(documents, tokenizer, store_folder)
         store = TokenStore.open(store_folder, tokenizer=tokenizer)
-        if part == "heldout":
-            refuse_a_single_document(settings, store.n_documents)
         seed = settings.seed if part == "train" else settings.seed + 1
         datasets[part] = PairDataset(
             store, specials, seq_length=settings.seq_length, seed=seed, recipe=settings.pairs
@@ -146,9 +144,9 @@ def prepare(
     return PretrainingData(tokenizer, **datasets)
 
 
-def refuse_a_single_document(settings: RunSettings, documents: int) -> None:
+def refuse_a_single_document(settings: RunSettings, held_out: Corpus) -> None:
     """Held-out text needs two documents for random next sentences; found out before long work."""
-    if documents < 2:
+    if len(list(islice(held_out, 2))) < 2:
         named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
         raise UserError(
             f"{named}: the held-out text has a single document, and next-sentence prediction needs "
@@ -183,43 +181,45 @@ def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
 def prepare_tokenizer(
     settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *, has_begun: bool
 ) -> Tokenizer:
-    """The tokenizer that was asked for, or one trained on the corpus and kept in `folder`."""
-    if settings.tokenizer is not None:
-        return load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
+    """The tokenizer that was asked for, or one trained on the corpus; it is kept in `folder`."""
     is_there = (folder / "tokenizer_config.json").exists()
-    if is_there and has_begun:
-        refuse_another_size(settings, folder)
+    record = folder / MADE_FROM_FILE
+    before = read_record(record, way_out="remove it") if record.exists() else {}
+    asked = settings.vocab_size
+    if settings.tokenizer is not None:
+        tokenizer = load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
+        made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
+        if is_there and has_begun:
+            if tokenizer_sha256(load_tokenizer(folder)) != made_from["tokenizer"]:
+                raise UserError(
+                    f"--tokenizer {settings.tokenizer}: the stores in {folder.parent} are those of "
+                    "another tokenizer; leave the option out, or choose another --out"
+                )
+            return tokenizer
+    elif is_there and has_begun:
+        if asked is not None and before.get("vocab_size", asked) != asked:
+            raise UserError(
+                f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with "
+                f"{before['vocab_size']}: leave the option out, or choose another --out"
+            )
         return load_tokenizer(folder)
-    lowercase = settings.lowercase is not False
-    size = settings.vocab_size or DEFAULT_VOCABULARY
-    made_from = {"corpus": opened().fingerprint, "vocab_size": size, "lowercase": lowercase}
-    if is_there and read_made_from(folder) == made_from:
+    else:
+        made_from = {
+            "corpus": opened().fingerprint,
+            "vocab_size": asked or DEFAULT_VOCABULARY,
+            "lowercase": settings.lowercase is not False,
+        }
+    if is_there and before == made_from:
         return load_tokenizer(folder)
-    if folder.exists() and not is_there and any(folder.iterdir()):
+    if not is_there and folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
-    sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
-    tokenizer = train_wordpiece(sentences, size, lowercase)
+    if settings.tokenizer is None:
+        sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
+        tokenizer = train_wordpiece(sentences, made_from["vocab_size"], made_from["lowercase"])
     with folder_in_one_piece(folder) as beside:
         save_tokenizer(tokenizer, beside)
         write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
     return tokenizer
-
-
-def refuse_another_size(settings: RunSettings, folder: Path) -> None:
-    """A tokenizer that is used as it stands must have been trained with the size asked for."""
-    asked = settings.vocab_size
-    before = read_made_from(folder).get("vocab_size", asked)
-    if asked is not None and before != asked:
-        raise UserError(
-            f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with {before}: "
-            "leave the option out, or choose another --out"
-        )
-
-
-def read_made_from(folder: Path) -> dict:
-    """What a tokenizer was trained on; nothing if that is not known."""
-    path = folder / MADE_FROM_FILE
-    return read_record(path, way_out="remove it") if path.exists() else {}
 
 
 def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
@@ -275,8 +275,7 @@ def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
     for file in recorded:
         path = found.pop(file.path, None)
         if path is None:
-            there = root / file.path
-            return f"{there} is no longer a file" if there.exists() else f"{there} is missing"
+            return f"{root / file.path} is missing"
         stat = path.stat()
         if stat.st_size != file.bytes:
             return f"{path} has {stat.st_size:,} bytes, {file.bytes:,} were read"
@@ -336,8 +335,8 @@ class PretrainingRun:
     """One run, new or continued: `start` steps are done, and led to `weights`.
 
     It is to be used in a `with`, which holds its folder against other calls. When several processes
-    work on one run, one of them leads: it makes the folder, and it alone
-    writes. The others are made after it, with `leads=False`.
+    work on one run, one of them leads: it makes the folder, and it alone writes. The others are
+    made after it, with `leads=False`.
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
@@ -440,31 +439,27 @@ class PretrainingRun:
 
     def introduce(self, *computing: str) -> None:
         """Say what will be trained on what, and write the report of the data beside it."""
-        settings, config, data = self.settings, self.config, self.data
-        report = {**data.train.corpus.report, **pair_report(data.train)}
+        settings, config = self.settings, self.config
+        report = {**self.data.train.corpus.report, **pair_report(self.data.train)}
         write_atomically(settings.out / "data" / "report.json", json.dumps(report, indent=2) + "\n")
-        parameters = count_parameters(parameter_shapes(config))
-        if self.start:
-            say(f"going on from step {self.start:,} of {settings.steps:,}")
-        say(
+        swapped = settings.pairs.sentence_task == "sop"
+        lines = (
             f"corpus      {settings.corpus}: {report['documents']:,} documents, "
             f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
-            f"{report['unknown_share']:.2%} unknown"
-        )
-        task = settings.pairs.sentence_task
-        second = "in the wrong order" if task == "sop" else "with a random next sentence"
-        say(
-            f"pairs       {report['random_next_share']:.1%} {second}, "
-            f"{report['padding_share']:.1%} padding at length {settings.seq_length}"
-        )
-        say(
+            f"{report['unknown_share']:.2%} unknown",
+            f"pairs       {report['random_next_share']:.1%} "
+            f"{'in the wrong order' if swapped else 'with a random next sentence'}, "
+            f"{report['padding_share']:.1%} padding at length {settings.seq_length}",
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
-            f"{parameters:,} parameters"
+            f"{count_parameters(parameter_shapes(config)):,} parameters"
             + f", those of {settings.origin} at first"
-            * bool(settings.origin)
+            * bool(settings.origin),
+            f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
         )
-        say(f"computing   {' '.join(computing)}; the run's folder is {settings.out}")
+        if self.start:
+            lines = (f"going on from step {self.start:,} of {settings.steps:,}", *lines)
+        print("\n".join(lines), file=sys.stderr, flush=True)
 
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
         """Write a checkpoint, and draw the curve up to it if the last drawing is old."""
@@ -554,18 +549,17 @@ class PretrainingRun:
         final = self.measurements()
         if not final.keys() >= MEASURED:
             return f"{self.log.path} holds no measurement"
-        asked = "next words" if self.config.is_decoder else "masked words"
         reached = (
-            f"{asked}, loss {final['heldout_mlm_loss']:.3f} "
-            f"(word frequencies alone: {final['heldout_unigram_entropy']:.3f}), "
+            f"{'next words' if self.config.is_decoder else 'masked words'}, "
+            f"loss {final['heldout_mlm_loss']:.3f} "
+            f"(word frequencies alone: {self.unigram_entropy:.3f}), "
             f"{final['heldout_mlm_accuracy']:.1%} right"
         )
-        if final.keys() >= {"heldout_nsp_loss", "heldout_nsp_accuracy"}:
+        if "heldout_nsp_loss" in final:
             task = self.settings.pairs.sentence_task
             reached += (
                 f"; {'sentence order' if task == 'sop' else 'next sentence'}, "
-                f"loss {final['heldout_nsp_loss']:.3f}, "
-                f"{final['heldout_nsp_accuracy']:.1%} right"
+                f"loss {final['heldout_nsp_loss']:.3f}, {final['heldout_nsp_accuracy']:.1%} right"
             )
         return reached
 
@@ -576,38 +570,20 @@ def identity(settings: RunSettings) -> dict:
     return json.loads(json.dumps(fields, default=str))
 
 
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-# Whether a model fits into this machine, asked before it is built.
-
-
 BYTES_A_PARAMETER = 16  # in float32: the weight, its gradient and Adam's two moments
-CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
-GIBIBYTE = 2**30
-
-
-def memory_here() -> int | None:
-    """Bytes that this machine has, or that this container may use; None where nobody tells."""
-    try:
-        installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows
-        return None
-    try:
-        return min(installed, int(CONTAINER_LIMIT.read_text()))
-    except (OSError, ValueError):  # no container, or one without a limit ("max")
-        return installed
 
 
 def refuse_too_large(config: BertConfig) -> None:
-    """Raise `UserError` for a model that cannot be trained in the memory there is."""
-    parameters, here = count_parameters(parameter_shapes(config)), memory_here()
-    needed = BYTES_A_PARAMETER * parameters
-    if here is not None and needed > here:
+    """Raise `UserError` for a model that cannot be trained in the memory of this machine."""
+    try:
+        here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows
+        return
+    parameters = count_parameters(parameter_shapes(config))
+    if BYTES_A_PARAMETER * parameters > here:
         raise UserError(
-            f"a model of {parameters:,} parameters takes {needed / GIBIBYTE:,.0f} GB to train, and "
-            f"this machine has {here / GIBIBYTE:,.0f} GB: take a smaller --model, or lower "
+            f"a model of {parameters:,} parameters takes {BYTES_A_PARAMETER * parameters >> 30:,} "
+            f"GB to train, and this machine has {here >> 30:,} GB: take a smaller --model, or lower "
             "--hidden-size, --intermediate-size, --num-hidden-layers, --vocab-size or "
             "--max-position-embeddings"
         )

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from bert_corpus import pretraining_run
-from bert_corpus.pretraining_run import memory_here, refuse_too_large
+from bert_corpus.pretraining_run import refuse_too_large
 from bert_run import errors
 from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError, command
@@ -89,7 +88,8 @@ def test_every_process_says_what_its_own_system_refused_and_one_a_mistake_of_the
 
 
 def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monkeypatch):
-    monkeypatch.setattr(pretraining_run, "memory_here", lambda: 2 * 2**30)
+    sizes = {"SC_PAGE_SIZE": 2**12, "SC_PHYS_PAGES": 2**19}  # 2 GB
+    monkeypatch.setattr("os.sysconf", sizes.get)
     refuse_too_large(PRESETS["base"])  # 110 million parameters, 16 bytes each: 1.7 GB
     with pytest.raises(UserError) as caught:
         refuse_too_large(PRESETS["large"])
@@ -98,17 +98,8 @@ def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monk
         line.startswith("a model of 336,226,108 parameters takes 5 GB to train") and "2 GB" in line
     )
     assert "--hidden-size" in line and "\n" not in line
-    monkeypatch.setattr(pretraining_run, "memory_here", lambda: None)  # a system that does not tell
+    monkeypatch.delattr("os.sysconf")  # a system that does not tell
     refuse_too_large(BertConfig(hidden_size=10**5, num_attention_heads=1))
-
-
-def test_a_container_with_less_memory_than_the_machine_counts(monkeypatch, tmp_path):
-    monkeypatch.setattr(pretraining_run, "CONTAINER_LIMIT", tmp_path / "memory.max")
-    installed = memory_here()
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory_here() == installed
-    (tmp_path / "memory.max").write_text("1000000\n")
-    assert memory_here() == (installed and 1_000_000)
 
 
 # Paths.

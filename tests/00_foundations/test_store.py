@@ -499,7 +499,7 @@ def test_a_folder_of_stores_is_a_corpus_and_an_unfinished_one_is_not(call, tmp_p
 def test_stores_of_another_corpus_or_tokenizer_are_not_taken_for_those_asked_for(call, tmp_path):
     call("--tokenizer", tmp_path / "tokenizer")
     save_tokenizer(bert_tokenizer(TOKENS, lowercase=False), tmp_path / "cased")
-    assert "stores of another tokenizer" in call("--tokenizer", tmp_path / "cased")[1]
+    assert "are those of another tokenizer" in call("--tokenizer", tmp_path / "cased")[1]
     (tmp_path / "texts" / "e.txt").unlink()
     assert "stores of another corpus" in call("--tokenizer", tmp_path / "tokenizer")[1]
 

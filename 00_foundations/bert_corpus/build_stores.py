@@ -13,7 +13,7 @@ import tyro
 from tyro.conf import Positional, arg
 
 from bert_corpus.documents import open_corpus
-from bert_corpus.pretraining_run import SOURCES_FILE, prepare
+from bert_corpus.pretraining_run import prepare
 from bert_corpus.store import TokenStore
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
@@ -64,10 +64,8 @@ def build_stores(settings: StoreSettings) -> TokenStore:
     corpus = open_corpus(
         settings.corpus, split_sentences=settings.split_sentences, held_out=settings.heldout
     )
-    is_known = (out / SOURCES_FILE).exists()  # an older store's fingerprint means less
     train = out / "train"
-    before = TokenStore.open(train).report if is_known and train.exists() else None
-    if before and before["fingerprint"] != corpus.fingerprint:
+    if train.exists() and TokenStore.open(train).report["fingerprint"] != corpus.fingerprint:
         raise UserError(
             f"{out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"

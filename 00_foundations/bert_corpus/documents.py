@@ -30,7 +30,6 @@ import sentencex
 
 from bert_run.errors import UserError, parse_strictly, shown
 from bert_run.files import decode_line, refuse_old_mac_line_ends, refuse_pipe, sha256
-from bert_run.training_loop import progress_bar
 
 Document = list[str]  # its sentences
 
@@ -45,16 +44,6 @@ PROBE = 100  # of the first so many documents at least a twentieth is held out, 
 Walk = Callable[[], Iterator[Document]]  # begins a new walk through some documents
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """One file of a corpus as it was read."""
-
-    path: str  # below the folder of the corpus; "." for a corpus that is one file
-    bytes: int
-    modified: int  # nanoseconds since 1970
-    sha256: str
-
-
 @dataclass
 class Corpus:
     """Documents that can be walked through again and again, always in the same order.
@@ -66,7 +55,7 @@ class Corpus:
     name: str
     fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
     readers: "Sequence[LineReader]" = ()  # of its files, for progress bars
-    files: Sequence[SourceFile] = ()  # those that a user may change
+    hashes: Sequence[str] = ()  # the SHA-256 of each of its files
     n_documents: int | None = None  # None where it is not known in advance
     held_out: "Corpus | None" = None  # kept for measuring, beside the training documents
 
@@ -153,7 +142,7 @@ def _open_whole(
     """The corpus, nothing held out yet; a corpus without any text is an error."""
     path = corpus_path(name)
     readers: list[LineReader] = []
-    files: list[SourceFile] = []
+    hashes: list[str] = []
     if name == "storyworld":
         return _storyworld(limit or HELD_OUT_STORIES, "heldout")
     if name == "pydocs":
@@ -162,9 +151,8 @@ def _open_whole(
         path, split_sentences = pydocs_file(progress=progress), False
     if path.exists():
         readers = _readers(path, progress=progress)
-        files = describe_files(path, [reader.path for reader in readers], progress=progress)
-        kinds = [kind_of(reader.path) for reader in readers]
-        identity = [kinds, [file.sha256 for file in files]]
+        hashes = [sha256(reader.path) for reader in readers]
+        identity = [[kind_of(reader.path) for reader in readers], hashes]
 
         def walk() -> Iterator[Document]:
             for reader in readers:
@@ -194,22 +182,8 @@ def _open_whole(
         name=name,
         fingerprint=fingerprint_of(identity, split_sentences, TEXT_FIELD, limit),
         readers=[] if limit else readers,
-        files=[] if name == "pydocs" else files,
+        hashes=hashes,
     )
-
-
-def describe_files(root: Path, paths: Sequence[Path], *, progress: bool) -> list[SourceFile]:
-    """The files of a corpus as they are now; all of them are read."""
-    described = []
-    with progress_bar(
-        sum(path.stat().st_size for path in paths), "checking the corpus",
-        unit="B", unit_scale=True, delay=3, disable=not progress,
-    ) as bar:  # fmt: skip
-        for path in paths:
-            stat, name = path.stat(), path.relative_to(root).as_posix()
-            described.append(SourceFile(name, stat.st_size, stat.st_mtime_ns, sha256(path)))
-            bar.update(stat.st_size)
-    return described
 
 
 def _in_pieces(walk: Walk, size: int) -> Iterator[Document]:
@@ -457,9 +431,8 @@ def json_texts(reader: LineReader) -> Iterator[str]:
 SAMPLE = 500  # lines that are looked at to tell the layout
 # Bounds that keep memory small; what is longer is cut.
 LONGEST_SAMPLE = 1 << 20  # characters
-LONGEST_PARAGRAPH = 1 << 20  # characters
+LONGEST_TEXT = 1 << 20  # characters of a paragraph, of a document
 LONGEST_DOCUMENT = 1_000  # sentences
-LONGEST_TEXT = 1 << 20  # characters of a document
 
 HEADING = re.compile(r"\s*(=(?: =)*) (?!=).*[^= ].* =(?: =)*\s*")  # ` = = Early life = = `
 SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*$")
@@ -556,7 +529,7 @@ def documents_from_lines(
     for line in lines:
         line = line.strip()
         level = heading_level(line) if layout.headings else 0
-        if wrapped and (not line or level or wrapped_size > LONGEST_PARAGRAPH):
+        if wrapped and (not line or level or wrapped_size > LONGEST_TEXT):
             document += split_prose(" ".join(wrapped))
             wrapped, wrapped_size = [], 0
         empty_lines = 0 if line else empty_lines + 1

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -23,9 +23,7 @@ from tokenizers import Tokenizer
 from bert_corpus.documents import (
     EMBEDDED,
     Corpus,
-    SourceFile,
     corpus_path,
-    find_text_files,
     open_corpus,
 )
 from bert_corpus.pairs import PairDataset, SpecialTokens, pair_report
@@ -44,7 +42,7 @@ from bert_run.config import (
     count_parameters,
     parameter_shapes,
 )
-from bert_run.errors import UserError, read_record, wrong_field
+from bert_run.errors import UserError, read_record
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -52,7 +50,6 @@ from bert_run.files import (
     divergence_noted,
     folder_in_one_piece,
     model_card,
-    sha256,
     write_atomically,
 )
 from bert_run.training_loop import MetricsLog, Record, draw_curve, read_metrics
@@ -95,10 +92,9 @@ def prepare(
 ) -> PretrainingData:
     """Tokenizer and token stores in `folder`: those that stand there already, else made now.
 
-    `has_begun`: something has been made from what stands there, so it is used as it is, and a
-    corpus that has changed since is refused. Otherwise what another call left is used if it was
-    made from the same text with the same options, and made again if not. `corpus` is that of the
-    settings, if it is open already.
+    `has_begun`: something has been made from what stands there, so it is used as it is. Otherwise
+    what another call left is used if it was made from the same text with the same options, and made
+    again if not. `corpus` is that of the settings, if it is open already.
 
     A corpus that is a folder of finished stores, as `build_stores.py` makes them, is used there.
     """
@@ -106,26 +102,13 @@ def prepare(
         refuse_what_is_settled(settings, finished)
         folder.mkdir(parents=True, exist_ok=True)
         folder, has_begun = finished, True
-    elif has_begun:
-        names = {"corpus": settings.corpus, "heldout": settings.heldout}
-        is_complete = all((folder / part).exists() for part in PARTS)
-        refuse_changes(names, folder, is_complete=is_complete)
-
     for part in PARTS:
         refuse_other_things(folder / part)  # found out before long work
 
     @cache
     def opened() -> Corpus:
-        found = corpus or open_corpus(
-            settings.corpus,
-            split_sentences=settings.split_sentences,
-            limit=settings.documents,
-            held_out=settings.heldout,
-        )
-        refuse_a_single_document(settings, found.held_out)
-        kept = found.held_out.files if settings.heldout else ()
-        refuse_same_text(settings, found.files, kept)
-        save_sources(folder, {"corpus": found.files, "heldout": kept})
+        found = corpus or corpus_of(settings)
+        refuse_unfit_held_out_text(settings, found)
         return found
 
     tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
@@ -144,27 +127,29 @@ def prepare(
     return PretrainingData(tokenizer, **datasets)
 
 
-def refuse_a_single_document(settings: RunSettings, held_out: Corpus) -> None:
-    """Held-out text needs two documents for random next sentences; found out before long work."""
-    if len(list(islice(held_out, 2))) < 2:
-        named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
+def corpus_of(settings: RunSettings) -> Corpus:
+    return open_corpus(
+        settings.corpus,
+        split_sentences=settings.split_sentences,
+        limit=settings.documents,
+        held_out=settings.heldout,
+    )
+
+
+def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
+    """Before long work: random next sentences need two documents, and a loss on text that was
+    trained on says nothing."""
+    named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
+    if len(list(islice(corpus.held_out, 2))) < 2:
         raise UserError(
             f"{named}: the held-out text has a single document, and next-sentence prediction needs "
             "two or more: separate documents by empty lines, or name another --heldout"
         )
-
-
-def refuse_same_text(
-    settings: RunSettings, trained: Sequence[SourceFile], kept: Sequence[SourceFile]
-) -> None:
-    """A loss on text that was trained on says nothing: no file may be on both sides."""
-    both = {file.sha256 for file in trained} & {file.sha256 for file in kept}
-    if name := next((file.path for file in kept if file.sha256 in both), None):
-        place = "" if name == "." else f"{name} "
+    if settings.heldout and {*corpus.hashes} & {*corpus.held_out.hashes}:
         raise UserError(
-            f"--heldout {settings.heldout}: {place}is also in the corpus {settings.corpus}, so its "
-            "loss would measure what was trained on: name other text, or leave --heldout out and a "
-            "part of the corpus is kept apart"
+            f"{named}: a file of it is also in the corpus {settings.corpus}, so its loss would "
+            "measure what was trained on: name other text, or leave --heldout out and a part of "
+            "the corpus is kept apart"
         )
 
 
@@ -235,87 +220,28 @@ def is_reserved(entry: str) -> bool:
     return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
 
 
-# What a corpus was when it was read: its files, each with its size and its SHA-256.
-#
-#     sources.json    beside the token stores: {"corpus": [{path, bytes, modified, sha256}, …]}
-#
-# A corpus is known by its content: copied, renamed, touched or spelled otherwise it is the same,
-# and edited it is another. Whether a file has changed is told by its size and its time, as `make`
-# and `git` do; only where the time differs is it read again.
+def is_at_hand(corpus: str | None) -> bool:
+    """Whether a name stands for files, and these are there."""
+    return corpus is not None and corpus not in EMBEDDED and corpus_path(corpus).exists()
 
 
-SOURCES_FILE = "sources.json"
+def changed_text(settings: RunSettings, folder: Path) -> str | None:
+    """The option whose files are no longer what the stores in `folder` were made from, if any.
 
-
-def save_sources(folder: Path, corpora: dict[str, Sequence[SourceFile]]) -> None:
-    """Write beside the stores in `folder` what they are made from."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = {name: [asdict(file) for file in files] for name, files in corpora.items() if files}
-    write_atomically(folder / SOURCES_FILE, json.dumps(content, indent=2) + "\n")
-
-
-def read_sources(folder: Path) -> dict[str, list[SourceFile]]:
-    """What `save_sources` wrote; nothing where it is not known."""
-    path = folder / SOURCES_FILE
-    if not path.exists():
-        return {}
-    way_out = "remove that file, and changes of the corpus are not noticed any more"
-    record = read_record(path, {}, {"corpus": list, "heldout": list}, way_out=way_out)
-    types = {"path": str, "bytes": int, "modified": int, "sha256": str}
-    for file in (file for files in record.values() for file in files or ()):
-        if not isinstance(file, dict) or wrong_field(file, types, {}):
-            raise UserError(f"{path} is damaged: {way_out}")
-    return {name: [SourceFile(**{key: file[key] for key in types}) for file in files or ()]
-            for name, files in record.items()}  # fmt: skip
-
-
-def find_change(root: Path, recorded: Sequence[SourceFile]) -> str | None:
-    """The first difference between a corpus and what was read of it, in words; None if none."""
-    found = {path.relative_to(root).as_posix(): path for path in find_text_files(root)[0]}
-    for file in recorded:
-        path = found.pop(file.path, None)
-        if path is None:
-            return f"{root / file.path} is missing"
-        stat = path.stat()
-        if stat.st_size != file.bytes:
-            return f"{path} has {stat.st_size:,} bytes, {file.bytes:,} were read"
-        if stat.st_mtime_ns != file.modified and sha256(path) != file.sha256:
-            return f"{path} has other content"
-    return f"{next(iter(found.values()))} is new" if found else None
-
-
-def refuse_changes(corpora: dict[str, str | None], folder: Path, *, is_complete: bool) -> None:
-    """Compare the corpora of a run that goes on with what was read of them.
-
-    `corpora` are their names by option. One that has changed is refused; of one that is gone, its
-    text is at hand if the stores in `folder` are complete, and a note says that it is used.
+    Text is known by its content: copied, renamed or touched it is the same. Where files are gone,
+    nothing can be said.
     """
-    for option, recorded in read_sources(folder).items():
-        name = corpora.get(option)
-        if name is None or not recorded:
-            continue
-        root = Path(name).expanduser()
-        if not root.exists():
-            if is_complete:
-                print(
-                    f"note: {option} {name} is gone: the text is used as it was read",
-                    file=sys.stderr,
-                )
-        elif change := find_change(root, recorded):
-            raise UserError(
-                f"{option} {name} has changed since it was read ({change}): restore it, or choose "
-                "another --out to begin with the new text"
-            )
-
-
-def same_corpus(earlier: str | None, now: str | None, recorded: Sequence[SourceFile]) -> bool:
-    """Whether two names mean one corpus: two spellings of a path, or files of the same content."""
-    if earlier is None or now is None or {earlier, now} & set(EMBEDDED):
-        return earlier == now
-    before, after = Path(earlier).expanduser(), Path(now).expanduser()
-    if before.resolve() == after.resolve():
-        return True
-    return bool(recorded) and after.exists() and find_change(after, recorded) is None
+    names = {"train": settings.corpus, "heldout": settings.heldout or settings.corpus}
+    parts = [part for part, name in names.items() if is_at_hand(name)]
+    if not parts or not all(is_at_hand(name) or name in EMBEDDED for name in names.values()):
+        return None
+    corpus = corpus_of(settings)
+    now = {"train": corpus.fingerprint, "heldout": corpus.held_out.fingerprint}
+    for part in parts:
+        if TokenStore.open(folder / part).report["fingerprint"] != now[part]:
+            option = "heldout" if names[part] == settings.heldout else "corpus"
+            return f"--{option} {names[part]}"
+    return None
 
 
 # The run: its folder, its weights, what is written down on the way.
@@ -354,6 +280,8 @@ class PretrainingRun:
         )
         try:
             as_before = not is_new and self.data_are_as_noted()
+            if leads and as_before:
+                self.refuse_changed_text()
             self.data = prepare(settings, settings.out / "data", has_begun=as_before)
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
                 pad_token_id=self.data.train.specials.pad
@@ -376,12 +304,18 @@ class PretrainingRun:
         """The identity of the run; files in the words of the call that began it, if they mean the
         same (`c.txt` and `./c.txt`)."""
         now, earlier = identity(self.settings), self.folder.read_settings()
-        sources = read_sources(self.settings.out / "data") if earlier else {}
         for name in ("corpus", "heldout", "tokenizer"):
-            before = earlier.get(name)
-            if isinstance(before, str) and same_corpus(before, now[name], sources.get(name, ())):
-                now[name] = before
+            if same_path(earlier.get(name), now[name]):
+                now[name] = earlier[name]
+        moved = [n for n in ("corpus", "heldout") if n in earlier and now[n] != earlier[n]]
+        is_found = self.has_stores and all(is_at_hand(now[name]) for name in moved)
+        if moved and is_found and not changed_text(self.settings, self.settings.out / "data"):
+            now |= {name: earlier[name] for name in moved}
         return now
+
+    @property
+    def has_stores(self) -> bool:
+        return all((self.settings.out / "data" / part).exists() for part in PARTS)
 
     def data_are_as_noted(self) -> bool:
         """Whether the stores in the folder are those that the run began with; if nothing is noted,
@@ -395,6 +329,16 @@ class PretrainingRun:
             )
         except UserError:
             return False
+
+    def refuse_changed_text(self) -> None:
+        """The run would go on with the text as it was read, unlike what its corpus now says."""
+        is_noted = self.folder.facts and self.has_stores  # else an older version made them
+        changed = is_noted and changed_text(self.settings, self.settings.out / "data")
+        if changed:
+            raise UserError(
+                f"{changed} has changed since it was read: restore it, or choose another --out to "
+                "begin with the new text"
+            )
 
     def refuse_other_data(self, *, has_begun: bool) -> None:
         """Compare the prepared data with those that the run began with, and note them if it is
@@ -564,6 +508,13 @@ class PretrainingRun:
         return reached
 
 
+def same_path(earlier: str | None, now: str | None) -> bool:
+    """Whether two names are spellings of one path."""
+    if not isinstance(earlier, str) or now is None or {earlier, now} & set(EMBEDDED):
+        return False
+    return Path(earlier).expanduser().resolve() == Path(now).expanduser().resolve()
+
+
 def identity(settings: RunSettings) -> dict:
     """The settings that make the run what it is, as they stand in `run.json`."""
     fields = {k: v for k, v in asdict(settings).items() if k not in FREE_TO_CHANGE}
@@ -582,8 +533,8 @@ def refuse_too_large(config: BertConfig) -> None:
     parameters = count_parameters(parameter_shapes(config))
     if BYTES_A_PARAMETER * parameters > here:
         raise UserError(
-            f"a model of {parameters:,} parameters takes {BYTES_A_PARAMETER * parameters >> 30:,} "
-            f"GB to train, and this machine has {here >> 30:,} GB: take a smaller --model, or lower "
-            "--hidden-size, --intermediate-size, --num-hidden-layers, --vocab-size or "
-            "--max-position-embeddings"
+            f"a model of {parameters:,} parameters takes "
+            f"{BYTES_A_PARAMETER * parameters >> 30:,} GB to train, and this machine has "
+            f"{here >> 30:,} GB: take a smaller --model, or lower --hidden-size, "
+            "--intermediate-size, --num-hidden-layers, --vocab-size or --max-position-embeddings"
         )

@@ -18,10 +18,8 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 
-import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers.trainers import WordPieceTrainer
 
@@ -204,7 +202,8 @@ def train_wordpiece(
     tokenizer = bert_tokenizer(first, lowercase=lowercase)
 
     most_characters = min(max(vocab_size // 32, 64), room // 4, 1_000)
-    alphabet = _alphabet(sentences, tokenizer.normalizer, most_characters, progress=progress)
+    counted = _counted(sentences, "learning letters", progress=progress)
+    alphabet = _alphabet(counted, tokenizer.normalizer, most_characters)
     if not alphabet:
         raise UserError("no text to train a vocabulary on: the corpus is empty")
 
@@ -220,10 +219,9 @@ def train_wordpiece(
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    with progress_bar(None, "learning words", unit=" sentences", disable=not progress) as bar:
-        splitter = bert_tokenizer(first, lowercase=lowercase)  # the one that learns is locked
-        readable = _without_long_words(_counted(sentences, bar), splitter)
-        tokenizer.train_from_iterator(readable, trainer)
+    splitter = bert_tokenizer(first, lowercase=lowercase)  # the one that learns is locked
+    counted = _counted(sentences, "learning words", progress=progress)
+    tokenizer.train_from_iterator(_without_long_words(counted, splitter), trainer)
     learnt = tokenizer.get_vocab(with_added_tokens=False)
     order = sorted(learnt.keys() - set(first), key=lambda token: (_rank(token), learnt[token]))
     return bert_tokenizer([*first, *order], lowercase=lowercase)
@@ -234,11 +232,12 @@ def _rank(token: str) -> int:
     return 0 if len(token) == 1 else 1 if token.startswith("##") and len(token) == 3 else 2
 
 
-def _counted(sentences: Iterable[str], bar) -> Iterator[str]:
-    for number, sentence in enumerate(sentences):
-        if number % 1_000 == 999:
-            bar.update(1_000)
-        yield sentence
+def _counted(sentences: Iterable[str], what: str, *, progress: bool) -> Iterator[str]:
+    """The same sentences, counted by a progress bar."""
+    with progress_bar(None, what, unit=" sentences", disable=not progress) as bar:
+        for sentence in sentences:
+            yield sentence
+            bar.update()
 
 
 def _without_long_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
@@ -253,25 +252,17 @@ def _without_long_words(sentences: Iterable[str], tokenizer: Tokenizer) -> Itera
         yield sentence
 
 
-def _alphabet(
-    sentences: Iterable[str], normalizer: normalizers.Normalizer, most: int, *, progress: bool
-) -> list[str]:
+def _alphabet(sentences: Iterable[str], normalizer: normalizers.Normalizer, most: int) -> list[str]:
     """The `most` commonest characters once normalized, in the order of Unicode."""
-    counts = np.zeros(0x110000, dtype=np.int64)
-    with progress_bar(None, "learning letters", unit=" sentences", disable=not progress) as bar:
-        sentences = iter(sentences)
-        while batch := list(islice(sentences, 10_000)):
-            codes = np.frombuffer("".join(batch).encode("utf-32-le"), dtype=np.uint32)
-            found = np.bincount(codes)
-            counts[: len(found)] += found
-            bar.update(len(batch))
-
-    normalised: dict[str, int] = {}
-    for code in np.flatnonzero(counts):
-        for char in normalizer.normalize_str(chr(code)):
-            if not char.isspace():
-                normalised[char] = normalised.get(char, 0) + int(counts[code])
-    commonest = sorted(normalised, key=lambda char: (-normalised[char], char))
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        counts.update(sentence)
+    normalized: Counter[str] = Counter()
+    for char, count in counts.items():
+        for part in normalizer.normalize_str(char):
+            if not part.isspace():
+                normalized[part] += count
+    commonest = sorted(normalized, key=lambda char: (-normalized[char], char))
     return sorted(commonest[:most])
 
 

@@ -120,7 +120,7 @@ def test_a_run_goes_on_under_any_spelling_of_its_corpus_and_only_on_the_text_tha
     assert "c.txt has changed since it was read" in refused(call("c.txt"))
     corpus.unlink()
     code, _, err = call("c.txt")
-    assert code == 0 and "c.txt is gone: the text is used as it was read" in err
+    assert code == 0 and "going on from step 4 of 4" in err, err
 
     # The prepared data are gone too, and the text is another one, and then the old one again.
     shutil.rmtree("run/data")
@@ -137,7 +137,6 @@ def test_a_run_of_an_older_version_goes_on_though_nothing_is_noted_of_its_text(c
     record = json.loads(Path("run/run.json").read_text())
     assert set(record.pop("found")) == {"train", "heldout", "tokenizer"}
     Path("run/run.json").write_text(json.dumps(record))
-    Path("run/data/sources.json").unlink()
     Path("run/data/tokenizer/made_from.json").unlink()
     before = Path("run/model.safetensors").read_bytes()
     code, _, err = call_here("bert-pretrain", *fields)
@@ -151,8 +150,7 @@ def test_a_run_inside_its_corpus_folder_leaves_itself_out_and_says_so(call_here,
     for _ in range(2):
         code, _, err = call_here("bert-pretrain", "--corpus", ".", "--out", "runs/here", *SIZES)
         assert code == 0, err
-    files = json.loads(Path("runs/here/data/sources.json").read_text())["corpus"]
-    assert [file["path"] for file in files] == ["c.txt", "more.TXT"]
+    assert "2 text files read; 1 passed over (runs/here)" in err
 
 
 @pytest.mark.parametrize("damage", ["5", '{"seed": [', "\ud800", '{"corpus": 5}'])

@@ -17,8 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_corpus.documents import SourceFile
-from bert_corpus.pretraining_run import read_sources, save_sources
 from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
 from bert_finetuning.finetune import INPUTS_FILE, check_inputs
@@ -72,11 +70,6 @@ def a_progress(folder: Path) -> Path:
     path.parent.mkdir(parents=True)
     write_json(path, {"identity": IDENTITY, "documents": 1, "files": files})
     return path
-
-
-def a_list_of_sources(folder: Path) -> Path:
-    save_sources(folder, {"corpus": [SourceFile("a.txt", 3, 5, "abc")]})
-    return folder / "sources.json"
 
 
 def metrics(folder: Path) -> Path:
@@ -155,7 +148,6 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "vocab.txt": (a_vocabulary, lambda path: load_tokenizer(path.parent)),
     "report.json": (a_report, lambda path: TokenStore.open(path.parent)),
     "progress.json": (a_progress, lambda path: read_progress(path.parent, IDENTITY)),
-    "sources.json": (a_list_of_sources, lambda path: read_sources(path.parent)),
     "metrics.jsonl": (metrics, read_metrics),
     "run.json": (a_run, claim),
     "manifest.json": (a_manifest, resume),

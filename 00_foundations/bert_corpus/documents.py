@@ -162,14 +162,14 @@ def _open_whole(
     else:
         _refuse_missing_path(name, path)
         # Only corpora of the Hub wait for its libraries.
-        from bert_corpus.hub import HubName, ask_for_revision, hub_is_offline, open_rows
+        from bert_corpus.hub import HubName, ask_for_revision, constants, open_dataset, texts_of
 
-        hub_name, stream = HubName.parse(name), not hub_is_offline()
+        hub_name, stream = HubName.parse(name), not constants.HF_HUB_OFFLINE
         identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
-        rows = open_rows(hub_name, TEXT_FIELD, stream=stream)
+        dataset = open_dataset(hub_name, stream=stream)
 
         def walk() -> Iterator[Document]:
-            return documents_from_rows(rows(), split_sentences)
+            return documents_from_rows(texts_of(hub_name, dataset, TEXT_FIELD), split_sentences)
 
     sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:

@@ -5,7 +5,7 @@ A name is `ID[:CONFIG][@SPLIT]`: `stanfordnlp/imdb`, `Salesforce/wikitext:wikite
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,17 +43,12 @@ class HubName:
         return self.id + (f":{self.config}" if self.config else "") + f"@{self.split}"
 
 
-def hub_is_offline() -> bool:
-    """Whether `HF_HUB_OFFLINE` is set: then a dataset is read as it was downloaded earlier."""
-    return constants.HF_HUB_OFFLINE
-
-
 def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     """The dataset's present commit; a quick question that finds out what is wrong, if anything.
 
     Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed.
     """
-    if hub_is_offline() and not stream:
+    if constants.HF_HUB_OFFLINE and not stream:
         return "as downloaded"
     try:
         info = huggingface_hub.HfApi().dataset_info(name.id, timeout=SECONDS_TO_ANSWER)
@@ -65,22 +60,16 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     return info.sha or "unknown"
 
 
-def open_rows(name: HubName, field: str, *, stream: bool = True) -> Callable[[], Iterator[str]]:
-    """A function that begins a new walk through the texts of the dataset's rows."""
-    dataset = open_dataset(name, stream=stream)
-
-    def walk() -> Iterator[str]:
-        for row in dataset_rows(str(name), dataset):
-            text = row.get(field)
-            if not isinstance(text, str):
-                fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
-                raise UserError(
-                    f"Hub dataset {str(name)!r} has no text field {field!r}; "
-                    f"its text fields: {fields or 'none'}"
-                )
-            yield text
-
-    return walk
+def texts_of(name: HubName, dataset: Any, field: str) -> Iterator[str]:
+    """That field of all rows, from the first one on."""
+    for row in dataset_rows(str(name), dataset):
+        if not isinstance(row.get(field), str):
+            fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
+            raise UserError(
+                f"Hub dataset {str(name)!r} has no text field {field!r}; "
+                f"its text fields: {fields or 'none'}"
+            )
+        yield row[field]
 
 
 def open_dataset(name: HubName, *, stream: bool) -> Any:
@@ -92,7 +81,7 @@ def open_dataset(name: HubName, *, stream: bool) -> Any:
     try:
         return datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
     except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
-        if hub_is_offline():
+        if constants.HF_HUB_OFFLINE:
             raise UserError(
                 f"Hub dataset {str(name)!r} was not downloaded earlier, and HF_HUB_OFFLINE is set: "
                 "unset it, or give a local file or folder"
@@ -105,15 +94,9 @@ def open_dataset(name: HubName, *, stream: bool) -> Any:
 
 def dataset_rows(name: str, dataset: Any) -> Iterator[dict[str, Any]]:
     """Its rows from the first one on; a stream that breaks off is a `UserError`."""
-    iterator = iter(dataset)
-    while True:
-        try:
-            row = next(iterator)
-        except StopIteration:
-            return
-        except Exception as error:
-            raise UserError(
-                f"dataset {name!r}: reading stopped ({first_line(error)}): call the same "
-                "command again"
-            ) from None
-        yield row
+    try:
+        yield from dataset
+    except Exception as error:
+        raise UserError(
+            f"dataset {name!r}: reading stopped ({first_line(error)}): call the same command again"
+        ) from None

@@ -64,8 +64,8 @@ def build_stores(settings: StoreSettings) -> TokenStore:
     corpus = open_corpus(
         settings.corpus, split_sentences=settings.split_sentences, held_out=settings.heldout
     )
-    train = out / "train"
-    if train.exists() and TokenStore.open(train).report["fingerprint"] != corpus.fingerprint:
+    is_built = (out / "train" / "report.json").exists()
+    if is_built and TokenStore.open(out / "train").report["fingerprint"] != corpus.fingerprint:
         raise UserError(
             f"{out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"

@@ -301,16 +301,17 @@ class PretrainingRun:
             raise
 
     def spelled_as_before(self) -> dict:
-        """The identity of the run; files in the words of the call that began it, if they mean the
-        same (`c.txt` and `./c.txt`)."""
+        """The identity of the run; where a file has another name than in the call that began it and
+        the same content, its earlier name stands there (`c.txt` for `./c.txt`)."""
         now, earlier = identity(self.settings), self.folder.read_settings()
-        for name in ("corpus", "heldout", "tokenizer"):
-            if same_path(earlier.get(name), now[name]):
-                now[name] = earlier[name]
         moved = [n for n in ("corpus", "heldout") if n in earlier and now[n] != earlier[n]]
         is_found = self.has_stores and all(is_at_hand(now[name]) for name in moved)
         if moved and is_found and not changed_text(self.settings, self.settings.out / "data"):
             now |= {name: earlier[name] for name in moved}
+        if earlier.get("tokenizer") and self.settings.tokenizer:
+            tokenizer = load_tokenizer(self.settings.tokenizer, lowercase=self.settings.lowercase)
+            if tokenizer_sha256(tokenizer) == self.folder.facts.get("tokenizer"):
+                now["tokenizer"] = earlier["tokenizer"]
         return now
 
     @property
@@ -397,8 +398,7 @@ class PretrainingRun:
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
             f"{count_parameters(parameter_shapes(config)):,} parameters"
-            + f", those of {settings.origin} at first"
-            * bool(settings.origin),
+            + (f", those of {settings.origin} at first" if settings.origin else ""),
             f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
         )
         if self.start:
@@ -506,13 +506,6 @@ class PretrainingRun:
                 f"loss {final['heldout_nsp_loss']:.3f}, {final['heldout_nsp_accuracy']:.1%} right"
             )
         return reached
-
-
-def same_path(earlier: str | None, now: str | None) -> bool:
-    """Whether two names are spellings of one path."""
-    if not isinstance(earlier, str) or now is None or {earlier, now} & set(EMBEDDED):
-        return False
-    return Path(earlier).expanduser().resolve() == Path(now).expanduser().resolve()
 
 
 def identity(settings: RunSettings) -> dict:

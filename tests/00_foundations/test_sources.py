@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bert_corpus.documents import find_text_files, open_corpus
-from bert_corpus.pretraining_run import changed_text, prepare, same_path
+from bert_corpus.pretraining_run import changed_text, prepare
 from bert_run.config import RunSettings
 from bert_run.errors import UserError
 
@@ -68,13 +68,6 @@ def test_text_that_is_gone_touched_or_moved_is_unchanged(stored, folder, tmp_pat
     assert changed_text(*stored) is None
     settings, data = stored
     assert changed_text(replace(settings, corpus=str(tmp_path / "moved")), data) is None
-
-
-def test_two_spellings_of_a_path_are_the_same(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert same_path("texts", "./texts") and same_path("texts", str(folder))
-    assert not same_path("texts", "texts/a.txt") and not same_path("texts", None)
-    assert not same_path("storyworld", "./storyworld")
 
 
 # What lies in a folder beside its text.

@@ -37,8 +37,7 @@ from bert_corpus.wordpiece import load_tokenizer
 from bert_experiments.report.figures import one_by_one, say, spread
 from bert_experiments.report.page import Page, aligned, write_json
 from bert_finetuning.data.load import TaskData, few_of, load_named
-from bert_finetuning.finetune import fingerprint_of_start
-from bert_finetuning.run import learn
+from bert_finetuning.finetune import fingerprint_of_start, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Features, Task
 from bert_run.config import BertConfig, count_parameters, parameter_shapes

@@ -53,11 +53,10 @@ class Texts:
 def bert_finetune(folder: Path) -> Trained:
     """What `bert-finetune` does with one epoch, and then `bert-predict`, without their files."""
     from bert_finetuning.checkpoint import init_from
-    from bert_finetuning.run import Evaluator, SeedRun
     from bert_finetuning.settings import FinetuneSettings
     from bert_finetuning.tasks.base import HeadConfig, logits_of
     from bert_finetuning.tasks.classification import Classification, TextExample
-    from bert_finetuning.train import TrainingData
+    from bert_finetuning.train import Evaluator, SeedRun, TrainingData
     from bert_run.device import choose_device, choose_precision
 
     texts, head = Texts.read(folder), HeadConfig(LABELS)
@@ -76,7 +75,7 @@ def bert_finetune(folder: Path) -> Trained:
     run = SeedRun(
         initial,
         TrainingData(task, features, settings, 0, pad_id),
-        Evaluator(task, dev[:1], task.encode(dev[:1], tokenizer, max_length=LENGTH)),
+        Evaluator(task, dev[:1], task.encode(dev[:1], tokenizer, max_length=LENGTH), LENGTH),
         precision=precision,
     )
     run.run(progress=False)

@@ -3,6 +3,12 @@
 bert-finetune --task sentiment --checkpoint runs/demo --out runs/sentiment --seeds 5
 bert-finetune --train reviews.csv --dev more.csv --checkpoint runs/demo --out runs/reviews
 torchrun --nproc-per-node 8 -m bert_finetuning.finetune --task mnli --checkpoint bert-base-uncased
+
+In Python the same run leaves no files; so the notebooks of this chapter learn:
+
+learned = learn(load_named("sentiment"), settings)
+learned.scores["accuracy"]
+learned.predict([TextExample("The food was delicious.")])
 """
 
 import contextlib
@@ -11,6 +17,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,10 +29,16 @@ from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
 from bert_finetuning.data.rows import say
 from bert_finetuning.report import Grid, Measured, Outcome, median_of, prediction_line, write_report
-from bert_finetuning.run import Evaluator, SeedResult, SeedRun
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
-from bert_finetuning.tasks.base import Example, Features, Task
-from bert_finetuning.train import TrainingData, freeze, label_weights
+from bert_finetuning.tasks.base import ALONE, Example, Features
+from bert_finetuning.train import (
+    Evaluator,
+    SeedResult,
+    SeedRun,
+    TrainingData,
+    freeze,
+    label_weights,
+)
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
@@ -40,8 +53,12 @@ RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
 def finetune(settings: FinetuneSettings) -> Outcome:
     """Run or continue all seeds, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
+        machine = {"ranks": ranks, "device": device,
+                   "precision": choose_precision(settings.precision, device)}  # fmt: skip
         with quiet_unless(ranks.leads):
-            work = ranks.after_first(lambda leads: Finetuning(settings, ranks, device))
+            work = ranks.after_first(
+                lambda leads: Finetuning(settings, load_task(settings), **machine)
+            )
         if settings.push is not None:  # before hours of training
             ranks.after_first(lambda leads: leads and check_push(settings.push))
         folder = RunFolder(settings.out)
@@ -56,6 +73,21 @@ def finetune(settings: FinetuneSettings) -> Outcome:
         finally:
             folder.release()
     return outcome
+
+
+def learn(
+    data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False
+) -> SeedRun:
+    """One seed in memory, on the CPU, in float32: a function of its arguments.
+
+    Returns the finished run: its `model`, and the `predictions` and `scores` on dev.
+    """
+    few = few_of(data.train, settings.few_shot, seed=seed)
+    settings = replace(settings, seed=seed, few_shot=None)
+    run = Finetuning(settings, replace(data, train=few)).seed_run(settings, seed)
+    run.run(progress=progress)
+    run.model.eval()
+    return run
 
 
 def identity(settings: FinetuneSettings) -> dict[str, Any]:
@@ -86,28 +118,37 @@ def quiet_unless(leads: bool) -> contextlib.AbstractContextManager:
 class Finetuning:
     """What all seeds, and all combinations of a grid, have in common."""
 
-    def __init__(self, settings: FinetuneSettings, ranks: Ranks, device: torch.device) -> None:
-        self.settings, self.ranks, self.device = settings, ranks, device
-        self.data = data = load_task(settings)
+    def __init__(
+        self,
+        settings: FinetuneSettings,
+        data: TaskData,
+        *,
+        initial: InitialModel | None = None,
+        ranks: Ranks = ALONE,
+        device: torch.device | str = "cpu",
+        precision: torch.dtype = torch.float32,
+    ) -> None:
+        """`initial`: what the first seed begins from, if it is not what `settings` say."""
+        self.settings, self.data = settings, data
+        self.ranks, self.device, self.precision = ranks, device, precision
         self.task = data.task.decided_by(settings.metric)
         if settings.pooling != "cls" and not self.task.model.has_pooling:
             name = self.task.model.__name__
             raise UserError(f"--pooling {settings.pooling}: a {name} does not read a whole text")
-        self.precision = choose_precision(settings.precision, device)
-        self.init = ModelInit(settings, self.task, data.train)
-        self.first: InitialModel | None = self.init.build(settings.seed)
+        if initial is None:
+            self.init = ModelInit(settings, self.task, data.train)
+        self.first = initial or self.init.build(settings.seed)
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
         freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
         if settings.class_weights is not None:
             label_weights(settings.class_weights, self.first.model, [])
         self.config = self.first.model.config
         self.max_length = self.task.reading_length(settings.max_length, self.config)
-        self.evaluator = Evaluator(self.task, data.dev, self.encode(data.dev))
-        if not self.evaluator.features:
+        dev = self.encode(data.dev)
+        if not dev:
             raise UserError(f"{data.name}: there is nothing to measure on")
+        self.evaluator = Evaluator(self.task, data.dev, dev, self.max_length)
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
-        self.inputs = inputs_of(settings, data)
-        self.digest = digest_of(self.inputs)
 
     def encode(self, examples: Sequence[Example]) -> list[Features]:
         with quiet_unless(self.ranks.leads):
@@ -129,6 +170,34 @@ class Finetuning:
         if first is not None and seed == self.settings.seed:
             return first
         return self.init.build(seed)
+
+    def seed_run(
+        self, settings: FinetuneSettings, seed: int, folder: Path | None = None
+    ) -> SeedRun:
+        """The run of a seed where it stands. `settings` are those of a combination of the grid;
+        without a folder the run is in memory."""
+        pad_id = self.config.pad_token_id
+        data = TrainingData(self.task, self.features(seed), settings, seed, pad_id, self.ranks)
+        return SeedRun(
+            self.initial(seed),
+            data,
+            self.evaluator,
+            precision=self.precision,
+            device=self.device,
+            folder=folder,
+            inputs=folder and digest_of(self.inputs),
+            saved_task=self.saved_task,
+        )
+
+    @property
+    def saved_task(self) -> partial[SavedTask]:
+        """From the task to what `bert-predict` must know beside a model."""
+        return partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
+                       pairs=self.data.is_pairs)  # fmt: skip
+
+    @cached_property
+    def inputs(self) -> "Inputs":
+        return inputs_of(self.settings, self.data)
 
     def combinations(self) -> dict[str, FinetuneSettings]:
         """The settings of each run of the grid by its name; without a grid there is one."""
@@ -172,31 +241,11 @@ class Finetuning:
         )
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
-        """A seed from where it stands to its end."""
+        """The result of a seed; what is left of its run is done first."""
         folder = folder / f"seed-{seed}"
-        result = SeedResult.read(folder, self.digest, self.task.metrics[0])
-        if result is not None:
-            return result
-        data = TrainingData(
-            self.task, self.features(seed), settings, seed, self.config.pad_token_id, self.ranks
-        )
-        run = SeedRun(
-            self.initial(seed),
-            data,
-            self.evaluator,
-            precision=self.precision,
-            device=self.device,
-            folder=folder,
-            inputs=self.digest,
-            saved_task=self.saved_task,
-        )
-        return run.run(folder.relative_to(settings.out).as_posix())
-
-    def saved_task(self, task: Task) -> SavedTask:
-        """What `bert-predict` must know beside a model."""
-        return SavedTask.of(
-            task, self.data.name, max_length=self.max_length, pairs=self.data.is_pairs
-        )
+        done = SeedResult.read(folder, digest_of(self.inputs), self.task.metrics[0])
+        title = folder.relative_to(settings.out).as_posix()
+        return done or self.seed_run(settings, seed, folder).run(title)
 
     def introduce(self) -> None:
         """Say what will be learned, from what, and how; which lines of one file are for dev is
@@ -266,7 +315,6 @@ INPUTS_FILE = "inputs.json"
 # What decides how a checkpoint reads a text; its weights come in addition.
 READING_FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
 
-
 Inputs = dict[str, dict[str, Any]]  # what a run depends on, under "train", "dev" and "start"
 
 
@@ -280,7 +328,13 @@ def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
         split: {"name": name, "sha256": fingerprint(examples), "examples": len(examples)}
         for split, name, examples in (("train", train, data.train), ("dev", dev, data.dev))
     }
-    start, files = starting_files(settings)
+    start, files = settings.checkpoint, []
+    if not settings.from_nothing:
+        files = files_of_start(start)
+    else:  # of the files it takes its sizes and its tokenizer
+        for source in (settings.model, settings.tokenizer):
+            if source is not None and source not in PRESETS:
+                start, files = str(source), [*files, *reading_files(Path(source))]
     if files:
         inputs["start"] = {"name": start, "sha256": fingerprint_of_files(files), "examples": None}
     return inputs
@@ -294,19 +348,10 @@ def fingerprint(examples: Sequence) -> str:
     return digest.hexdigest()
 
 
-def starting_files(settings: FinetuneSettings) -> tuple[str, list[Path]]:
-    """What the model begins from, and the files that hold it; none where all of it is new.
-
-    A model that has learned nothing takes only its sizes and its tokenizer from files.
-    """
-    if not settings.from_nothing:
-        return settings.checkpoint, files_of_start(settings.checkpoint)
-    files = [] if settings.model in PRESETS else reading_files(Path(settings.model))
-    if settings.tokenizer is None:
-        return settings.model, files
-    tokenizer = Path(settings.tokenizer)
-    own = reading_files(tokenizer) if tokenizer.is_dir() else [tokenizer]
-    return str(tokenizer), [*files, *own]
+def reading_files(source: Path) -> list[Path]:
+    """The files of a folder that decide how a text is read; a file stands for itself."""
+    found = [source / name for name in READING_FILES]
+    return [source] if source.is_file() else [path for path in found if path.is_file()]
 
 
 def files_of_start(checkpoint: str) -> list[Path]:
@@ -317,10 +362,6 @@ def files_of_start(checkpoint: str) -> list[Path]:
 def fingerprint_of_start(checkpoint: str) -> str:
     """What a run that starts from a checkpoint records of it as its `start`."""
     return fingerprint_of_files(files_of_start(checkpoint))
-
-
-def reading_files(folder: Path) -> list[Path]:
-    return [folder / name for name in READING_FILES if (folder / name).is_file()]
 
 
 def fingerprint_of_files(files: Sequence[Path]) -> str:
@@ -342,10 +383,13 @@ def check_inputs(folder: Path, inputs: Inputs) -> None:
 
     Raises `UserError` if one has changed, or was never recorded.
     """
-    path = folder / INPUTS_FILE
+    path, way_out = folder / INPUTS_FILE, f"choose another --out, or remove {folder}"
     if not path.exists() and not any(folder.rglob("seed-*")):
         write_atomically(path, json.dumps(inputs, indent=2) + "\n")
-    earlier = read_inputs(path) if path.exists() else {}
+    earlier = read_record(path, way_out=way_out) if path.exists() else {}
+    for each in earlier.values():
+        if not isinstance(each, dict) or wrong_field(each, {"sha256": str}, {}):
+            raise UserError(f"{path} is damaged: {way_out}")
     changed = [now["name"] for split, now in inputs.items()
                if earlier.get(split, {}).get("sha256") != now["sha256"]]  # fmt: skip
     if changed:
@@ -353,16 +397,6 @@ def check_inputs(folder: Path, inputs: Inputs) -> None:
             f"{folder} holds a run that started from other data: {' and '.join(changed)} had other "
             "content, or it was not recorded: choose another --out, or remove that folder"
         )
-
-
-def read_inputs(path: Path) -> Inputs:
-    """What `check_inputs` wrote."""
-    way_out = f"choose another --out, or remove {path.parent}"
-    record, types = read_record(path, way_out=way_out), {"name": str, "sha256": str}
-    for each in record.values():
-        if not isinstance(each, dict) or wrong_field(each, types, {"examples": int}):
-            raise UserError(f"{path} is damaged: {way_out}")
-    return record
 
 
 @command

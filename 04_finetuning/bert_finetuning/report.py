@@ -23,9 +23,9 @@ import numpy as np
 from jaxtyping import Int
 
 from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
-from bert_finetuning.run import SeedResult
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Example, Task
+from bert_finetuning.train import SeedResult
 from bert_run.files import METRICS_FILE, command_line, front_matter, publish, write_atomically
 from bert_run.pictures import drawable, picture_with_axes
 from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics

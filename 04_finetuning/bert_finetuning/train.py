@@ -1,9 +1,5 @@
-"""Which features a step takes, what learns, and the fine-tuning loop, written out: features in, one
-update after another, now and then a measurement.
-
-As in pretraining a step is a function of the weights, the optimizer's moments and its own number.
-The examples follow from (seed, step), dropout too, so a run that was killed goes on as if nothing
-had happened.
+"""Fine-tuning, written out: which features a step takes, what learns and how fast, a step, and the
+run of one seed, which measures itself and goes on after a kill.
 
 The optimizer is AdamW unless another is asked for. The paper's Adam leaves out the correction of
 the bias: its moments start at zero, and its steps are up to 6.57 times larger than Adam's, most so
@@ -12,13 +8,16 @@ steps that is the whole warm-up, and some runs never get over it and end with th
 (Mosbach et al. 2021, arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
 """
 
+import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,16 +25,47 @@ from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from bert_finetuning.data.rows import one_of
+from bert_finetuning.checkpoint import InitialModel, SavedTask, save_finetuned
+from bert_finetuning.data.rows import one_of, say
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import ALONE, IGNORED, Batch, BertWithHead, Features, Task, forward
-from bert_paper.optimizer import BertAdam, clip_gradients
-from bert_paper.parallel import without_exchange
+from bert_finetuning.tasks.base import (
+    ALONE,
+    IGNORED,
+    Batch,
+    BertWithHead,
+    Example,
+    Features,
+    Task,
+    forward,
+    logits_of,
+)
+from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_paper.model import load_arrays
+from bert_paper.optimizer import (
+    BertAdam,
+    clip_gradients,
+    optimizer_state,
+    refuse_broken,
+    state_from_arrays,
+    state_to_arrays,
+)
+from bert_paper.parallel import spread, without_exchange
 from bert_paper.training import prefetch
 from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import Real, UserError, as_typed
-from bert_run.training_loop import Record, learning_rate, progress_bar, refuse_divergence
+from bert_run.errors import Real, Stopped, UserError, as_typed, read_record, wrong_field
+from bert_run.files import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted, write_atomically
+from bert_run.training_loop import (
+    MetricsLog,
+    Record,
+    StopRequest,
+    learning_rate,
+    progress_bar,
+    read_metrics,
+    refuse_divergence,
+    stop_signals,
+)
+from bert_run.weights import WEIGHTS_FILE, read_safetensors, save_weights
 
 # --- Which features a step takes -----------------------------------------------------------------
 
@@ -154,11 +184,10 @@ def depth(name: str, layers: int) -> int:
 
 def freeze(model: BertWithHead, what: str) -> None:
     """Let the embeddings, they and the lowest layers, or all of the encoder stay as they are."""
-    layers = model.config.num_hidden_layers
     if what == "nothing":
         return
-    lowest = {"embeddings": 0, "encoder": layers}.get(what)
-    lowest = int(what) if lowest is None else lowest
+    layers = model.config.num_hidden_layers
+    lowest = int({"embeddings": 0, "encoder": layers}.get(what, what))
     if lowest > layers:
         raise UserError(f"--freeze {what}: the model has {layers} layers")
     for name, parameter in model.named_parameters():
@@ -251,7 +280,7 @@ def checkpoint_layers(model: BertWithHead) -> None:
         layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
 
 
-# --- The loop ------------------------------------------------------------------------------------
+# --- One step ------------------------------------------------------------------------------------
 
 
 def training_step(
@@ -293,90 +322,13 @@ def training_step(
     return loss
 
 
-def train(
-    model: BertWithHead,
-    stepping: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    data: TrainingData,
-    *,
-    precision: torch.dtype,
-    start: int,
-    record: Callable[[Record], None],
-    measure: Callable[[int], str],
-    save: Callable[[int], None],
-    stops: Callable[[], bool] = lambda: False,
-    title: str = "fine-tuning",
-    progress: bool = True,
-) -> None:
-    """Steps `start` … `data.steps` - 1.
-
-    `record` receives a line of metrics now and then; `measure` the number of steps done, after each
-    epoch or as often as asked, and returns what the bar shows of it; `save` the number of steps.
-    If `stops()` is true after a step, this step is saved and is the last one.
-    """
-    settings, ranks, total = data.settings, data.ranks, data.steps
-    epoch = data.batches.steps_per_epoch
-    warmup = round(settings.warmup * total)
-    peak = settings.rate(model.config.hidden_size)
-    log_every = max(1, min(50, total // 40))
-    window = MovingWindow(next(model.parameters()).device)
-    bar = progress_bar(
-        total, title, unit="step", initial=start, disable=not (progress and ranks.leads)
-    )
-    postfix: dict[str, str] = {}
-    model.train()
-    steps = range(start, total)
-    with bar, prefetch(data.micro_batches, steps) as made:
-        for step, parts in zip(steps, made, strict=True):
-            torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
-            rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
-            set_rate(optimizer, rate)
-            loss = training_step(
-                model,
-                stepping,
-                optimizer,
-                parts,
-                precision=precision,
-                max_grad_norm=settings.max_grad_norm,
-                ranks=ranks,
-                norms=window.norms,
-            )
-            window.loss += loss
-            window.examples += len(data.batches(step))
-            done = step + 1
-            bar.update()
-            saving = done % (settings.save_every or epoch) == 0 or done == total
-            logging = done % log_every == 0 or saving  # a run which goes on averages the same
-            measuring = done % (settings.eval_every or epoch) == 0 or done == total
-            if logging:
-                entry = window.close(ranks, done, rate)
-                record({"step": done, "epoch": done / epoch, **entry, "learning_rate": rate})
-                postfix |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
-            if measuring:
-                with window.paused():
-                    postfix["dev"] = measure(done)
-            bar.set_postfix(postfix, refresh=False)
-            last = (ranks.size == 1 or logging or measuring) and stops()  # all ranks agree on it
-            if saving or last:
-                with window.paused():
-                    save(done)
-            if last:
-                break
-
-
 class MovingWindow:
-    """Loss and speed since the last line of metrics; the sum stays on the device until asked."""
+    """Loss and speed since the last line of metrics; sums stay on the device until read."""
 
     def __init__(self, device: torch.device) -> None:
         self.loss = torch.zeros((), device=device)
         self.norms: list[Tensor] = []  # of the gradients, one a step
-        self.begin_anew()
-
-    def begin_anew(self) -> None:
-        self.loss.zero_()
-        self.norms.clear()
-        self.examples = 0
-        self.begin = time.perf_counter()
+        self.examples, self.begin = 0, time.perf_counter()
 
     def close(self, ranks: Ranks, step: int, rate: float) -> Record:
         """The mean of the window; the next one begins. Every rank must ask.
@@ -388,7 +340,9 @@ class MovingWindow:
         loss = total / len(self.norms)
         refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
         speed = self.examples / (time.perf_counter() - self.begin)
-        self.begin_anew()
+        self.loss.zero_()
+        self.norms.clear()
+        self.examples, self.begin = 0, time.perf_counter()
         return {"train_loss": loss, "examples_per_second": round(speed, 1)}
 
     @contextmanager
@@ -397,3 +351,304 @@ class MovingWindow:
         before = time.perf_counter()
         yield
         self.begin += time.perf_counter() - before
+
+
+# --- The run of one seed -------------------------------------------------------------------------
+
+# out/seed-0/                is the model after the last step, a `transformers` folder
+#     best/                  the one that the deciding metric was highest for, another
+#     metrics.jsonl          what was measured on the way
+#     result.json            written last: the run is over
+#     checkpoints/           while it runs: see `bert_run.files`
+
+RESULT = "result.json"
+WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """What a run is measured on."""
+
+    task: Task
+    examples: Sequence[Example]
+    features: Sequence[Features]
+    max_length: int  # tokens that were read at once
+
+    def predict(self, model: BertWithHead, **machine: Any) -> tuple[Task, list]:
+        """Predictions, and the task with what was chosen on these examples: for questions that may
+        have no answer, the threshold that is best here, as in the paper (section 4.3).
+
+        `machine`: precision and ranks, as of `logits_of`.
+        """
+        logits = logits_of(model, self.task, self.features, **machine)
+        predictions = self.task.predict(self.examples, self.features, logits)
+        return self.task.tuned(self.examples, predictions)
+
+
+@dataclass(frozen=True)
+class SeedResult:
+    """What became of one seed. `best` and `last` hold a step and the metrics measured there."""
+
+    seed: int
+    best: Record
+    last: Record
+    collapsed: bool  # in the end every example got the same answer
+    inputs: str | None = None  # their digest; None for a run in memory
+
+    @classmethod
+    def read(cls, folder: Path, inputs: str, metric: str) -> "SeedResult | None":
+        """That of a run that is over. Raises `UserError` if it was measured on other inputs."""
+        path = folder / RESULT
+        if not path.exists():
+            return None
+        way_out = f"remove {folder}, and the seed runs again"
+        record = read_record(path, WRITTEN, {"inputs": str}, way_out=way_out)
+        right = record.keys() <= {*WRITTEN, "inputs"} and folder.name == f"seed-{record['seed']}"
+        for each in (record["best"], record["last"]):
+            types = {**dict.fromkeys(each, float), "step": int, metric: float}
+            right = right and not wrong_field(each, types, {})
+            right = right and all(map(math.isfinite, each.values())) and abs(each[metric]) <= 1
+        if not right:
+            raise UserError(f"{path} is damaged: {way_out}")
+        if record.get("inputs") != inputs:
+            raise UserError(
+                f"{path} is the result of other examples or of another checkpoint: choose another "
+                f"--out, or remove {folder}"
+            )
+        return cls(**record)
+
+
+class SeedRun:
+    """The run of a seed, in a folder or in memory; `start` steps are done.
+
+    A step is a function of the weights, the optimizer's moments and its own number: the examples
+    and dropout follow from (seed, step). So a run that was killed ends with the same bits as one
+    that was not.
+    """
+
+    def __init__(
+        self,
+        initial: InitialModel,
+        data: TrainingData,
+        evaluator: Evaluator,
+        *,
+        precision: torch.dtype = torch.float32,
+        device: torch.device | str = "cpu",
+        folder: Path | None = None,
+        inputs: str | None = None,
+        saved_task: Callable[[Task], SavedTask] | None = None,
+    ) -> None:
+        """`inputs`: the digest of what the run started from, kept with its result; None if nobody
+        knows. `saved_task`: what a saved model's folder says of its task."""
+        self.data, self.evaluator, self.precision = data, evaluator, precision
+        self.tokenizer, self.saved_task, self.inputs = initial.tokenizer, saved_task, inputs
+        self.ranks, self.metric = data.ranks, evaluator.task.metrics[0]
+        self.model = initial.model.to(device)
+        self.device = torch.device(device)
+        use_cpu_kernels(self.model.bert)
+        settings = data.settings
+        freeze(self.model, settings.freeze)
+        if settings.gradient_checkpointing:
+            checkpoint_layers(self.model)
+        if settings.class_weights is not None:
+            weights = label_weights(settings.class_weights, self.model, data.features)
+            self.model.label_weights = weights.to(device)
+        self.optimizer = make_optimizer(self.model, settings)
+        self.folder = None if folder is None else RunFolder(folder)
+        self.start, self.records, self.log = 0, [], None
+        self.saved = self.signal = 0  # the step of the last checkpoint, and what stopped the run
+        if self.folder is not None:
+            self.resume(self.folder)
+        self.warned = False
+        self.task, self.predictions, self.scores = evaluator.task, [], {}  # as measured last
+
+    def resume(self, folder: RunFolder) -> None:
+        """Go on from the folder's newest checkpoint, if it has one."""
+
+        def newest(leads: bool):
+            if leads:
+                folder.path.mkdir(parents=True, exist_ok=True)
+                return folder.resume()
+            return folder.newest()
+
+        if checkpoint := self.ranks.after_first(newest):
+            self.start = checkpoint.step
+            load_arrays(self.model, read_safetensors(checkpoint.folder / WEIGHTS_FILE))
+            moments = read_safetensors(checkpoint.folder / STATE_FILE)
+            state_from_arrays(self.optimizer, self.model, moments)
+        path = folder.path / METRICS_FILE
+        if self.ranks.leads:
+            self.log = MetricsLog(path, resume_at=self.start)
+        self.ranks.wait()
+        self.records = [entry for entry in read_metrics(path) if entry["step"] <= self.start]
+
+    def run(self, title: str = "fine-tuning", *, progress: bool = True) -> SeedResult:
+        """To the end."""
+        if self.ranks.leads and self.start:
+            say(f"{title}: going on from step {self.start:,} of {self.data.steps:,}")
+        folder, request = self.folder, StopRequest()
+        noted = divergence_noted(folder) if folder else nullcontext()
+        with noted, stop_signals() if folder else nullcontext(request) as request:
+            if not self.is_stalled:
+                self.train(request, title=title, progress=progress)
+        if self.signal:
+            raise Stopped(title, self.saved, self.data.steps, number=self.signal)
+        if self.is_stalled and self.ranks.leads and progress:
+            say(f"{title}: stopped early: --patience {self.data.settings.patience} is used up, as "
+                f"{self.metric} on dev no longer rises")  # fmt: skip
+        return self.finish()
+
+    def train(self, request: StopRequest, *, title: str = "", progress: bool = False) -> None:
+        """The steps that are left. Metrics are recorded now and then; dev is measured and the model
+        saved after each epoch or as often as asked, and when a signal or no progress ends it."""
+        data, settings, ranks, total = self.data, self.data.settings, self.ranks, self.data.steps
+        epoch, warmup = data.batches.steps_per_epoch, round(settings.warmup * total)
+        peak = settings.rate(self.model.config.hidden_size)
+        log_every = max(1, min(50, total // 40))
+        stepping = spread(self.model, "ddp", ranks)
+        window, shown = MovingWindow(self.device), {}
+        bar = progress_bar(
+            total, title, unit="step", initial=self.start, disable=not (progress and ranks.leads)
+        )
+        self.model.train()
+        steps = range(self.start, total)
+        with bar, prefetch(data.micro_batches, steps) as made:
+            for step, parts in zip(steps, made, strict=True):
+                torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
+                rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
+                set_rate(self.optimizer, rate)
+                window.loss += training_step(
+                    self.model, stepping, self.optimizer, parts, precision=self.precision,
+                    max_grad_norm=settings.max_grad_norm, ranks=ranks, norms=window.norms,
+                )  # fmt: skip
+                window.examples += len(data.batches(step))
+                done = step + 1
+                bar.update()
+                saving = done % (settings.save_every or epoch) == 0 or done == total
+                logging = done % log_every == 0 or saving  # a run which goes on averages the same
+                measuring = done % (settings.eval_every or epoch) == 0 or done == total
+                if logging:
+                    entry = window.close(ranks, done, rate)
+                    self.record(
+                        {"step": done, "epoch": done / epoch, **entry, "learning_rate": rate}
+                    )
+                    shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
+                if measuring:
+                    with window.paused():
+                        shown["dev"] = self.measure(done)
+                bar.set_postfix(shown, refresh=False)
+                # Ranks agree on the end when they exchange their losses anyway.
+                last = (ranks.size == 1 or logging or measuring) and self.stops(request)
+                if saving or last:
+                    with window.paused():
+                        self.save(done)
+                if last:
+                    break
+
+    def stops(self, request: StopRequest) -> bool:
+        """Whether this step is the last: someone has asked for it, or nothing improves."""
+        self.signal = self.ranks.highest(request.signal, self.device)
+        return self.signal > 0 or self.is_stalled
+
+    def measurements(self) -> list[Record]:
+        """Those on dev, in their order."""
+        return [entry for entry in self.records if f"dev_{self.metric}" in entry]
+
+    @property
+    def dev_scores(self) -> list[float]:
+        """The deciding metric at each measurement."""
+        return [entry[f"dev_{self.metric}"] for entry in self.measurements()]
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether so many measurements as --patience says were no better than the best before."""
+        scores, patience = self.dev_scores, self.data.settings.patience
+        return bool(patience and scores) and len(scores) - scores.index(max(scores)) > patience
+
+    def line(self, key: str) -> tuple[list[float], list[float]]:
+        """The steps at which something was recorded, and its values: a curve to draw."""
+        points = [(record["step"], record[key]) for record in self.records if key in record]
+        steps, values = zip(*points, strict=True)
+        return list(steps), list(values)
+
+    def predict(self, examples: Sequence[Example]) -> list:
+        """Predictions of the model as it is now; the examples need no labels."""
+        length = self.evaluator.max_length
+        return self.task.answers(examples, self.model, self.tokenizer, max_length=length)
+
+    def record(self, entry: Record) -> None:
+        self.records.append(entry)
+        if self.log is not None:
+            self.log.append(entry)
+
+    def measure(self, step: int) -> str:
+        """Answer all of dev; keep the model if it has never been better. Returns its score."""
+        refuse_broken(dict(self.model.named_parameters()), self.ranks, step=step)
+        self.task, self.predictions = self.evaluator.predict(
+            self.model, precision=self.precision, ranks=self.ranks
+        )
+        scores = self.scores = self.task.score(self.evaluator.examples, self.predictions)
+        named = {f"dev_{name}": value for name, value in scores.items()}
+        refuse_divergence(step, **named)
+        is_best = scores[self.metric] > max(self.dev_scores, default=-math.inf)
+        if is_best and self.folder is not None and self.ranks.leads:
+            self.folder.save_best(self.write_model)
+        collapsed = self.task.is_collapsed(self.predictions)
+        self.warn(step, collapsed)
+        self.record({"step": step, **named, "collapsed": float(collapsed)})
+        self.ranks.wait()
+        return f"{self.metric} {100 * scores[self.metric]:.1f}"
+
+    def warn(self, step: int, collapsed: bool) -> None:
+        """Say once that a run has collapsed; while the rate rises, that means nothing."""
+        settings = self.data.settings
+        early = step <= settings.warmup * self.data.steps
+        if collapsed and self.log is not None and not self.warned and not early:
+            correction = "" if settings.optimizer == "adamw" else ", or --optimizer adamw"
+            say(f"warning: seed {self.data.seed}, step {step}: the model says the same of every "
+                "example, so it has learned nothing yet; if that stays, try another --seed, a "
+                f"lower --learning-rate or a longer --warmup{correction}")  # fmt: skip
+            self.warned = True
+
+    def write_model(self, folder: Path) -> None:
+        save_finetuned(self.model, self.tokenizer, folder, self.saved_task(self.task))
+
+    def save(self, step: int) -> None:
+        """A checkpoint: the model, and the optimizer's moments of what learns."""
+        self.saved = step
+        if self.folder is None:
+            return
+        state = optimizer_state(self.optimizer, self.model)
+        refuse_broken({**dict(self.model.named_parameters()), **state}, self.ranks, step=step)
+
+        def write(folder: Path) -> None:
+            self.write_model(folder)
+            save_weights(state_to_arrays(self.optimizer, self.model), folder / STATE_FILE)
+
+        if self.ranks.leads:
+            self.folder.save(step, write, keep=1)
+        self.ranks.wait()
+
+    def finish(self) -> SeedResult:
+        """The result, written down; what only an unfinished run needs goes."""
+        measured = self.measurements()
+        if not measured:
+            raise UserError(
+                f"{self.folder.path / METRICS_FILE} has lost its measurements: remove "
+                f"{self.folder.path}, and the seed runs again"
+            )
+        best = max(measured, key=lambda entry: entry[f"dev_{self.metric}"])
+        last = measured[-1]
+        result = SeedResult(self.data.seed, in_result(best), in_result(last),
+                            bool(last["collapsed"]), self.inputs)  # fmt: skip
+        self.ranks.wait()
+        if self.folder is not None and self.ranks.leads:
+            write_atomically(self.folder.path / RESULT, json.dumps(vars(result), indent=2) + "\n")
+            self.folder.remove_checkpoints()
+        return result
+
+
+def in_result(entry: Record) -> Record:
+    """A line of metrics as a result has it: the step, and the scores under their own names."""
+    scores = {k.removeprefix("dev_"): v for k, v in entry.items() if k.startswith("dev_")}
+    return {"step": entry["step"], **scores}

@@ -24,8 +24,8 @@ from bert_finetuning.checkpoint import ModelInit, load_finetuned
 from bert_finetuning.data.load import GLUE, KNOWN, few_of
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import finetune
-from bert_finetuning.run import SeedRun
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.train import SeedRun
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 from bert_run.training_loop import read_metrics

@@ -13,11 +13,11 @@ from bert_experiments.paper_tables import columns, trials
 from bert_finetuning.data.load import load_files
 from bert_finetuning.finetune import INPUTS_FILE, finetune, fingerprint, fingerprint_of_start
 from bert_finetuning.predict import Predictor
-from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import Answer, Question
 from bert_finetuning.tasks.tagging import TaggedSentence
+from bert_finetuning.train import RESULT, SeedResult
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 from bert_run.weights import save_weights

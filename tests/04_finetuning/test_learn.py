@@ -3,8 +3,7 @@
 import pytest
 
 from bert_finetuning.data.load import load_storyworld
-from bert_finetuning.finetune import finetune
-from bert_finetuning.run import learn
+from bert_finetuning.finetune import finetune, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import choose_null_threshold

@@ -13,13 +13,13 @@ from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.predict import from_lines, from_source, write_csv
 from bert_finetuning.report import draw_confusion, draw_numbers
-from bert_finetuning.run import RESULT, SeedResult
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction, Query
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
+from bert_finetuning.train import RESULT, SeedResult
 from bert_run.errors import UserError
 from bert_run.training_loop import draw_curve
 

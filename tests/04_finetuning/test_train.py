@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bert_corpus.wordpiece import bert_tokenizer
-from bert_finetuning.checkpoint import ModelInit, init_from_nothing
+from bert_finetuning.checkpoint import InitialModel, ModelInit, init_from_nothing
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import HeadConfig, Task, logits_of
 from bert_finetuning.tasks.classification import Classification, TextExample
@@ -16,17 +16,19 @@ from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering, SpanLogits
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
 from bert_finetuning.train import (
+    Evaluator,
+    SeedRun,
     TrainingData,
     depth,
     freeze,
     make_optimizer,
     set_rate,
-    train,
     training_step,
 )
 from bert_run.config import BertConfig
 from bert_run.device import to_device
 from bert_run.errors import UserError
+from bert_run.training_loop import StopRequest
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Ann", "saw", "it", "in", "Rome", "today"]
 TOKENIZER = bert_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(str.lower, WORDS)])
@@ -122,14 +124,21 @@ def test_gradients_are_clipped_together_not_each_alone():
         assert torch.allclose(clipped[name], gradient * 0.01 / (norm + 1e-6), atol=1e-12), name
 
 
+class Unmeasured(SeedRun):
+    """A run in memory, without dev; it keeps the rates that the optimizer had."""
+
+    def measure(self, step: int) -> str:
+        return ""
+
+    def record(self, entry: dict) -> None:
+        super().record({**entry, "used": self.optimizer.param_groups[0]["lr"]})
+
+
 def learn(task: Task, examples: list, model, settings: FinetuneSettings) -> list[dict]:
-    records: list[dict] = []
-    train(
-        model, model, make_optimizer(model, settings), lesson(task, examples, settings),
-        precision=torch.float32, start=0, record=records.append, measure=lambda step: "",
-        save=lambda step: None,
-    )  # fmt: skip
-    return records
+    start, data = InitialModel(model, TOKENIZER, ""), lesson(task, examples, settings)
+    run = Unmeasured(start, data, Evaluator(task, [], [], 40))
+    run.train(StopRequest())
+    return run.records
 
 
 def test_a_task_is_learnt_by_heart():
@@ -140,18 +149,9 @@ def test_a_task_is_learnt_by_heart():
 
 def test_the_rate_rises_in_a_line_and_falls_to_zero():
     settings = replace(SETTINGS, epochs=10.0, batch_size=4, warmup=0.2)  # 100 steps
-    model = model_for(LABELS)
-    optimizer = make_optimizer(model, settings)
-    rates = {}
-
-    def record(entry: dict) -> None:
-        rates[entry["step"]] = optimizer.param_groups[0]["lr"]
-        assert entry["learning_rate"] == rates[entry["step"]]
-
-    train(
-        model, model, optimizer, lesson(LABELS, TEXTS, settings), precision=torch.float32, start=0,
-        record=record, measure=lambda step: "", save=lambda step: None,
-    )  # fmt: skip
+    records = learn(LABELS, TEXTS, model_for(LABELS), settings)
+    assert all(record["learning_rate"] == record["used"] for record in records)
+    rates = {record["step"]: record["used"] for record in records}
     assert max(rates.values()) == rates[20] == 1e-3
     assert rates[10] == pytest.approx(5e-4) and rates[60] == pytest.approx(1e-3 * 41 / 80)
     assert rates[100] == pytest.approx(1e-3 / 80)
@@ -180,7 +180,6 @@ FROZEN = {
 def test_what_is_frozen_stays_to_the_bit_and_all_else_learns(what):
     model = model_for(LABELS)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
-    freeze(model, what)
     learn(LABELS, TEXTS, model, replace(SETTINGS, freeze=what))
     for name, parameter in model.named_parameters():
         if "key.bias" not in name:  # its gradient is zero: softmax does not see it

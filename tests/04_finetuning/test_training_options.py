@@ -17,14 +17,13 @@ from safetensors.numpy import load_file
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.load import load_task
-from bert_finetuning.finetune import finetune
-from bert_finetuning.run import SeedRun, learn
+from bert_finetuning.finetune import finetune, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Features, HeadConfig, forward
 from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
 from bert_finetuning.tasks.tagging import BertForTokenClassification
-from bert_finetuning.train import checkpoint_layers, label_weights, training_step
+from bert_finetuning.train import SeedRun, checkpoint_layers, label_weights, training_step
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import Stopped, UserError

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from bert_corpus.store import TokenStore, build_store, read_progress
 from bert_corpus.wordpiece import bert_tokenizer, load_tokenizer, save_tokenizer
 from bert_finetuning.finetune import INPUTS_FILE, check_inputs
-from bert_finetuning.run import RESULT, SeedResult
+from bert_finetuning.train import RESULT, SeedResult
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import RunFolder, find_damage

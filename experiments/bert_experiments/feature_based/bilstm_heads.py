@@ -21,7 +21,7 @@ from torch import Tensor
 from bert_experiments.feature_based.bilstm import BiLstm
 from bert_finetuning.checkpoint import InitialModel, init_from
 from bert_finetuning.data.load import TaskData
-from bert_finetuning.run import run_in_memory
+from bert_finetuning.finetune import Finetuning
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Task
 from bert_finetuning.tasks.classification import BertForSequenceClassification
@@ -125,10 +125,9 @@ def finetune_one(
     begin = start_with_bilstm if with_bilstm else init_from
     initial = begin(checkpoint, task.model, task.head, seed=seed)
     precision = choose_precision(settings.precision, device)
-    run = run_in_memory(
-        initial, replace(data, task=task), settings, seed=seed, precision=precision, device=device
-    )
+    settings, data = replace(settings, seed=seed), replace(data, task=task)
+    work = Finetuning(settings, data, initial=initial, device=device, precision=precision)
+    run = work.seed_run(settings, seed)
     best = dict(run.run(f"{data.name}, seed {seed}").best)
-    course = [entry[f"dev_{task.metrics[0]}"] for entry in run.measurements()]
     del best["step"]
-    return OneRun(best, course)
+    return OneRun(best, run.dev_scores)

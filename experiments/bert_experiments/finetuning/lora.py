@@ -43,11 +43,9 @@ from bert_finetuning.data.load import TaskData, few_of, load_named, load_storywo
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import BertWithHead
-from bert_finetuning.train import TrainingData, freeze, make_optimizer, train
-from bert_paper.cpu_kernels import use_cpu_kernels
+from bert_finetuning.train import Evaluator, SeedRun, TrainingData, freeze
 from bert_run.errors import Count, UserError, check_numbers, command
-from bert_run.training_loop import Record, progress_bar
+from bert_run.training_loop import StopRequest, progress_bar
 
 PROGRAM = "python -m bert_experiments.finetuning.lora"
 
@@ -172,18 +170,18 @@ def fine_tuned(
     """A run of a variant: its score, parameters that learn, steps, processor seconds."""
     chosen = FinetuneSettings(
         task=data.name, checkpoint=str(settings.checkpoint), epochs=epochs, precision="fp32",
-        learning_rate=variant.rate,
+        learning_rate=variant.rate, freeze=variant.freeze,
     )  # fmt: skip
-    model, tokenizer, _ = ModelInit(chosen, data.task, data.train).build(seed)
-    use_cpu_kernels(model.bert)
-    freeze(model, variant.freeze)
+    initial = ModelInit(chosen, data.task, data.train).build(seed)
+    model, tokenizer = initial.model, initial.tokenizer
     if variant.lora:
         add_lora(model, rank=settings.rank, alpha=2 * settings.rank, seed=seed)
-    learning = trainable(model)
     features = data.task.encode(data.train, tokenizer, max_length=128)
     training = TrainingData(data.task, features, chosen, seed, model.config.pad_token_id)
+    run = UnmeasuredRun(initial, training, Evaluator(data.task, [], [], 128))
+    learning = trainable(model)
     begin = time.process_time()
-    learn_from(model, training)
+    run.train(StopRequest())
     seconds = time.process_time() - begin
     if variant.lora:
         merge_lora(model)
@@ -199,16 +197,11 @@ def fine_tuned(
     return found
 
 
-def learn_from(model: BertWithHead, data: TrainingData) -> None:
+class UnmeasuredRun(SeedRun):
     """The loop of `bert-finetune`, with nothing written and nothing measured on the way."""
 
-    def ignore(record: Record) -> None:
-        pass
-
-    train(
-        model, model, make_optimizer(model, data.settings), data, precision=torch.float32,
-        start=0, record=ignore, measure=lambda step: "", save=lambda step: None, progress=False,
-    )  # fmt: skip
+    def measure(self, step: int) -> str:
+        return ""
 
 
 MEASURED = 300  # held-out texts

@@ -25,9 +25,8 @@ from bert_experiments.report.figures import (
 )
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.data.load import load_storyworld
-from bert_finetuning.finetune import fingerprint_of_start
+from bert_finetuning.finetune import fingerprint_of_start, learn
 from bert_finetuning.metrics import label_scores
-from bert_finetuning.run import learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Example, Task
 from bert_run.errors import Count, check_numbers, command

@@ -22,7 +22,7 @@ from bert_experiments.finetuning.true_scores.texts import (
     windows,
 )
 from bert_finetuning.data.load import TaskData
-from bert_finetuning.run import learn
+from bert_finetuning.finetune import learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 

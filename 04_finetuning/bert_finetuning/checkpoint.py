@@ -105,29 +105,26 @@ class ModelInit:
     def __init__(self, settings: FinetuneSettings, task: Task, examples: Sequence[Example]) -> None:
         """A model that starts from nothing may need `examples` to train its tokenizer on."""
         self.settings, self.task = settings, task
-        self.tokenizer = self.own_tokenizer(examples) if settings.from_nothing else None
-
-    def own_tokenizer(self, examples: Sequence[Example]) -> Tokenizer:
-        """That of a model which has learned nothing: the given one, or one trained on the task."""
-        own = None if self.settings.model in PRESETS else self.settings.model
-        if given := self.settings.tokenizer or own:
-            return load_tokenizer(given)
-        texts = [text for example in examples for text in example.texts if text]
-        return train_wordpiece(texts, VOCABULARY, progress=False)
+        asked = {"hidden_dropout_prob": settings.hidden_dropout,
+                 "attention_probs_dropout_prob": settings.attention_dropout}  # fmt: skip
+        self.dropout = {name: share for name, share in asked.items() if share is not None}
+        if not settings.from_nothing:
+            return
+        preset = PRESETS.get(settings.model)
+        self.config = preset or BertConfig.load(Path(settings.model))
+        if given := settings.tokenizer or (None if preset else settings.model):
+            self.tokenizer = load_tokenizer(given)
+        else:
+            texts = [text for example in examples for text in example.texts if text]
+            self.tokenizer = train_wordpiece(texts, VOCABULARY, progress=False)
 
     def build(self, seed: int) -> InitialModel:
         """The model before its first step, with the dropout that is asked for."""
-        settings, task = self.settings, self.task
-        asked = {
-            "hidden_dropout_prob": settings.hidden_dropout,
-            "attention_probs_dropout_prob": settings.attention_dropout,
-        }
-        dropout = {name: share for name, share in asked.items() if share is not None}
-        if self.tokenizer is None:
-            return init_from(settings.checkpoint, task.model, task.head, seed=seed, **dropout)
-        config = PRESETS.get(settings.model) or BertConfig.load(Path(settings.model))
-        config = config.with_changes(**dropout)
-        return init_from_nothing(config, self.tokenizer, task.model, head=task.head, seed=seed)
+        model, head = self.task.model, self.task.head
+        if not self.settings.from_nothing:
+            return init_from(self.settings.checkpoint, model, head, seed=seed, **self.dropout)
+        config = self.config.with_changes(**self.dropout)
+        return init_from_nothing(config, self.tokenizer, model, head=head, seed=seed)
 
 
 # --- Saving --------------------------------------------------------------------------------------
@@ -149,6 +146,24 @@ class SavedTask:
         own = [each.name for each in fields(task) if each.name not in ("head", "metrics")]
         options = {name: getattr(task, name) for name in own}
         return cls(task.format, name, max_length, pairs, task.metrics, options)
+
+    @classmethod
+    def checked(cls, content: Any, folder: Path) -> "SavedTask":
+        """What config.json has kept. Raises `UserError` if it is damaged."""
+        types = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
+                 "options": dict}  # fmt: skip
+        problem = wrong_field({FIELD: content}, {FIELD: dict}, {}) or wrong_field(
+            content, types, {}
+        )
+        if not problem and content["format"] not in TASKS:
+            problem = f"'format' is {content['format']!r}, none of {', '.join(TASKS)}"
+        if problem:
+            raise UserError(
+                f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "
+                "and the usual values count"
+            )
+        return cls(**{name: content[name] for name in types}
+                   | {"metrics": tuple(content["metrics"])})  # fmt: skip
 
 
 def save_finetuned(
@@ -177,6 +192,7 @@ class FineTuned:
     folder: Path
     model: BertWithHead
     tokenizer: Tokenizer
+    task_field: Any = None  # what config.json says of the task, unchecked
 
 
 def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu") -> FineTuned:
@@ -185,10 +201,10 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
     Raises `UserError` if it is none, is damaged, or if its labels do not fit its head.
     """
     folder = locate(checkpoint).folder
-    content = read_fields(folder)
-    model_type = model_type_of(folder, content)
     config, learnt = read_model(folder, decoders=True)
     learnt |= read_head(folder)
+    content = json.loads((folder / "config.json").read_text("utf-8"))
+    model_type = model_type_of(folder, content)
     model = model_type(config, head_of(folder, content, model_type, learnt))
     for name, parameter in model.named_parameters():
         shape = learnt[name].shape if name in learnt else None
@@ -199,13 +215,8 @@ def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu"
                 f"{tuple(parameter.shape)}: copy the checkpoint again"
             )
     load_arrays(model, learnt)
-    return FineTuned(folder, model.to(device).eval(), read_tokenizer(folder, config))
-
-
-def read_fields(folder: Path) -> dict[str, Any]:
-    """All that `config.json` says, once BERT's part of it has been found good."""
-    BertConfig.load(folder, decoders=True)
-    return json.loads((folder / "config.json").read_text("utf-8"))
+    tokenizer = read_tokenizer(folder, config)
+    return FineTuned(folder, model.to(device).eval(), tokenizer, content.get(FIELD))
 
 
 def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:
@@ -220,13 +231,12 @@ def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:
 
 def read_head(folder: Path) -> Weights:
     """The arrays of the head alone, as float32."""
-    parts = tuple({f"{model.part}." for model in HEADS.values()})
+    parts = tuple(f"{model.part}." for model in HEADS.values())
     found: Weights = {}
     for path in weight_files(folder):
-        with safe_open(path, framework="pt") as file:
-            for name in file.keys():  # noqa: SIM118 - it is no dict
-                if name.startswith(parts):
-                    found[name] = file.get_tensor(name).float().numpy()
+        with safe_open(path, framework="pt") as file:  # half precision too, unlike NumPy
+            names = [name for name in file.keys() if name.startswith(parts)]  # noqa: SIM118
+            found |= {name: file.get_tensor(name).float().numpy() for name in names}
     return found
 
 
@@ -256,43 +266,29 @@ def head_of(
 # --- The task of a folder ------------------------------------------------------------------------
 
 
-def read_saved_task(folder: Path) -> SavedTask | None:
-    """What `save_finetuned` wrote of the task, or None. Raises `UserError` if it is damaged."""
-    saved = read_fields(folder).get(FIELD)
-    if saved is None:
-        return None
-    wanted = {"task": str, "format": str, "max_length": int, "pairs": bool, "metrics": list,
-              "options": dict}  # fmt: skip
-    problem = wrong_field({FIELD: saved}, {FIELD: dict}, {}) or wrong_field(saved, wanted, {})
-    if not problem and saved["format"] not in TASKS:
-        problem = f"'format' is {saved['format']!r}, none of {', '.join(TASKS)}"
-    if problem:
-        raise UserError(
-            f"{folder}: config.json is damaged: in {FIELD}, {problem}: remove {FIELD} from it, "
-            "and the usual values count"
-        )
-    return SavedTask(**{name: saved[name] for name in wanted} | {"metrics": (*saved["metrics"],)})
-
-
 def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
-    """The task that a fine-tuned folder does, ours or one of `transformers`."""
-    model, head = type(finetuned.model), finetuned.model.head
-    saved = read_saved_task(finetuned.folder)
-    if saved is None:
+    """The task that a fine-tuned folder does, ours or one of `transformers`.
+
+    Raises `UserError` if what the folder says of it is damaged.
+    """
+    model, head, folder = type(finetuned.model), finetuned.model.head, finetuned.folder
+    if finetuned.task_field is None:
         problem = head.problem_type if model.has_pooling else ""
         fitting = [each.format for each in TASKS.values()
                    if each.model is model and each.problem_type == problem]  # fmt: skip
         saved = SavedTask(fitting[0])
+    else:
+        saved = SavedTask.checked(finetuned.task_field, folder)
     task_type = TASKS[saved.format]
     if task_type.model is not model:
         raise UserError(
-            f"{finetuned.folder}: config.json says {saved.format}, and the model is a "
-            f"{model.__name__}: copy the checkpoint again"
+            f"{folder}: config.json says {saved.format}, and the model is a {model.__name__}: copy "
+            "the checkpoint again"
         )
     metrics = saved.metrics or task_type.usual_metrics(head.labels)
     try:
         return task_type(head, metrics, **saved.options), saved
     except TypeError as error:
         raise UserError(
-            f"{finetuned.folder}: config.json is damaged: {FIELD}.options do not fit ({error})"
+            f"{folder}: config.json is damaged: {FIELD}.options do not fit ({error})"
         ) from None

@@ -185,15 +185,9 @@ class Finetuning:
             precision=self.precision,
             device=self.device,
             folder=folder,
-            inputs=folder and digest_of(self.inputs),
-            saved_task=self.saved_task,
-        )
-
-    @property
-    def saved_task(self) -> partial[SavedTask]:
-        """From the task to what `bert-predict` must know beside a model."""
-        return partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
-                       pairs=self.data.is_pairs)  # fmt: skip
+            saved_task=partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
+                               pairs=self.data.is_pairs),
+        )  # fmt: skip
 
     @cached_property
     def inputs(self) -> "Inputs":
@@ -243,8 +237,8 @@ class Finetuning:
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
         """The result of a seed; what is left of its run is done first."""
         folder = folder / f"seed-{seed}"
-        done = SeedResult.read(folder, digest_of(self.inputs), self.task.metrics[0])
         title = folder.relative_to(settings.out).as_posix()
+        done = SeedResult.read(folder, self.task.metrics[0])
         return done or self.seed_run(settings, seed, folder).run(title)
 
     def introduce(self) -> None:
@@ -306,8 +300,7 @@ def drop_models(folder: Path) -> None:
 # --- What a run started from ---------------------------------------------------------------------
 
 # A run's folder keeps fingerprints of its examples and of its checkpoint in `inputs.json`, written
-# before the first step, and every seed keeps their digest in its `result.json`. A result is reused
-# only for the inputs that it was measured on.
+# before the first step; the run goes on only from the same.
 #
 # inputs.json    {"train": {"name": "reviews.csv", "sha256": "…", "examples": 300}, "dev": {…}, …}
 
@@ -370,12 +363,6 @@ def fingerprint_of_files(files: Sequence[Path]) -> str:
     for path in files:
         digest.update(f"{path.name} {sha256(path)}\n".encode())
     return digest.hexdigest()
-
-
-def digest_of(inputs: Inputs) -> str:
-    """All inputs in one fingerprint; their names do not count."""
-    content = json.dumps({split: each["sha256"] for split, each in sorted(inputs.items())})
-    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def check_inputs(folder: Path, inputs: Inputs) -> None:

@@ -63,17 +63,19 @@ class PrecisionRecall:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both.
-
-        Written as one fraction it is 0 of 0 only where nothing was there and nothing predicted;
-        the references call that 0 too.
-        """
+        """The harmonic mean of both; 0 where nothing is there and nothing predicted."""
         both = self.predicted + self.right
         return 2 * self.found / both if both else 0.0
 
     @classmethod
     def of_sets(cls, right: Set, predicted: Set) -> "PrecisionRecall":
         return cls(len(right & predicted), len(predicted), len(right))
+
+    @classmethod
+    def of_labels(cls, table: Int[ndarray, "labels labels"]) -> "list[PrecisionRecall]":
+        """That of each label of a confusion matrix."""
+        columns = table.diagonal(), table.sum(axis=0), table.sum(axis=1)
+        return [cls(*each) for each in np.stack(columns, axis=1).tolist()]
 
 
 def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
@@ -86,9 +88,8 @@ def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any]
 def label_scores(right: Sequence[str], predicted: Sequence[str]) -> dict[str, PrecisionRecall]:
     """The score of each label by its name."""
     labels = sorted({*right, *predicted})
-    table = label_counts(labels, right, predicted)
-    counts = np.stack([table.diagonal(), table.sum(axis=0), table.sum(axis=1)], axis=1).tolist()
-    return {label: PrecisionRecall(*each) for label, each in zip(labels, counts, strict=True)}
+    scores = PrecisionRecall.of_labels(label_counts(labels, right, predicted))
+    return dict(zip(labels, scores, strict=True))
 
 
 def label_counts(
@@ -101,12 +102,10 @@ def label_counts(
 
 
 def f1(right: Labels, predicted: Labels) -> float:
-    """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same".
-
-    0 where label 1 is neither there nor predicted.
-    """
-    there, said = right == 1, predicted == 1
-    return PrecisionRecall(*(int(each.sum()) for each in (there & said, said, there))).f1
+    """F1 of label 1, as for MRPC and QQP: 1 says "the two mean the same"."""
+    is_one = [(column == 1).astype(int) for column in (right, predicted)]
+    table = confusion_matrix(*is_one, num_labels=2)
+    return PrecisionRecall.of_labels(table)[1].f1
 
 
 def macro_f1(right: Labels, predicted: Labels) -> float:
@@ -114,9 +113,8 @@ def macro_f1(right: Labels, predicted: Labels) -> float:
 
     Labels that are neither there nor predicted do not count.
     """
-    table = confusion_matrix(right, predicted)
-    both = table.sum(axis=0) + table.sum(axis=1)  # (labels,)
-    return float(np.mean(2 * table.diagonal()[both > 0] / both[both > 0]))
+    scores = PrecisionRecall.of_labels(confusion_matrix(right, predicted))
+    return float(np.mean([each.f1 for each in scores if each.right or each.predicted]))
 
 
 def matthews(right: Labels, predicted: Labels) -> float:
@@ -203,25 +201,20 @@ def entities(tags: Sequence[str]) -> list[Entity]:
 def entity_scores(
     right: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
-    """The score over all entities of all sentences (the official one), and that of each type.
-
-    0 where there is no entity and none is predicted.
-    """
-    there, guessed = set(), set()
-    for sentence, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
+    """The score over all entities of all sentences (the official one), and that of each type."""
+    for number, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
         if len(tags) != len(guess):
-            raise ValueError(f"sentence {sentence}: {len(guess)} predictions, {len(tags)} tags")
-        there |= {(sentence, *entity) for entity in entities(tags)}
-        guessed |= {(sentence, *entity) for entity in entities(guess)}
-
-    def score(type_: str) -> PrecisionRecall:
-        return PrecisionRecall.of_sets(
-            {entity for entity in there if entity[1] == type_},
-            {entity for entity in guessed if entity[1] == type_},
-        )
-
-    types = sorted({type_ for _, type_, _, _ in there | guessed})
-    return PrecisionRecall.of_sets(there, guessed), {type_: score(type_) for type_ in types}
+            raise ValueError(f"sentence {number}: {len(guess)} predictions, {len(tags)} tags")
+    there, guessed = (
+        {(number, *entity) for number, tags in enumerate(side) for entity in entities(tags)}
+        for side in (right, predicted)
+    )
+    of_type = {
+        type_: [{each for each in side if each[1] == type_} for side in (there, guessed)]
+        for type_ in sorted({type_ for _, type_, _, _ in there | guessed})
+    }
+    by_type = {type_: PrecisionRecall.of_sets(*sides) for type_, sides in of_type.items()}
+    return PrecisionRecall.of_sets(there, guessed), by_type
 
 
 # Answers: SQuAD compares words, not characters (Rajpurkar et al. 2016, section 6.1).

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import torch
 import tyro
-from tqdm import tqdm
 from tyro.conf import Positional, arg
 
 from bert_finetuning.checkpoint import FineTuned, SavedTask, load_finetuned, task_of
@@ -96,8 +95,7 @@ class PredictSettings:
     json: Annotated[bool, arg(name="json")] = False
     """print one JSON object a line, with the number of the line and the other columns of its row"""
     out: Path | None = None
-    """write the answers here instead: FILE.csv, the rows of the input with answers beside them, or
-    FILE.jsonl, what --json prints"""
+    """write the answers here instead: FILE.csv, the rows of the input with answers beside them"""
     top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
     probabilities: bool = False
@@ -112,31 +110,37 @@ class PredictSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        given = [self.text, self.pair, self.question, self.context]
-        if self.input is not None and any(given):
+        is_given = any([self.text, self.pair, self.question, self.context])
+        if self.input is not None and is_given:
             raise UserError("--input and texts on the command line exclude each other")
-        if self.score is not None:
-            if self.score == "-" or any(given) or self.input is not None or self.probabilities:
-                raise UserError("--score reads texts and labels from a FILE, not from standard "
-                                "input: leave out texts, --input and --probabilities")  # fmt: skip
-            if self.out is not None and self.out.exists():
-                raise UserError(f"--out {self.out} exists: with --score name a new folder")
-            return
-        if self.columns is not None and self.source is None:
+        if self.score is not None and (
+            self.score == "-" or is_given or self.input is not None or self.probabilities
+        ):
+            raise UserError("--score reads texts and labels from a FILE, not from standard input: "
+                            "leave out texts, --input and --probabilities")  # fmt: skip
+        if self.pair is not None and not self.text:
+            raise UserError("--pair belongs to a text: give it first")
+        if self.columns is not None and is_given:
             raise UserError("--columns are those of a file: name it with --input")
         if self.out is not None:
-            check_out(self.out)
-            if self.json:
-                raise UserError("--json is for the terminal: the name of --out tells the format")
+            self.check_out(self.out)
+
+    def check_out(self, out: Path) -> None:
+        if out.exists():
+            raise UserError(f"--out {out} exists: choose another name, or remove it")
+        if self.score is not None:
+            return
+        if self.json or out.suffix != ".csv":
+            raise UserError(f"--out is {out}: the answers become a table, FILE.csv, without --json "
+                            "(or write --json > FILE.jsonl)")  # fmt: skip
+        if not out.parent.is_dir():
+            raise UserError(f"--out {out}: there is no folder {out.parent}")
 
     @property
     def source(self) -> str | None:
         """The file to read, "-" for standard input; None where the arguments hold the text."""
-        if self.text or self.question is not None or self.context is not None:
-            return None
-        if self.pair is not None:
-            raise UserError("--pair belongs to a text: give it first")
-        return self.input or "-"
+        is_given = self.text or self.question is not None or self.context is not None
+        return None if is_given else self.input or "-"
 
 
 @dataclass(frozen=True)
@@ -267,13 +271,22 @@ def run(settings: PredictSettings) -> None:
     # Lines that run over a terminal are progress enough.
     hidden = len(first) < MANY_QUERIES or (settings.out is None and sys.stdout.isatty())
     total = None if len(first) == QUERIES_AT_ONCE else len(first)
-    places: list[str] = []
+    places: list[str] = []  # of each query, where it is, if it has no text
+
+    def counted() -> Iterator[Answered]:
+        for query, prediction in predictor.stream(chain(first, queries)):
+            yield query, prediction
+            bar.update()
+            place = f"number {len(places) + 1}" if query.line is None else f"line {query.line}"
+            places.append(place if prediction is None else "")
+
     with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
-        answered = counted(predictor.stream(chain(first, queries)), bar, places)
         if settings.out is None:
-            print_answers(task, answered, settings)
+            print_answers(task, counted(), settings)
         else:
-            write_rows(settings.out, task, answered, all_of=settings.probabilities)
+            with write_whole(settings.out) as file:
+                table = codecs.getwriter("utf-8")(file)
+                write_csv(table, task, counted(), all_of=settings.probabilities)
     if settings.out is not None:
         print(f"{settings.out}: {len(places):,} rows answered")
     if empty := [place for place in places if place]:
@@ -302,15 +315,6 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     print(json.dumps(measured.as_json()) if settings.json else measured.table())
     if out is not None and not settings.json:
         print(f"all answers: {out}")
-
-
-def counted(answered: Iterable[Answered], bar: tqdm, places: list[str]) -> Iterator[Answered]:
-    """The same; `places` gets where each without text is, and "" for every other."""
-    for number, (query, prediction) in enumerate(answered, start=1):
-        yield query, prediction
-        bar.update()
-        place = f"number {number}" if query.line is None else f"line {query.line}"
-        places.append(place if prediction is None else "")
 
 
 # --- What a file or standard input asks ----------------------------------------------------------
@@ -418,78 +422,51 @@ def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
 
 # --- Answers as a file ---------------------------------------------------------------------------
 
-OUT_ENDINGS = (".csv", ".jsonl")
 
+def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bool = False) -> None:
+    """The input with answers beside it; `all_of`: with the probability of each label.
 
-def check_out(out: Path) -> None:
-    """Raise `UserError` unless a file of answers can be written there."""
-    if out.suffix not in OUT_ENDINGS:
-        raise UserError(f"--out is {out}: its name must end in .csv or .jsonl")
-    if not out.parent.is_dir():
-        raise UserError(f"--out {out}: there is no folder {out.parent}")
-    if out.exists():
-        raise UserError(f"--out {out} exists: choose another name, or remove that file")
-
-
-def write_rows(
-    out: Path, task: Task, answered: Iterable[Answered], *, all_of: bool = False
-) -> None:
-    """Write all answers, one row for each query, or nothing if one of the rows cannot be read.
-    `all_of`: with the probability of each label, which JSON has anyway."""
-    with write_whole(out) as binary:
-        file = codecs.getwriter("utf-8")(binary)
-        if out.suffix == ".csv":
-            write_csv(file, task, answered, all_of)
-            return
-        for each in answered:
-            file.write(json.dumps(to_json(task, *each), ensure_ascii=False) + "\n")
-
-
-def write_csv(file: Any, task: Task, answered: Iterable[Answered], all_of: bool = False) -> None:
-    """The input with answers beside it. The first row with a text decides on the columns."""
-    answered = iter(answered)
+    The first row with a text decides on the columns.
+    """
+    rows = iter(answered)
     ahead = []  # rows without text, and the first with one
-    for each in answered:
+    for each in rows:
         ahead.append(each)
         if each[1] is not None:
             break
     columns = list(csv_row(task, *ahead[-1], all_of))
     table = csv.DictWriter(file, columns, restval="", lineterminator="\n")
     table.writeheader()
-    for query, prediction in chain(ahead, answered):
+    for query, prediction in chain(ahead, rows):
         row = csv_row(task, query, prediction, all_of)
         if foreign := [name for name in row if name not in columns]:
             raise UserError(
-                f"line {query.line} has a column {foreign[0]!r}, which the first row has not: give "
-                "--out FILE.jsonl, whose rows need not be alike"
+                f"line {query.line} has a column {foreign[0]!r}, which the first row has not: "
+                "write --json > FILE.jsonl, whose rows need not be alike"
             )
         table.writerow(row)
 
 
 def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, Any]:
-    """Line, columns of the input, answer; where a name is taken, ours gets an underscore."""
+    """Line, columns of the input, answer; where a name is taken, ours gets an underscore. Lists and
+    numbers are written as in JSON, nothing as nothing."""
     given = dict(query.row or query.given)
     answer = dict.fromkeys(task.answer_columns)
     if prediction is not None:
         answer = dict(zip(answer, task.answer_cells(query, prediction), strict=True))
-    if all_of and prediction is not None:
-        chances = task.chances(prediction).items()
-        answer |= {f"probability_{label}": round(chance, 6) for label, chance in chances}
+        if all_of:
+            for label, chance in task.chances(prediction).items():
+                answer[f"probability_{label}"] = round(chance, 6)
     line = {} if query.line is None else {free("line", given): query.line}
     row = line | given | {free(name, given): value for name, value in answer.items()}
-    return {name: as_cell(value) for name, value in row.items()}
+    return {name: value if value is None or isinstance(value, str)
+            else json.dumps(value, ensure_ascii=False) for name, value in row.items()}  # fmt: skip
 
 
 def free(name: str, taken: Mapping[str, Any]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def as_cell(value: Any) -> Any:
-    """Lists and numbers as JSON writes them, nothing as nothing."""
-    is_bare = value is None or isinstance(value, str)
-    return value if is_bare else json.dumps(value, ensure_ascii=False)
 
 
 @command

@@ -5,7 +5,7 @@ out/                    the best model of all seeds, a `transformers` folder
     metrics.json        every seed, median and spread, the majority, the settings
     predictions.jsonl   what it says of each example of dev
     errors.md           the wrong ones, the surest first
-    confusion.png       which label was taken for which (numbers.png: predicted, right)
+    confusion.png       which label was taken for which
     test_…              the last three of a test set
     curve.png           training loss and the deciding metric, of all seeds
 """
@@ -202,56 +202,34 @@ def write_report(
 
 
 def write_answers(out: Path, measured: Measured, *, title: str, prefix: str = "") -> None:
-    """All answers to a labeled set, the wrong ones among them, and a picture of labels or
-    numbers."""
+    """All answers to a labeled set, the wrong ones among them, and a picture of the labels."""
     task, examples, predictions = measured.task, measured.examples, measured.predictions
     rows = map(task.to_json, examples, predictions)
     lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in rows]
     write_atomically(out / f"{prefix}predictions.jsonl", "".join(lines))
     page = errors_page(task, examples, predictions, title=title)
     write_atomically(out / f"{prefix}errors.md", page)
-    title += f": {task.metrics[0]} {percent(measured.scores[task.metrics[0]])}"
-    right, predicted = task.right_and_predicted(examples, predictions)
-    if predicted and isinstance(predicted[0], float):
-        draw_numbers(right, predicted, out / f"{prefix}numbers.png", title=title)
-        return
     labels, counts = measured.confusion
     if 1 < len(labels) <= MOST_LABELS:
+        title += f": {task.metrics[0]} {percent(measured.scores[task.metrics[0]])}"
         draw_confusion(counts, labels, out / f"{prefix}confusion.png", title=title)
 
 
 def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Example) -> str:
-    """The model's `README.md`; its text is in `card.md`."""
+    """The model's `README.md`; its text is in `card.jinja`."""
+    from jinja2 import Template
+
     own = {name: value for name, value in vars(settings).items() if name != "push"}
     defaults = {name: getattr(FinetuneSettings, name) for name in own}
-    dev_seen, test_seen = outcome.seen
-    known = " that it has not learned from"
-    if dev_seen:
-        known = (f", {dev_seen:,} of which are also in its training data (so the scores may be too "
-                 "high)")  # fmt: skip
-    test = ""
-    if outcome.test is not None:
-        of_them = f" ({test_seen:,} of its examples are also in the training or dev data)"
-        test = f"""
-On a test set that was read once, at the end{of_them if test_seen else ""}:
-
-```
-{outcome.test.table()}
-```
-"""
-    labels = ", ".join(task.head.labels)
-    return Path(__file__).with_name("card.md").read_text("utf-8").format(
+    text = Path(__file__).with_name("card.jinja").read_text("utf-8")
+    return Template(text, keep_trailing_newline=True).render(
         front=front_matter(task.model.pipeline),
         name=settings.out.resolve().name,
-        model=task.model.__name__,
+        task=task,
         outcome=outcome,
-        labels=f" ({labels})" if labels else "",
         command=command_line("bert-finetune", own, defaults),
-        known=known,
-        table=outcome.table(),
-        test=test,
         prediction=prediction_line("FOLDER", example),
-    )  # fmt: skip
+    )
 
 
 def prediction_line(folder: str, example: Example) -> str:
@@ -355,18 +333,4 @@ def draw_confusion(
     names = [drawable(label) for label in labels]
     axes.set_xticks(range(len(labels)), names, **turn)
     axes.set_yticks(range(len(labels)), names)
-    picture.save(path)
-
-
-def draw_numbers(
-    right: Sequence[float], predicted: Sequence[float], path: Path, *, title: str
-) -> None:
-    """Predicted against right, a point an example; on the line nothing is wrong."""
-    picture, axes = picture_with_axes(
-        height=4.6, width=5, title=drawable(title), xlabel="right", ylabel="said"
-    )
-    ends = [min(*right, *predicted), max(*right, *predicted)]
-    axes.plot(ends, ends, ":", color=REFERENCE, label="all right")
-    axes.plot(right, predicted, ".", color=HELD_OUT, alpha=0.4, markersize=5)
-    axes.legend(frameon=False)
     picture.save(path)

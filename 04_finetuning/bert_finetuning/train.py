@@ -141,12 +141,8 @@ class TrainingData:
 
     @cached_property
     def batches(self) -> Batches:
-        return Batches(
-            [each.length for each in self.features],
-            self.settings.batch_size,
-            seed=self.seed,
-            by_length=self.settings.by_length,
-        )
+        lengths, settings = [each.length for each in self.features], self.settings
+        return Batches(lengths, settings.batch_size, seed=self.seed, by_length=settings.by_length)
 
     @property
     def steps(self) -> int:
@@ -210,22 +206,14 @@ def make_optimizer(model: BertWithHead, settings: FinetuneSettings) -> torch.opt
             key = depth(name, model.config.num_hidden_layers), is_decayed(name)
             groups.setdefault(key, []).append(parameter)
     described = [
-        {
-            "params": parameters,
-            "weight_decay": adam.weight_decay if decayed else 0.0,
-            "share": settings.layer_rate_decay**below,
-        }
+        {"params": parameters, "weight_decay": adam.weight_decay if decayed else 0.0,
+         "share": settings.layer_rate_decay**below}
         for (below, decayed), parameters in groups.items()
-    ]
+    ]  # fmt: skip
     if settings.optimizer == "bert-adam":
         return BertAdam(described, adam)
-    return torch.optim.AdamW(
-        described,
-        lr=adam.learning_rate,
-        betas=(adam.beta1, adam.beta2),
-        eps=adam.epsilon,
-        fused=True,
-    )
+    return torch.optim.AdamW(described, lr=adam.learning_rate, betas=(adam.beta1, adam.beta2),
+                             eps=adam.epsilon, fused=True)  # fmt: skip
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -292,15 +280,13 @@ def training_step(
     precision: torch.dtype,
     max_grad_norm: float,
     ranks: Ranks = ALONE,
-    norms: list[Tensor] | None = None,
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """The gradient of the whole batch, one micro-batch after another, then one update.
 
     `stepping` is the model as a step calls it, perhaps spread over ranks. The loss of a part is the
-    mean over its answers, and it is weighed by their share of all answers of the batch, on all
-    ranks. A mean of means would give the words of short sentences more weight. Returns this rank's
-    part of the batch's loss, still on the device, as is the norm of the gradient before clipping,
-    which is added to `norms`.
+    mean over its answers, weighted by their share of all answers of the batch, on all ranks: a mean
+    of means would give the words of short sentences more weight. Returns this rank's part of the
+    batch's loss, and the norm of the gradient before clipping, both still on the device.
     """
     device = next(model.parameters()).device
     mine = sum(part.count for part in parts)
@@ -315,11 +301,9 @@ def training_step(
             (share * ranks.size).backward()  # the ranks' gradients are averaged
         loss += share.detach()
     norm = clip_gradients(model.parameters(), max_grad_norm)
-    if norms is not None:
-        norms.append(norm)
     optimizer.step()
     optimizer.zero_grad()
-    return loss
+    return loss, norm
 
 
 class MovingWindow:
@@ -393,29 +377,19 @@ class SeedResult:
     best: Record
     last: Record
     collapsed: bool  # in the end every example got the same answer
-    inputs: str | None = None  # their digest; None for a run in memory
 
     @classmethod
-    def read(cls, folder: Path, inputs: str, metric: str) -> "SeedResult | None":
-        """That of a run that is over. Raises `UserError` if it was measured on other inputs."""
+    def read(cls, folder: Path, metric: str) -> "SeedResult | None":
+        """That of a run that is over."""
         path = folder / RESULT
         if not path.exists():
             return None
         way_out = f"remove {folder}, and the seed runs again"
-        record = read_record(path, WRITTEN, {"inputs": str}, way_out=way_out)
-        right = record.keys() <= {*WRITTEN, "inputs"} and folder.name == f"seed-{record['seed']}"
-        for each in (record["best"], record["last"]):
-            types = {**dict.fromkeys(each, float), "step": int, metric: float}
-            right = right and not wrong_field(each, types, {})
-            right = right and all(map(math.isfinite, each.values())) and abs(each[metric]) <= 1
-        if not right:
-            raise UserError(f"{path} is damaged: {way_out}")
-        if record.get("inputs") != inputs:
-            raise UserError(
-                f"{path} is the result of other examples or of another checkpoint: choose another "
-                f"--out, or remove {folder}"
-            )
-        return cls(**record)
+        record = read_record(path, WRITTEN, way_out=way_out)
+        for name in ("best", "last"):
+            if problem := wrong_field(record[name], {"step": int, metric: float}, {}):
+                raise UserError(f"{path} is damaged (of {name}, {problem}): {way_out}")
+        return cls(**{name: record[name] for name in WRITTEN})
 
 
 class SeedRun:
@@ -435,13 +409,11 @@ class SeedRun:
         precision: torch.dtype = torch.float32,
         device: torch.device | str = "cpu",
         folder: Path | None = None,
-        inputs: str | None = None,
         saved_task: Callable[[Task], SavedTask] | None = None,
     ) -> None:
-        """`inputs`: the digest of what the run started from, kept with its result; None if nobody
-        knows. `saved_task`: what a saved model's folder says of its task."""
+        """`saved_task`: what a saved model's folder says of its task."""
         self.data, self.evaluator, self.precision = data, evaluator, precision
-        self.tokenizer, self.saved_task, self.inputs = initial.tokenizer, saved_task, inputs
+        self.tokenizer, self.saved_task = initial.tokenizer, saved_task
         self.ranks, self.metric = data.ranks, evaluator.task.metrics[0]
         self.model = initial.model.to(device)
         self.device = torch.device(device)
@@ -517,10 +489,12 @@ class SeedRun:
                 torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
                 rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
                 set_rate(self.optimizer, rate)
-                window.loss += training_step(
+                loss, norm = training_step(
                     self.model, stepping, self.optimizer, parts, precision=self.precision,
-                    max_grad_norm=settings.max_grad_norm, ranks=ranks, norms=window.norms,
+                    max_grad_norm=settings.max_grad_norm, ranks=ranks,
                 )  # fmt: skip
+                window.loss += loss
+                window.norms.append(norm)
                 window.examples += len(data.batches(step))
                 done = step + 1
                 bar.update()
@@ -639,8 +613,9 @@ class SeedRun:
             )
         best = max(measured, key=lambda entry: entry[f"dev_{self.metric}"])
         last = measured[-1]
-        result = SeedResult(self.data.seed, in_result(best), in_result(last),
-                            bool(last["collapsed"]), self.inputs)  # fmt: skip
+        result = SeedResult(
+            self.data.seed, in_result(best), in_result(last), bool(last["collapsed"])
+        )
         self.ranks.wait()
         if self.folder is not None and self.ranks.leads:
             write_atomically(self.folder.path / RESULT, json.dumps(vars(result), indent=2) + "\n")

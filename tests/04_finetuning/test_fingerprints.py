@@ -1,7 +1,6 @@
 """A fine-tuning run knows its examples and its checkpoint by content, not by path."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
 from bert_finetuning.tasks.question_answering import Answer, Question
 from bert_finetuning.tasks.tagging import TaggedSentence
-from bert_finetuning.train import RESULT, SeedResult
+from bert_finetuning.train import RESULT
 from bert_run.config import BertConfig, initial_weights
 from bert_run.errors import UserError
 from bert_run.weights import save_weights
@@ -102,30 +101,18 @@ def test_files_that_were_only_moved_or_touched_are_the_same_run(settings):
     assert finetune(settings).results == first.results
 
 
-def test_a_result_of_other_examples_is_never_taken_for_a_seed(settings):
-    """Somebody removed inputs.json, or copied a seed's folder from another run."""
-    finetune(settings)
-    (settings.out / INPUTS_FILE).unlink()
-    write_rows(Path(settings.train), 9)
-    assert "or it was not recorded: choose another --out" in refusal_of(settings)
-    shutil.copytree(settings.out / "seed-0", settings.out.with_name("new") / "seed-0")
-    with pytest.raises(UserError, match=r"seed-0/result.json is the result of other examples"):
-        SeedResult.read(settings.out.with_name("new") / "seed-0", "others", "accuracy")
-
-
-def make_old(settings: FinetuneSettings) -> None:
-    """A run's folder as it was before runs recorded their inputs."""
-    (settings.out / INPUTS_FILE).unlink()
+def test_a_result_of_an_earlier_version_is_read(settings):
+    """It kept the digest of the inputs too."""
+    first = finetune(settings)
     path = settings.out / "seed-0" / RESULT
-    content = json.loads(path.read_text("utf-8"))
-    del content["inputs"]
-    path.write_text(json.dumps(content), "utf-8")
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | {"inputs": "5e3"}), "utf-8")
+    assert finetune(settings).results == first.results
 
 
 def test_a_folder_without_fingerprints_does_not_go_on_and_still_predicts(settings):
     finetune(settings)
     said = Predictor.open(settings.out).predict([TextExample("good soup")])
-    make_old(settings)
+    (settings.out / INPUTS_FILE).unlink()  # as it was before runs recorded their inputs
     assert "or it was not recorded: choose another --out" in refusal_of(settings)
     assert Predictor.open(settings.out).predict([TextExample("good soup")]) == said
 

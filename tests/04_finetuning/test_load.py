@@ -15,7 +15,6 @@ from bert_finetuning.checkpoint import (
     SavedTask,
     init_from_nothing,
     load_finetuned,
-    read_saved_task,
     save_finetuned,
     task_of,
 )
@@ -286,8 +285,8 @@ def test_options_of_a_kind_are_remembered(tmp_path):
 )  # fmt: skip
 def test_a_folder_that_remembers_nothing_is_known_by_its_class_and_labels(task, tmp_path):
     folder = saved(tmp_path / "a", task)
-    assert read_saved_task(folder) is None
-    assert task_of(load_finetuned(folder))[0] == task
+    finetuned = load_finetuned(folder)
+    assert finetuned.task_field is None and task_of(finetuned)[0] == task
 
 
 def test_a_damaged_memory_is_told(tmp_path):

@@ -12,7 +12,7 @@ from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.predict import from_lines, from_source, write_csv
-from bert_finetuning.report import draw_confusion, draw_numbers
+from bert_finetuning.report import draw_confusion
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction, Query
@@ -231,24 +231,23 @@ def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
 # --- Files that a run has written ----------------------------------------------------------------
 
 GOOD = {"seed": 0, "best": {"step": 2, "accuracy": 0.5}, "last": {"step": 2, "accuracy": 0.5},
-        "collapsed": False, "inputs": ""}  # fmt: skip
+        "collapsed": False}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"seed": 1}, {"best": {}}, {"last": [1]}, {"best": {"step": 2, "accuracy": 5}},
-        {"best": {"step": 2, "accuracy": float("nan")}}, {"best": {"step": 2, "accuracy": "high"}},
-        {"last": {"step": 2, "accuracy": 0.5, "f1": float("inf")}},
+        {"seed": "1"}, {"best": {}}, {"last": [1]}, {"best": {"accuracy": 0.5}},
+        {"best": {"step": 2, "accuracy": "high"}},
     ],
 )  # fmt: skip
 def test_a_result_that_no_run_can_have_written_is_refused(tmp_path, change):
     folder = tmp_path / "seed-0"
     folder.mkdir()
     (folder / RESULT).write_text(json.dumps(GOOD), encoding="utf-8")
-    assert SeedResult.read(folder, "", "accuracy") == SeedResult(**GOOD)
+    assert SeedResult.read(folder, "accuracy") == SeedResult(**GOOD)
     (folder / RESULT).write_text(json.dumps(GOOD | change), encoding="utf-8")
-    assert "result.json is damaged" in error_of(SeedResult.read, folder, "", "accuracy")
+    assert "result.json is damaged" in error_of(SeedResult.read, folder, "accuracy")
 
 
 def test_a_report_is_never_written_over_a_file_of_another(tmp_path):
@@ -275,6 +274,5 @@ def test_a_pipe_is_called_a_pipe(tmp_path):
 def test_labels_and_file_names_are_drawn_as_they_are(tmp_path):
     labels = ["$x^{$", "pays $5, not $6"]
     draw_confusion(np.ones((2, 2), int), labels, tmp_path / "a.png", title="t\udce9: $\\frac$")
-    draw_numbers([0.5, 1.0], [0.1, 0.2], tmp_path / "b.png", title="a $^$ \udce9")
     draw_curve([], tmp_path / "d.png", title="tiny on $^$-\udce9.txt, 4 steps")
-    assert len(list(tmp_path.glob("*.png"))) == 3
+    assert len(list(tmp_path.glob("*.png"))) == 2

@@ -116,7 +116,7 @@ def a_result(folder: Path) -> Path:
     path = folder / "seed-0" / RESULT
     path.parent.mkdir()
     scores = {"step": 3, "accuracy": 0.5}
-    write_json(path, vars(SeedResult(0, scores, scores, False, "f")))
+    write_json(path, vars(SeedResult(0, scores, scores, False)))
     return path
 
 
@@ -153,7 +153,7 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "manifest.json": (a_manifest, resume),
     "model.safetensors.index.json": (an_index, lambda path: weight_files(path.parent)),
     "inputs.json": (inputs_of_a_run, changed_inputs),
-    "result.json": (a_result, lambda path: SeedResult.read(path.parent, "f", "accuracy")),
+    "result.json": (a_result, lambda path: SeedResult.read(path.parent, "accuracy")),
 }  # fmt: skip
 
 ODD_VALUES = [None, True, 0, -1, 2**63, 10**400, 1.5, float("nan"), float("inf"), "", "x", "yes",

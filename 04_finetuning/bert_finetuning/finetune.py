@@ -11,9 +11,7 @@ learned.scores["accuracy"]
 learned.predict([TextExample("The food was delicious.")])
 """
 
-import contextlib
 import hashlib
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,10 +53,7 @@ def finetune(settings: FinetuneSettings) -> Outcome:
     with join(settings.device) as (ranks, device):
         machine = {"ranks": ranks, "device": device,
                    "precision": choose_precision(settings.precision, device)}  # fmt: skip
-        with quiet_unless(ranks.leads):
-            work = ranks.after_first(
-                lambda leads: Finetuning(settings, load_task(settings), **machine)
-            )
+        work = ranks.after_first(lambda leads: Finetuning(settings, load_task(settings), **machine))
         if settings.push is not None:  # before hours of training
             ranks.after_first(lambda leads: leads and check_push(settings.push))
         folder = RunFolder(settings.out)
@@ -110,11 +105,6 @@ def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
     folder.claim(wanted)
 
 
-def quiet_unless(leads: bool) -> contextlib.AbstractContextManager:
-    """Only the process that leads reports on the data."""
-    return contextlib.nullcontext() if leads else contextlib.redirect_stderr(io.StringIO())
-
-
 class Finetuning:
     """What all seeds, and all combinations of a grid, have in common."""
 
@@ -151,8 +141,7 @@ class Finetuning:
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
 
     def encode(self, examples: Sequence[Example]) -> list[Features]:
-        with quiet_unless(self.ranks.leads):
-            return self.task.encode(examples, self.tokenizer, max_length=self.max_length)
+        return self.task.encode(examples, self.tokenizer, max_length=self.max_length)
 
     def examples(self, seed: int) -> list[Example]:
         """What a seed learns from: all, or the few that it draws."""
@@ -215,7 +204,7 @@ class Finetuning:
             grid[name] = [self.run_seed(own, seed, settings.out / name) for seed in seeds]
             chosen = max(grid, key=lambda each: median_of(grid[each], metric))
             if self.ranks.leads:
-                for other in grid.keys() - {chosen}:
+                for other in grid.keys() - {chosen}:  # of those the figures are enough
                     drop_models(settings.out / other)
         results = grid[chosen]
         best = max(results, key=lambda result: result.best[metric])
@@ -282,17 +271,17 @@ class Finetuning:
         settings, out = self.settings, self.settings.out
         dev = Measured("dev", task, self.data.dev, predictions)
         write_report(outcome, dev, settings=settings, example=shortest)
-        print(f"\n{outcome.table()}\n")
-        if outcome.test is not None:
-            print(f"test: {outcome.test.table()}\n")
-        print(f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}")
+        test = f"test: {outcome.test.table()}\n\n" if outcome.test else ""
+        print(
+            f"\n{outcome.table()}\n\n{test}"
+            f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}"
+        )
         print(f"try:      {prediction_line(str(out), shortest)}")
         if settings.push is not None:
             print(f"pushed:   {push_folder(out, settings.push)}")
 
 
 def drop_models(folder: Path) -> None:
-    """Of a combination that has lost only the figures are kept."""
     for path in folder.rglob(WEIGHTS_FILE):
         path.unlink()
 
@@ -313,14 +302,13 @@ Inputs = dict[str, dict[str, Any]]  # what a run depends on, under "train", "dev
 
 def inputs_of(settings: FinetuneSettings, data: TaskData) -> Inputs:
     """Fingerprints of everything that decides the result and is not a setting."""
-    train = settings.train or f"the training set of {data.name}"
-    dev = settings.dev or f"the dev set of {data.name}"
-    if data.split is not None:
-        dev = f"the share of {settings.train} set aside for dev"
-    inputs = {
-        split: {"name": name, "sha256": fingerprint(examples), "examples": len(examples)}
-        for split, name, examples in (("train", train, data.train), ("dev", dev, data.dev))
-    }
+    dev = f"dev from {settings.train}" if data.split else settings.dev
+    inputs: Inputs = {
+        split: {"name": name or f"the {split} set of {data.name}",
+                "sha256": fingerprint(examples), "examples": len(examples)}
+        for split, name, examples in (("train", settings.train, data.train),
+                                      ("dev", dev, data.dev))
+    }  # fmt: skip
     start, files = settings.checkpoint, []
     if not settings.from_nothing:
         files = files_of_start(start)

@@ -249,18 +249,16 @@ def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
 
 def run(settings: PredictSettings) -> None:
     predictor = Predictor.open(
-        settings.checkpoint,
-        device=settings.device,
-        precision=settings.precision,
+        settings.checkpoint, device=settings.device, precision=settings.precision,
         max_length=settings.max_length,
-    )
+    )  # fmt: skip
     if settings.score is not None:
         score(predictor, settings)
         return
     task, source = predictor.task, settings.source
     if source is None:
-        named = {name: getattr(settings, name) for name in ("pair", "question", "context")}
-        options = {name: value for name, value in named.items() if value is not None}
+        options = {name: value for name in ("pair", "question", "context")
+                   if (value := getattr(settings, name)) is not None}  # fmt: skip
         queries = iter(task.queries(settings.text, options, pairs=predictor.saved.pairs))
     else:
         if source == "-" and sys.stdin.isatty():
@@ -300,8 +298,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     from bert_finetuning.data.load import read_labelled
 
     task, saved, out = predictor.task, predictor.saved, settings.out
-    columns, ordered = parse_columns(settings.columns), saved.task in ("", *GLUE)
-    examples = read_labelled(settings.score, task, columns=columns, by_place=ordered, tally=Tally())
+    examples = read_labelled(settings.score, task, columns=parse_columns(settings.columns),
+                             by_place=saved.task in ("", *GLUE), tally=Tally())  # fmt: skip
     check_pairs(examples, saved)
     progress = "predicting" if len(examples) >= MANY_QUERIES else None
     predictions = predictor.predict_alike(examples, progress=progress)
@@ -310,8 +308,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
         with folder_in_one_piece(out) as beside:
             content = json.dumps(measured.as_json(), indent=2) + "\n"
             (beside / "metrics.json").write_text(content, encoding="utf-8")
-            title = Path(settings.score).name
-            report.write_answers(beside, measured, title=title)
+            report.write_answers(beside, measured, title=Path(settings.score).name)
     print(json.dumps(measured.as_json()) if settings.json else measured.table())
     if out is not None and not settings.json:
         print(f"all answers: {out}")
@@ -319,13 +316,10 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 
 # --- What a file or standard input asks ----------------------------------------------------------
 
-# A file has a format of training, or one text a line; a tab separates what belongs together: both
-# texts of a pair, a question and its context, a beginning and its endings. A line is what `wc -l`
-# counts, in files and on standard input.
-#
-# Every row becomes one query in its place, so that answers can be joined to their rows. A line
-# without text is a query without text. Only tables and JSON lines may hold empty lines between
-# their rows, as for every other program that reads them.
+# A file has a format of training, or one text a line, with tabs between the parts of an example.
+# Every row and every line becomes one query in its place, so that answers can be joined to them; a
+# line without text is a query without text. Only between the rows of tables and of JSON lines may
+# empty lines stand that do not count.
 
 
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:

@@ -65,28 +65,27 @@ class Measured:
 
     def as_json(self) -> dict[str, Any]:
         labels, counts = self.confusion
-        matrix = {"labels": labels, "right_by_predicted": counts.tolist()} if labels else None
+        matrix = {"labels": labels, "right_by_predicted": counts.tolist()}
         return {
             "source": Path(self.source).name,
             "examples": len(self.examples),
             "scores": self.scores,
             "interval_95": self.intervals,
             **({"majority": self.majority} if self.majority else {}),
-            **({"confusion": matrix} if matrix else {}),
+            **({"confusion": matrix} if labels else {}),
         }
 
     def table(self) -> str:
         """In a few lines, for people."""
-        names = [name for name in self.task.metrics if name in self.intervals]
-        width = max(map(len, names))
-        lines = [f"{len(self.examples):,} examples of {Path(self.source).name}, per cent, and the "
-                 f"95% interval of {DRAWS:,} draws"]  # fmt: skip
-        for name in names:
-            low, high = map(percent, self.intervals[name])
-            line = f"{name:<{width}}  {percent(self.scores[name]):>6}  {low} to {high}"
-            unread = self.majority.get(name)
-            lines.append(line + ("" if unread is None else f"; majority {percent(unread)}"))
-        return "\n".join(lines)
+        rows = []
+        for name in self.task.metrics:
+            if name in self.intervals:
+                note = " to ".join(map(percent, self.intervals[name]))
+                if name in self.majority:
+                    note += f"; majority {percent(self.majority[name])}"
+                rows.append((name, percent(self.scores[name]), note))
+        return (f"{len(self.examples):,} examples of {Path(self.source).name}, per cent, and the "
+                f"95% interval of {DRAWS:,} draws\n{aligned(rows)}")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -161,9 +160,7 @@ class Outcome:
             rows.append((f"median of {len(self.results)}", percent(self.median), spread))
         unread = percent(self.majority[self.metric])
         rows.append(("majority", unread, "the most common, said unread"))
-        widths = [max(len(row[i]) for row in rows) for i in (0, 1)]
-        return "\n".join(f"{name:<{widths[0]}}  {score:>{widths[1]}}  {note}".rstrip()
-                         for name, score, note in rows)  # fmt: skip
+        return aligned(rows)
 
     def note(self, result: SeedResult) -> str:
         """At which step a seed was best, and where it ended."""
@@ -180,6 +177,13 @@ def median_of(results: Sequence[SeedResult], metric: str) -> float:
 
 def percent(score: float) -> str:
     return f"{100 * score:.1f}"
+
+
+def aligned(rows: Sequence[tuple[str, str, str]]) -> str:
+    """Names, scores and notes in columns."""
+    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "\n".join(f"{name:<{first}}  {score:>{second}}  {note}".rstrip()
+                     for name, score, note in rows)  # fmt: skip
 
 
 # --- The folder ----------------------------------------------------------------------------------

@@ -456,7 +456,7 @@ class SeedRun:
 
     def run(self, title: str = "fine-tuning", *, progress: bool = True) -> SeedResult:
         """To the end."""
-        if self.ranks.leads and self.start:
+        if self.start:
             say(f"{title}: going on from step {self.start:,} of {self.data.steps:,}")
         folder, request = self.folder, StopRequest()
         noted = divergence_noted(folder) if folder else nullcontext()
@@ -465,7 +465,7 @@ class SeedRun:
                 self.train(request, title=title, progress=progress)
         if self.signal:
             raise Stopped(title, self.saved, self.data.steps, number=self.signal)
-        if self.is_stalled and self.ranks.leads and progress:
+        if self.is_stalled and progress:
             say(f"{title}: stopped early: --patience {self.data.settings.patience} is used up, as "
                 f"{self.metric} on dev no longer rises")  # fmt: skip
         return self.finish()

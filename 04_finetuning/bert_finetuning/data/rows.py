@@ -13,6 +13,7 @@ an error that names the way out. Of the Hub only data are read, never code.
 import csv
 import json
 import math
+import os
 import re
 import sys
 import unicodedata
@@ -104,7 +105,9 @@ def at_least_one(items: Iterator[Item], source: str | Path) -> Iterator[Item]:
 
 
 def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    """Tell the user; of the processes that `torchrun` started, the first does."""
+    if os.environ.get("RANK", "0") == "0":
+        print(line, file=sys.stderr, flush=True)
 
 
 def one_of(names: Sequence[str]) -> str:

@@ -156,18 +156,17 @@ class FinetuneSettings:
         check_task(self)
         check_start(self)
         if self.freeze not in ("nothing", "embeddings", "encoder") and not self.freeze.isdecimal():
-            raise UserError(
-                f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or a number of "
-                "layers"
-            )
+            raise UserError(f"--freeze is {self.freeze!r}: choose nothing, embeddings, encoder, or "
+                            "a number of layers")  # fmt: skip
         if self.push is not None and not ("/" in self.push and is_hub_id(self.push)):
             raise UserError(f"--push {self.push}: write the name of a model on the Hub, OWNER/NAME")
-        for name in ("learning_rate", "batch_size", "epochs"):
-            if self.grid and getattr(self, name) != getattr(type(self), name):
-                raise UserError(
-                    "--grid chooses the learning rate, the batch size and the epochs: leave out "
-                    f"{option(name)}"
-                )
+        if self.grid and (given := self.changed("learning_rate", "batch_size", "epochs")):
+            raise UserError("--grid chooses the learning rate, the batch size and the epochs: "
+                            f"leave out {option(given[0])}")  # fmt: skip
+
+    def changed(self, *names: str) -> list[str]:
+        """Those of the options that are not as usual."""
+        return [name for name in names if getattr(self, name) != getattr(type(self), name)]
 
     @property
     def from_nothing(self) -> bool:
@@ -190,11 +189,10 @@ def wider(hidden_size: int) -> float:
 
 def check_task(settings: FinetuneSettings) -> None:
     """A task, or both files, and not both."""
-    given = [name for name in ("train", "dev", "columns") if getattr(settings, name) is not None]
     if settings.task is not None:
-        if given:
-            exclude = f"--task {settings.task} and {option(given[0])} exclude each other"
-            raise UserError(f"{exclude}: a task has its own examples")
+        if given := settings.changed("train", "dev", "columns"):
+            raise UserError(f"--task {settings.task} and {option(given[0])} exclude each other: a "
+                            "task has its own examples")  # fmt: skip
         return
     if settings.train is None:
         raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
@@ -202,26 +200,20 @@ def check_task(settings: FinetuneSettings) -> None:
         raise UserError("--train is given and --dev is not: a run learns from one file and is "
                         "measured on another; --dev 0.1 sets a tenth of it aside")  # fmt: skip
     if settings.data is not None:
-        raise UserError(
-            f"--data {settings.data} is the folder of a --task: name the task, or leave --data out"
-        )
+        raise UserError(f"--data {settings.data} is the folder of a --task: name the task, or "
+                        "leave --data out")  # fmt: skip
 
 
 def check_start(settings: FinetuneSettings) -> None:
     if settings.checkpoint is None:
+        raise UserError("where to start: give --checkpoint DIR, a model of the Hub, or none for a "
+                        "model that has learned nothing")  # fmt: skip
+    if settings.from_nothing:
+        if settings.model not in PRESETS and not Path(settings.model).is_dir():
+            raise UserError(f"--model is {settings.model!r}: choose {', '.join(PRESETS)}, or a "
+                            "checkpoint folder")  # fmt: skip
+    elif given := settings.changed("tokenizer", "model"):
         raise UserError(
-            "where to start: give --checkpoint DIR, a model of the Hub, or none for a model that "
-            "has learned nothing"
-        )
-    if not settings.from_nothing:
-        for name in ("tokenizer", "model"):
-            if getattr(settings, name) != getattr(FinetuneSettings, name):
-                raise UserError(
-                    f"--{name} {getattr(settings, name)} is for --checkpoint none: "
-                    f"{settings.checkpoint} has its own; leave one of the two out"
-                )
-        return
-    if settings.model not in PRESETS and not Path(settings.model).is_dir():
-        raise UserError(
-            f"--model is {settings.model!r}: choose {', '.join(PRESETS)}, or a checkpoint folder"
+            f"{option(given[0])} {getattr(settings, given[0])} is for --checkpoint none: "
+            f"{settings.checkpoint} has its own; leave one of the two out"
         )

@@ -43,6 +43,7 @@ from bert_finetuning.data.load import TaskData, few_of, load_named, load_storywo
 from bert_finetuning.data.storyworld import STORYWORLD
 from bert_finetuning.finetune import fingerprint_of_start
 from bert_finetuning.settings import FinetuneSettings
+from bert_finetuning.tasks.base import BertWithHead
 from bert_finetuning.train import Evaluator, SeedRun, TrainingData, freeze
 from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.training_loop import StopRequest, progress_bar

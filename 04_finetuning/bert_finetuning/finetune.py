@@ -267,16 +267,15 @@ class Finetuning:
             majority = task.score(test, task.majority(learnt, test))
             measured = Measured(self.data.tallies[2].source, task, test, answers, majority)
             outcome = replace(outcome, test=measured)
-        shortest = min(self.data.dev, key=lambda example: sum(map(len, example.texts)))
         settings, out = self.settings, self.settings.out
         dev = Measured("dev", task, self.data.dev, predictions)
-        write_report(outcome, dev, settings=settings, example=shortest)
+        write_report(outcome, dev, settings)
         test = f"test: {outcome.test.table()}\n\n" if outcome.test else ""
         print(
             f"\n{outcome.table()}\n\n{test}"
             f"model:    {out}      curve: {out / 'curve.png'}      errors: {out / 'errors.md'}"
         )
-        print(f"try:      {prediction_line(str(out), shortest)}")
+        print(f"try:      {prediction_line(str(out), dev)}")
         if settings.push is not None:
             print(f"pushed:   {push_folder(out, settings.push)}")
 

@@ -1,5 +1,4 @@
-"""Features: what a BERT that stands still says of every word, for another model to learn from
-(section 5.3).
+"""Features: word vectors of a frozen BERT, for another model to learn from (paper, section 5.3).
 
     word        Sørensen         left
     pieces      so ##ren ##sen   left
@@ -7,9 +6,8 @@
     layer 1     ●   ·     ·      ●      │ some feature asks for
     layer 0     ●   ·     ·      ●      ┘ (the embeddings)
 
-The encoder learns nothing, so it reads each sentence once, however long what stands on it trains:
-this is the second advantage that the paper names, a dear computation done once and many cheap
-models upon it.
+The encoder learns nothing, so each sentence is read once, and many small models can be trained on
+what was kept: the second advantage that the paper names.
 """
 
 from collections.abc import Callable, Sequence

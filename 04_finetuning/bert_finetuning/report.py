@@ -189,10 +189,8 @@ def aligned(rows: Sequence[tuple[str, str, str]]) -> str:
 # --- The folder ----------------------------------------------------------------------------------
 
 
-def write_report(
-    outcome: Outcome, dev: Measured, *, settings: FinetuneSettings, example: Example
-) -> None:
-    """All of the folder, from the answers of the best model to dev; `example` is one to try."""
+def write_report(outcome: Outcome, dev: Measured, settings: FinetuneSettings) -> None:
+    """All of the folder, from the answers of the best model to dev."""
     out = settings.out
     for path in sorted((outcome.folder / "best").iterdir()):
         publish(path, out / path.name)
@@ -202,7 +200,7 @@ def write_report(
     if outcome.test is not None:
         write_answers(out, outcome.test, title=f"{outcome.task}, test", prefix="test_")
     draw_curves(outcome, out / "curve.png")
-    write_atomically(out / "README.md", card(outcome, dev.task, settings, example))
+    write_atomically(out / "README.md", card(outcome, dev, settings))
 
 
 def write_answers(out: Path, measured: Measured, *, title: str, prefix: str = "") -> None:
@@ -219,7 +217,7 @@ def write_answers(out: Path, measured: Measured, *, title: str, prefix: str = ""
         draw_confusion(counts, labels, out / f"{prefix}confusion.png", title=title)
 
 
-def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Example) -> str:
+def card(outcome: Outcome, dev: Measured, settings: FinetuneSettings) -> str:
     """The model's `README.md`; its text is in `card.jinja`."""
     from jinja2 import Template
 
@@ -227,18 +225,19 @@ def card(outcome: Outcome, task: Task, settings: FinetuneSettings, example: Exam
     defaults = {name: getattr(FinetuneSettings, name) for name in own}
     text = Path(__file__).with_name("card.jinja").read_text("utf-8")
     return Template(text, keep_trailing_newline=True).render(
-        front=front_matter(task.model.pipeline),
+        front=front_matter(dev.task.model.pipeline),
         name=settings.out.resolve().name,
-        task=task,
+        task=dev.task,
         outcome=outcome,
         command=command_line("bert-finetune", own, defaults),
-        prediction=prediction_line("FOLDER", example),
+        prediction=prediction_line("FOLDER", dev),
     )
 
 
-def prediction_line(folder: str, example: Example) -> str:
-    """The call of `bert-predict` for an example of dev."""
-    return shlex.join(["bert-predict", *example.texts, "--checkpoint", folder])
+def prediction_line(folder: str, dev: Measured) -> str:
+    """The call of `bert-predict` for the shortest example of dev."""
+    shortest = min(dev.examples, key=lambda example: sum(map(len, example.texts)))
+    return shlex.join(["bert-predict", *shortest.texts, "--checkpoint", folder])
 
 
 # --- errors.md -----------------------------------------------------------------------------------

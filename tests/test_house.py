@@ -416,11 +416,11 @@ def test_the_check_for_machine_paths_catches(line):
 # rounded up to the next hundred; top-level modules and folders are what a reader sees first.
 LARGEST = {
     "bert_corpus": (3_610, 9), "bert_run": (2_850, 10), "bert_numpy": (1_640, 12),
-    "bert_lowlevel": (940, 7), "bert_paper": (2_650, 13), "bert_finetuning": (7_400, 11),
+    "bert_lowlevel": (940, 7), "bert_paper": (2_650, 13), "bert_finetuning": (7_260, 11),
     "autograder": (6_550, 15), "bert_experiments": (17_400, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
-MOST_FILES = {"bert_finetuning": 21}
+MOST_FILES = {"bert_finetuning": 20}
 
 
 @pytest.mark.parametrize("package", house_size.PACKAGES)

@@ -546,14 +546,14 @@ def test_no_loop_runs_over_rows_or_tokens(student):
     for rows, seq in ((3, 20), (43, 20), (3, 60)):
         ids, attention_mask = sentences(rows, seq)
         mask(student, ids, attention_mask, slots=4)
-        counts[rows, seq] = student.mask_on_device.operations(
+        counts[rows, seq] = student.mask_on_device.lines_run(
             ids, attention_mask, TorchRng(7), **settings_for(seq, slots=4)
         )
     few = counts.pop((3, 20))
     for (rows, seq), many in counts.items():
         checks.that(
             many < few + 20,
-            f"{rows} rows of {seq} tokens take {many} calls of torch, 3 rows of 20 take {few}: "
+            f"{rows} rows of {seq} tokens run {many} lines of your file, 3 rows of 20 run {few}: "
             "the number must not grow with rows or tokens",
             likely=f"a Python loop over the {'rows' if rows > 3 else 'tokens'}",
         )

@@ -159,7 +159,7 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         fail(f"{name} changed its input in place, and put the old numbers back",
              likely="an operation like x -= … works on the caller's tensor: make a new one"
              )  # fmt: skip
-    second = function.trace(*args, global_seed=2, way="frozen", **kwargs)  # writing raises here
+    second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
@@ -184,9 +184,9 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
 
 
 def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict) -> None:
-    """It must return `value` again: where the same objects held other values before, where what is
-    equal is one object, and after calls with one other argument, of it or of a function that was
-    inspected before and was given one of the same arrays."""
+    """It must return `value` again: after a call in which the same objects held other values, and
+    after calls with one other argument; of this function, or of one that was inspected before and
+    was given one of the same arrays."""
     name = function.name
 
     def returns_it_again(when: str, likely: str, **options: Any) -> None:
@@ -194,16 +194,14 @@ def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict
         if problem := difference(now, value, "the result", None):
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
 
-    returns_it_again("where arguments that are equal are one object",
-                     "`is` asks for the object, not for its place or what it holds",
-                     way="shared")  # fmt: skip
     own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
     inspected = function.inspected
     related = [call for call in inspected if own & set(map(id, leaves(call[1:])))]
     for other, given, more in [(function, args, kwargs), *related[-3:]]:
         returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
-                         "held other values", "a value is kept from one call to the next and found "
-                         "again by the object, not by what it holds",
+                         "held other values (equal ones are one object)",
+                         "a value is kept from one call to the next and found again by the object, "
+                         "not by what it holds; or `is` compares objects where == is meant",
                          before=(other.name, given, more))  # fmt: skip
     inspected.append((function, args, kwargs))
     for other, given, more in [*related[-3:], inspected[-1]]:

@@ -24,5 +24,3 @@ def pytest_addoption(parser) -> None:
                     "variant = N into course.toml")  # fmt: skip
     group.addoption("--hints", metavar="N", type=int, default=0,
                     help="show N hints for what is not yet right, fitting ones first")  # fmt: skip
-    group.addoption("--isolated", action="store_true",
-                    help="run the student's code in a process of its own")  # fmt: skip

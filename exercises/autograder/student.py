@@ -76,16 +76,15 @@ class Function:
         return self.student._inspected
 
     def trace(
-        self, *args, global_seed: int | None = None, way: str = "", before: Any = None, **kwargs
-    ) -> Trace:
+        self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
+        **kwargs,
+    ) -> Trace:  # fmt: skip
         """Call it, and look at what else it did. `global_seed` seeds the global generators of
-        Python, NumPy and torch first; `way` is how it gets its arguments (see worker.py). `before`
-        is a call of any function (its name, args, kwargs) that is made first, with the same
-        objects where its arguments are equal, while they hold other values."""
-        if before is not None:
-            before = with_fresh_generators(before)
-        answer = self._ask(args, kwargs, inspect=True, way=way, global_seed=global_seed,
-                           before=before)  # fmt: skip
+        Python, NumPy and torch first; with `frozen`, writing to an argument raises. `before` is a
+        call of any function (its name, args, kwargs) that is made first. Then arguments that are
+        equal, of one call or both, are one object, and hold other values during the first."""
+        answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed,
+                           before=with_fresh_generators(before))  # fmt: skip
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
@@ -106,18 +105,11 @@ class Function:
             raise BadMessage("the gradients did not come back")
         return answer["value"], gradients
 
-    def operations(self, *args, **kwargs) -> int:
-        """How often a call calls torch, directly or in a loop of its own."""
-        return self._count("operations", args, kwargs)
-
     def lines_run(self, *args, **kwargs) -> int:
         """How many lines of the student's file run in a call, one again at each turn of a loop."""
-        return self._count("lines_run", args, kwargs)
-
-    def _count(self, what: str, args: tuple, kwargs: dict) -> int:
-        found = self._ask(args, kwargs, count=what).get("count")
+        found = self._ask(args, kwargs, count_lines=True).get("lines")
         if type(found) is not int:
-            raise BadMessage(f"the number of {what} did not come back")
+            raise BadMessage("the number of lines did not come back")
         return found
 
     def seconds(self, *args, **kwargs) -> float:
@@ -148,8 +140,8 @@ class Function:
 def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[str, Any]:
     """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
     return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
-            "way": "", "before": None, "global_seed": None, "wrt": [], "upstream": None,
-            "count": "", **more}  # fmt: skip
+            "frozen": False, "before": None, "global_seed": None, "wrt": [], "upstream": None,
+            "count_lines": False, **more}  # fmt: skip
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:

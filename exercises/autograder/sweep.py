@@ -95,7 +95,7 @@ def agrees(
     for number, case in enumerate(cases):
         args, options = laid_out((case.args, case.options), number)
         if number % 2:  # writing to an argument raises here
-            out = function.trace(*args, way="frozen", **options).value
+            out = function.trace(*args, frozen=True, **options).value
         else:
             out = function(*args, **options)
         expected = reference(*case.args, **case.options)

@@ -1,7 +1,5 @@
 """The side of the student's code: load the file, answer calls.
 
-`python -m autograder.worker FILE` reads messages from its standard input and answers on its
-standard output, until the input ends. What the student's code prints goes to standard error.
 Whoever asks must trust nothing in an answer: a student's code can make it say anything.
 """
 
@@ -9,7 +7,6 @@ import contextlib
 import copy
 import importlib.util
 import inspect
-import io
 import os
 import random
 import shutil
@@ -17,6 +14,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
@@ -53,47 +51,60 @@ class Worker:
         self.module: ModuleType | None = None
         self.settings: dict[str, Any] = {}  # torch's, as the file left them when it was loaded
         self.returned: dict[str, Any] = {}  # by the last inspected call of each function
+        self.seed: int | None = None  # of the global generators, for the call that runs
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer one call, or raise what the student's code raises.
 
-        What a call sets in torch lasts no longer than the call: the tests may run in this process,
-        and the next call shall show it again.
+        What a call sets in torch is undone after it: the tests may run in this process, and the
+        next call shall show it again.
         """
         ours = _torch_settings()
         try:
             if self.module is None:
                 self.module = load(self.path)
+                self.module.__dict__.setdefault("hash", self._hash)
                 self.settings = _torch_settings()
             _set_torch(self.settings)
-            return self._call(request)
-        finally:
-            _set_torch(ours)
-
-    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
-        function = getattr(self.module, request["function"], None)
-        if not callable(function):
-            raise LookupError(f"there is no function {request['function']} in {self.path.name}")
-        try:
             # The test that asks may have silenced NumPy: the student's code shall not notice.
             with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
-                if request["global_seed"] is None:
-                    return _run(function, request, str(self.path))
-                with _hash_of_another_process(self.module, request["global_seed"]):
-                    if request["before"]:
-                        self._call_before(request)
-                    return self._call_again(function, request)
+                return self._call(request)
         finally:
-            _, more, options = request["before"] or ("", (), {})
-            for path in [*request["args"], *request["kwargs"].values(), *more, *options.values()]:
-                if isinstance(path, Path):
-                    shutil.rmtree(path, ignore_errors=True)
+            _set_torch(ours)
+            for folder in leaves([request["args"], request["kwargs"], request["before"]]):
+                if isinstance(folder, Path):
+                    shutil.rmtree(folder, ignore_errors=True)
 
-    def _call_again(self, function: Callable, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer an inspected call, and look whether it writes to what the one before it returned:
-        a function that writes each result into one array does."""
-        spoiled = list(_spoiled(self.returned.pop(request["function"], None)))
-        answer = _run(function, request, str(self.path))
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        function = self._function(request["function"])
+        args, kwargs, self.seed = request["args"], request["kwargs"], request["global_seed"]
+        if request["wrt"]:
+            return _run_for_gradients(function, request)
+        if request["count_lines"]:
+            return _run_and_count_lines(function, args, kwargs, str(self.path))
+        if request["inspect"]:
+            return self._inspect(request)
+        start = _processor_seconds()
+        value = function(*args, **kwargs)
+        return {"value": value, "seconds": _processor_seconds() - start}
+
+    def _function(self, name: str) -> Callable:
+        function = getattr(self.module, name, None)
+        if not callable(function):
+            raise LookupError(f"there is no function {name} in {self.path.name}")
+        return function
+
+    def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a call, and tell what else it did; see `Function.trace`."""
+        args, kwargs = request["args"], request["kwargs"]
+        if request["before"]:
+            name, *others = request["before"]
+            args, kwargs, *others = _shared([args, kwargs, *others], {})
+            _call_with_others(self._function(name), *others)
+        # A function that writes each result into one array writes to what it returned before.
+        spoiled = _spoiled(self.returned.pop(request["function"], None))
+        answer = _run_and_inspect(self._function(request["function"]), args, kwargs, self.seed,
+                                  is_frozen=request["frozen"])  # fmt: skip
         if any(not bool((array == spoilt).all()) for array, _, spoilt in spoiled):
             answer["changed"].append(EARLIER)
         else:  # it may return them once more, from where it keeps them
@@ -102,13 +113,10 @@ class Worker:
         self.returned[request["function"]] = answer["value"]
         return answer
 
-    def _call_before(self, request: dict[str, Any]) -> None:
-        """Call a function first, with the very objects that this call has in common with it, while
-        they hold other values."""
-        name, args, kwargs = request["before"]
-        both = request["args"], request["kwargs"], args, kwargs
-        request["args"], request["kwargs"], args, kwargs = _shared(both, {})
-        _call_with_others(getattr(self.module, name), args, kwargs)
+    def _hash(self, value: Any) -> int:
+        """`hash`, as the file sees it. That of a text differs from process to process: here it
+        differs with the seed."""
+        return hash((self.seed, value) if _holds_text(value) else value)
 
     def answer(self, message: bytes) -> bytes:
         """The answer to a message, packed; what the student's code raises is part of it."""
@@ -118,36 +126,24 @@ class Worker:
             return pack({"error": describe(error, self.path)})
 
 
-def _run(function, request: dict[str, Any], file: str) -> dict[str, Any]:
-    if request["wrt"]:
-        return _run_for_gradients(function, request)
-    args, kwargs = request["args"], request["kwargs"]
-    if request["global_seed"] is not None:
-        seed_everything(request["global_seed"])
-    if request["count"] == "operations":
-        return _run_and_count(function, args, kwargs)
-    if request["count"] == "lines_run":
-        return _run_and_trace(function, args, kwargs, file)
-    if request["inspect"]:
-        return _run_and_inspect(function, args, kwargs, way=request["way"])
-    start = _processor_seconds()
-    value = function(*args, **kwargs)
-    return {"value": value, "seconds": _processor_seconds() - start}
+def _holds_text(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return any(map(_holds_text, value))
+    return type(value) in (str, bytes)
 
 
-def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[str, Any]:
-    """What the function returns, and what else it did. The way in which it gets its arguments:
-
-    "frozen": writing to an array raises; "shared": what is equal is one object.
-    """
-    if way == "shared":
-        args, kwargs = _shared((args, kwargs), {})
-    before, arrays = _global_state(), list(_arrays((args, kwargs)))
-    drawn_before = _states_of_generators([*args, *kwargs.values()])
-    if way == "frozen":
+def _run_and_inspect(
+    function: Callable, args: tuple, kwargs: dict, seed: int | None, *, is_frozen: bool
+) -> dict[str, Any]:
+    """What the function returns, and what it changed. `is_frozen`: writing to an array raises."""
+    arrays, generators = list(_arrays((args, kwargs))), [*args, *kwargs.values()]
+    if seed is not None:
+        seed_everything(seed)
+    if is_frozen:
         for array in arrays:
             if type(array) is np.ndarray:
                 array.flags.writeable = False
+    before, drawn_before = _global_state(), _states_of_generators(generators)
     versions = [array._version for array in arrays if is_tensor(array)]
     with _seedings() as seeded:
         value = function(*args, **kwargs)
@@ -160,44 +156,42 @@ def _run_and_inspect(function, args: tuple, kwargs: dict, *, way: str) -> dict[s
         changed.append("grad of a tensor that it was given")
     return {
         "value": value, "seconds": 0.0, "changed": changed, "inputs": _plain((args, kwargs)),
-        "drawn": _states_of_generators([*args, *kwargs.values()]) != drawn_before,
+        "drawn": _states_of_generators(generators) != drawn_before,
         # Every operation in place counts one on, also where another puts the old numbers back.
         "written": versions != [array._version for array in arrays if is_tensor(array)],
     }  # fmt: skip
 
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
-    """Another value of the same kind: an array turned about, floats halved; a list from its end;
-    a dict of numbers with others, or with `fewer` its first entry alone. None if there is none."""
+    """Another value of the same kind: arrays flipped, floats halved; without arrays a list from its
+    end, a dict of numbers with others or, with `fewer`, its first entry. None if there is none."""
+    has_arrays = next(_arrays(value), None) is not None
     if type(value) is float:
-        return value / 2 if value else None
-    if type(value) is np.ndarray or (is_tensor(value) and not value.is_meta):
-        turned = value.flip(tuple(range(value.ndim))) if is_tensor(value) else np.flip(value)
-        is_float = value.is_floating_point() if is_tensor(value) else value.dtype.kind == "f"
-        turned = turned / 2 if is_float else turned
-        return turned if bool((turned != value).any()) else None
-    if type(value) not in (list, dict):
+        new = value / 2
+    elif has_arrays and type(value) is not tuple:
+        new = map_leaves(_flipped, value)
+    elif type(value) is list:
+        new = value[::-1]
+    elif type(value) is dict and fewer:
+        new = dict(list(value.items())[:1])
+    elif type(value) is dict:
+        new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
+    else:
         return None
-    if next(_arrays(value), None) is None:
-        if type(value) is list:
-            new = value[::-1]
-        elif fewer:
-            new = dict(list(value.items())[:1])
-        else:
-            new = {name: item + 1 if type(item) is int else item for name, item in value.items()}
-        return new if new != value else None
-    items = list(value.items() if type(value) is dict else enumerate(value))
-    others = {name: altered(item) for name, item in items if next(_arrays(item), None) is not None}
-    if all(other is None for other in others.values()):
-        return None
-    new = {name: item if others.get(name) is None else others[name] for name, item in items}
-    return new if type(value) is dict else list(new.values())
+    return None if pack(new) == pack(value) else new
 
 
-def _call_with_others(function, args: tuple, kwargs: dict) -> None:
+def _flipped(leaf: Any) -> Any:
+    if not is_array(leaf) or getattr(leaf, "is_meta", False):
+        return leaf
+    flipped = leaf.flip(tuple(range(leaf.ndim))) if is_tensor(leaf) else np.flip(leaf).copy("K")
+    is_float = leaf.is_floating_point() if is_tensor(leaf) else leaf.dtype.kind == "f"
+    return flipped / 2 if is_float else flipped
+
+
+def _call_with_others(function: Callable, args: tuple, kwargs: dict) -> None:
     """Call it while its arguments, the very objects, hold other values; then put theirs back."""
-    own = [(value, copy.deepcopy(value)) for value in [*args, *kwargs.values()]
-           if type(value) in (list, dict, np.ndarray) or is_tensor(value)]  # fmt: skip
+    own = [(value, copy.deepcopy(value)) for value in _changeable([*args, *kwargs.values()])]
     for fewer in (True, False):
         for value, before in own:
             _fill(value, altered(before, fewer=fewer))
@@ -207,16 +201,24 @@ def _call_with_others(function, args: tuple, kwargs: dict) -> None:
             _fill(value, before)
 
 
+def _changeable(values: list) -> Iterator[Any]:
+    """The arrays in a list of values, and those of its lists and dicts that hold no arrays."""
+    yield from _arrays(values)
+    for value in values:
+        if type(value) in (list, dict) and next(_arrays(value), None) is None:
+            yield value
+
+
 def _fill(old: Any, new: Any) -> None:
     """Put the values of `new` into the object `old`; nothing if `new` is None."""
-    if type(old) in (list, dict) and new is not None:
-        if next(_arrays(old), None) is None:
-            old.clear()
-            (old.update if type(old) is dict else old.extend)(new)
-            return
-        for name, item in old.items() if type(old) is dict else enumerate(old):
-            _fill(item, new[name])
-    elif new is not None and is_array(old):
+    if new is None:
+        return
+    if type(old) is dict:
+        old.clear()
+        old.update(new)
+    elif type(old) is list:
+        old[:] = new
+    else:
         old[...] = new
 
 
@@ -226,11 +228,11 @@ def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
         tree = type(tree)(_shared(item, seen) for item in tree)
     elif type(tree) is dict:
         tree = {name: _shared(item, seen) for name, item in tree.items()}
-    elif not (type(tree) is np.ndarray or (is_tensor(tree) and not tree.is_meta)):
+    elif not is_array(tree):
         return tree
     try:
         return seen.setdefault((type(tree), pack(tree)), tree)
-    except (TypeError, Uncrossable):  # a generator or a folder is among them
+    except Uncrossable:  # a generator or a folder is among them
         return tree
 
 
@@ -239,7 +241,7 @@ def _arrays(tree: Any) -> Iterator[Any]:
     return filter(is_array, leaves(tree))
 
 
-def _spoiled(value: Any) -> Iterator[tuple[Any, Any, Any]]:
+def _spoiled(value: Any) -> list[tuple[Any, Any, Any]]:
     """The arrays of a result, written over, with copies of what they held and of what they hold."""
     found = []
     for array in _arrays(value):
@@ -247,70 +249,32 @@ def _spoiled(value: Any) -> Iterator[tuple[Any, Any, Any]]:
             found.append((array, array.copy()))
         elif is_tensor(array) and not array.is_meta and 0 not in array.stride():
             found.append((array.detach(), array.detach().clone()))
-    for array, numbers in found:
+    for array, _ in found:
         array[...] = SPOILED
-        yield array, numbers, array.copy() if type(array) is np.ndarray else array.clone()
+    return [(array, numbers, copy.deepcopy(array)) for array, numbers in found]
 
 
 @contextlib.contextmanager
 def _seedings() -> Iterator[list[str]]:
     """The global generators that are seeded in this context, also if they are put back."""
     names: list[str] = []
-    torch = sys.modules.get("torch")
     places = [(random, "seed", PYTHON), (np.random, "seed", NUMPY)]
-    own = [(place, name, getattr(place, name)) for place, name, _ in places]
-    if torch:
-        own.append((torch.random, "default_generator", torch.random.default_generator))
-        torch.random.default_generator = _Noting(torch.random.default_generator, names)
-    for place, name, label in places:
-        setattr(place, name, _noting(getattr(place, name), label, names))
-    try:
-        yield names
-    finally:
-        for place, name, value in own:
-            setattr(place, name, value)
+    if torch := sys.modules.get("torch"):
+        places += [(torch, "seed", TORCH), (torch, "manual_seed", TORCH),
+                   (torch.random, "manual_seed", TORCH)]  # fmt: skip
+    own = [getattr(place, name) for place, name, _ in places]
 
-
-def _noting(function: Callable, label: str, names: list[str]) -> Callable:
-    def noted(*args, **kwargs):
+    def noted(function: Callable, label: str, *args, **kwargs) -> Any:
         names.append(label)
         return function(*args, **kwargs)
 
-    return noted
-
-
-class _Noting:
-    """torch's global generator, as `torch.manual_seed` and its like see it."""
-
-    def __init__(self, generator: Any, names: list[str]) -> None:
-        self._generator, self._names = generator, names
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._generator, name)
-        return _noting(found, TORCH, self._names) if name in ("manual_seed", "seed") else found
-
-
-@contextlib.contextmanager
-def _hash_of_another_process(module: ModuleType, seed: int) -> Iterator[None]:
-    """Python's hash of a text is another number in every process: here it is one for each seed."""
-    if hasattr(module, "hash"):
-        yield  # the file has a function of this name
-        return
-
-    def salted(value: Any) -> int:
-        return hash((seed, value) if _holds_text(value) else value)
-
-    module.hash = salted
+    for (place, name, label), function in zip(places, own, strict=True):
+        setattr(place, name, partial(noted, function, label))
     try:
-        yield
+        yield names
     finally:
-        del module.hash
-
-
-def _holds_text(value: Any) -> bool:
-    if type(value) in (tuple, frozenset):
-        return any(map(_holds_text, value))
-    return type(value) in (str, bytes)
+        for (place, name, _), function in zip(places, own, strict=True):
+            setattr(place, name, function)
 
 
 def _states_of_generators(values: list) -> list:
@@ -329,27 +293,11 @@ def _processor_seconds() -> float:
     return time.process_time() + below.children_user + below.children_system
 
 
-def _run_and_count(function, args: tuple, kwargs: dict) -> dict[str, Any]:
-    """What the function returns, and how often it called torch on the way. A loop over the rows of
-    a tensor shows as a count that grows with the rows, on any machine and at any load."""
-    from torch.overrides import TorchFunctionMode
-
-    class Counter(TorchFunctionMode):
-        calls = 0
-
-        def __torch_function__(self, called, types, args=(), kwargs=None):
-            self.calls += 1
-            return called(*args, **kwargs or {})
-
-    with Counter() as counter:
-        value = function(*args, **kwargs)
-    return {"value": value, "seconds": 0.0, "count": counter.calls}
-
-
-def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> dict[str, Any]:
+def _run_and_count_lines(
+    function: Callable, args: tuple, kwargs: dict, file: str
+) -> dict[str, Any]:
     """What the function returns, and how many lines of `file` ran on the way, each again at every
-    turn of a loop. A loop over single numbers shows as a count that grows with them, on any machine
-    at any load."""
+    turn of a loop: a loop over single numbers shows on any machine at any load."""
     count = 0
 
     def trace(frame, event, _):
@@ -365,7 +313,7 @@ def _run_and_trace(function, args: tuple, kwargs: dict, file: str) -> dict[str, 
         value = function(*args, **kwargs)
     finally:
         sys.settrace(before)
-    return {"value": value, "seconds": 0.0, "count": count}
+    return {"value": value, "seconds": 0.0, "lines": count}
 
 
 def _torch_settings() -> dict[str, Any]:
@@ -406,7 +354,7 @@ def describe(error: BaseException, path: Path) -> dict[str, Any]:
         where = {"line": error.lineno, "code": (error.text or "").strip()}
     # Said by a `raise` of the file's own: torch raises it too, where a device lacks an operation.
     is_to_do = (
-        type(error) is NotImplementedError and lines and "raise" in (where["code"] or "raise")
+        type(error) is NotImplementedError and lines and "raise" in (lines[-1].line or "raise")
     )
     text = ""
     with contextlib.suppress(BaseException):  # even str(error) is the student's code
@@ -503,25 +451,12 @@ def write_message(stream: BinaryIO, message: bytes) -> None:
     stream.flush()
 
 
-def serve(path: Path, requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer calls until no more come. What the student's code asks for by input() is empty."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = io.StringIO()
+def serve(path: Path, receive: Callable[[], bytes], send: Callable[[bytes], None]) -> None:
+    """Answer the calls that `receive` gives until one is empty."""
     worker = Worker(path)
-    while message := read_message(requests):
+    while message := receive():
         answer = worker.answer(message)
         with contextlib.suppress(BaseException):  # the student may have closed or replaced them
             sys.stdout.flush()
             sys.stderr.flush()
-        write_message(answers, answer)
-
-
-def main() -> None:
-    os.environ["OMP_NUM_THREADS"] = "1"  # its seconds are those of one processor
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # print() disturbs nothing
-    serve(Path(sys.argv[1]), requests, answers)
-
-
-if __name__ == "__main__":
-    main()
+        send(answer)

@@ -94,8 +94,7 @@ def test_what_one_should_know_before__is_checked_alone_and_is_no_part_of_a_run_o
     every = run(ROOT / "exercises", "--solutions", "--ignore-glob=*/1*", "--ignore-glob=*/2*",
                 *(f"--ignore-glob=*/0{number}_*" for number in (1, 2, 4, 6, 7, 8, 9)))  # fmt: skip
     assert every.returncode == 0 and "5.00 of   5.00" in every.stdout
-    assert "00_ready is what you should know before, without points: pytest" in every.stdout
-    assert "00_ready  " not in every.stdout
+    assert "00_ready" not in every.stdout
 
 
 def test_a_week_that_there_is_not__is_told_in_a_line(tmp_path):
@@ -147,7 +146,6 @@ def test_a_wrong_answer_is_told_what_was_expected_what_came_and_the_likely_mista
     assert "checks.py" not in done.stdout
 
 
-@pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -159,10 +157,9 @@ def test_a_wrong_answer_is_told_what_was_expected_what_came_and_the_likely_mista
         ("def softmax_forward(:", "SyntaxError"),
     ],
 )
-def test_ways_around_the_work_score_nothing(tmp_path, text, says, isolated):
-    more = ["--isolated"] if isolated else []
+def test_ways_around_the_work_score_nothing(tmp_path, text, says):
     done = run(SOFTMAX.folder, "--submission", hand_in(tmp_path, text), "--report",
-               tmp_path / "report.json", *more)  # fmt: skip
+               tmp_path / "report.json")  # fmt: skip
     assert done.returncode == 1 and says in done.stdout, done.stdout
     assert json.loads((tmp_path / "report.json").read_text())["score"] == 0
 

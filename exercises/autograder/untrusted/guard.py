@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def work(order: dict[str, Any], settings: dict[str, Any], line: int) -> None:
         if name.split(".")[0] in order["refused"]:
             sys.modules[name] = None
     seed_everything(0)  # the same file is graded alike each time, as far as that lies with us
-    serve(path, requests, answers)
+    serve(path, partial(read_message, requests), partial(write_message, answers))
 
 
 if __name__ == "__main__":

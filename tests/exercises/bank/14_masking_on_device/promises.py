@@ -41,7 +41,7 @@ PROMISES = {
     "No tensor is asked for its values, and no tensor has a size that depends on values.":
         (DEVICE,),
     "New tensors are made on the device of `input_ids`": (DEVICE,),
-    "There is no loop over rows or tokens: the number of calls of torch does not grow with the "
+    "There is no loop over rows or tokens: the number of lines that run does not grow with the "
     "number of rows or tokens.": (LOOP,),
     "Every draw comes from `generator`, and `input_ids` is not changed.": (GENERATOR, TRACE),
     "This is one of the possible results: each of the four words is chosen equally often.":

@@ -11,8 +11,10 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
+from autograder.again import call_again
 from autograder.course import COURSE, MOST, chosen, find_course, table_of_defaults, told_defaults
 from autograder.points import READY, find, present
+from autograder.runner import load_test
 from bert_run.config import Steps
 from bert_run.errors import UserError, Whole, check_numbers, command
 
@@ -29,6 +31,24 @@ class Diff:
     file: Positional[Path]
     """a file of an exercise, edited or not"""
 
+    def run(self) -> None:
+        exercise = next((e for e in (READY, *present()) if e.file == self.file.name), None)
+        if exercise is None:
+            raise UserError(
+                f"{self.file}: no exercise has a file {self.file.name!r}: was it renamed?"
+            )
+        if not self.file.is_file():
+            raise UserError(f"{self.file} does not exist: name the file that you edited")
+        if not exercise.solution.is_file():
+            raise UserError(
+                f"the solution of {exercise.name} is not here: ask whoever runs the course"
+            )
+        yours = self.file.read_text(encoding="utf-8").splitlines()
+        ours = [line for line in exercise.solution.read_text(encoding="utf-8").splitlines()
+                if line.strip() not in ("# begin solution", "# end solution")]  # fmt: skip
+        lines = unified_diff(yours, ours, "yours", "solution", lineterm="")
+        print("\n".join(lines) or "the same, to the letter")
+
 
 @dataclass(frozen=True)
 class Again:
@@ -42,6 +62,9 @@ class Again:
     """its folder, such as 03_softmax"""
     check: Positional[str]
     """the name that the message has, or a part of it"""
+
+    def run(self) -> None:
+        call_again(self.exercise, self.check)
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,9 @@ class Capstone:
     def __post_init__(self) -> None:
         check_numbers(self)
 
+    def run(self) -> None:
+        load_test(CAPSTONE).train_capstone(self.file, out=self.out, steps=self.steps)
+
 
 @dataclass(frozen=True)
 class Gradescope:
@@ -76,6 +102,19 @@ class Gradescope:
     """the exercises of this week of course.toml, in place of a list"""
     out: Path = Path("autograder.zip")
     """the file to write"""
+
+    def run(self) -> None:
+        from autograder.untrusted.gradescope import write_bundle
+
+        course = find_course()
+        if course.variants:
+            raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
+                            "whose file it grades; grade with bert-grade")  # fmt: skip
+        exercises = chosen(course, self.week, self.exercises)
+        if exercises is None:
+            raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
+        write_bundle(self.out, exercises)
+        print(f"{self.out}: {len(exercises)} exercises, to be uploaded as the autograder")
 
 
 @dataclass(frozen=True)
@@ -94,66 +133,25 @@ class Variants:
     def __post_init__(self) -> None:
         check_numbers(self)
 
+    def run(self) -> None:
+        from autograder.untrusted.roster import read_roster
 
-def variants_of_class(roster: Path) -> list[list[str]]:
-    """The table of all students, to be sent to each row by row."""
-    from autograder.untrusted.roster import read_roster
-
-    course = find_course()
-    if not (course.variants and course.seed):
-        raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
-    people = read_roster(roster).people.values()
-    return table_of_defaults(course.seed, ((person.id, person.name) for person in people))
-
-
-def diff(file: Path) -> list[str]:
-    """Lines from a student's file to the solution, comments and all."""
-    exercise = next((e for e in (READY, *present()) if e.file == file.name), None)
-    if exercise is None:
-        raise UserError(f"{file}: no exercise has a file {file.name!r}: was it renamed?")
-    if not file.is_file():
-        raise UserError(f"{file} does not exist: name the file that you edited")
-    if not exercise.solution.is_file():
-        raise UserError(f"the solution of {exercise.name} is not here: ask whoever runs the course")
-    yours = file.read_text(encoding="utf-8").splitlines()
-    ours = [line for line in exercise.solution.read_text(encoding="utf-8").splitlines()
-            if line.strip() not in ("# begin solution", "# end solution")]  # fmt: skip
-    return list(unified_diff(yours, ours, "yours", "solution", n=3, lineterm=""))
+        if bool(self.number) == bool(self.roster):
+            raise UserError("name your number, or --roster FILE of the class")
+        if self.number:
+            print(told_defaults(self.number))
+            return
+        course = find_course()
+        if not (course.variants and course.seed):
+            raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
+        people = read_roster(self.roster).people.values()
+        rows = table_of_defaults(course.seed, ((person.id, person.name) for person in people))
+        csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
 
 
 @command
 def main() -> None:
-    choice = tyro.cli(Diff | Again | Capstone | Gradescope | Variants, prog="python -m autograder")
-    if isinstance(choice, Again):
-        from autograder.again import call_again
-
-        call_again(choice.exercise, choice.check)
-    elif isinstance(choice, Capstone):
-        from autograder.runner import load_test
-
-        load_test(CAPSTONE).train_capstone(choice.file, out=choice.out, steps=choice.steps)
-    elif isinstance(choice, Variants):
-        if bool(choice.number) == bool(choice.roster):
-            raise UserError("name your number, or --roster FILE of the class")
-        if choice.roster:
-            csv.writer(sys.stdout, lineterminator="\n").writerows(variants_of_class(choice.roster))
-        else:
-            print(told_defaults(choice.number))
-    elif isinstance(choice, Gradescope):
-        from autograder.untrusted.gradescope import write_bundle
-
-        course = find_course()
-        if course.variants:
-            raise UserError(f"{COURSE} has variants = true: Gradescope's autograder does not know "
-                            "whose file it grades; grade with bert-grade")  # fmt: skip
-        exercises = chosen(course, choice.week, choice.exercises)
-        if exercises is None:
-            raise UserError("which exercises? Write 03-05, or --week 3 of course.toml")
-        write_bundle(choice.out, exercises)
-        print(f"{choice.out}: {len(exercises)} exercises, to be uploaded as the autograder")
-    else:
-        lines = diff(choice.file)
-        print("\n".join(lines) if lines else "the same, to the letter")
+    tyro.cli(Diff | Again | Capstone | Gradescope | Variants, prog="python -m autograder").run()
 
 
 if __name__ == "__main__":

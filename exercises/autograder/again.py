@@ -8,10 +8,11 @@ import sys
 
 import numpy as np
 
+from autograder.checks import CheckFailed
 from autograder.codec import pack, unpack
 from autograder.points import Check, Exercise, checks_of, find
 from autograder.runner import load_test, obstacle, run
-from autograder.student import Student, StudentError
+from autograder.student import Student
 from autograder.transports import LocalTransport
 from bert_run.errors import UserError
 
@@ -20,28 +21,21 @@ def call_again(name: str, check: str) -> None:
     """Run one check of an exercise, and make the call that fails once more: in a debugger, which
     stops at the first line of the student's function; without a terminal, print what comes."""
     exercise = find(name.rstrip("/").rpartition("/")[2])
-    if exercise is None or not exercise.test.is_file():
-        raise UserError(
-            f"there is no exercise {name!r}: name one as its folder, such as 03_softmax"
-        )
+    if exercise is None:
+        raise UserError(f"there is no exercise {name!r}: name its folder, such as 03_softmax")
     chosen = check_named(exercise, check)
     if reason := obstacle(exercise, exercise.starter):
         raise UserError(f"{exercise.name}: {reason.message}")
     transport = LocalTransport(exercise.starter)
     student = Student(exercise.starter, transport)
     error = run(getattr(load_test(exercise), chosen.id), student)
-    if error is None:
-        print(f"{chosen.id} passes")
-        return
-    print(error)
-    calls = student._log.candidates(getattr(error, "out", None))
-    call = student._log.last if isinstance(error, StudentError) else calls[-1] if calls else None
-    if call is None:
-        return
-    args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
-    function = getattr(transport.worker.module, call.function, None)
+    print(error or f"{chosen.id} passes")
+    calls = student._log.candidates(error.out) if isinstance(error, CheckFailed) else []
+    call = calls[-1] if calls else student._log.last
+    function = getattr(transport.worker.module, call.function, None) if error and call else None
     if not callable(function):
         return
+    args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
     if sys.stdin.isatty():
         print(f"\n{call}: `n` runs the next line, `p name` prints, `c` goes on to the end")
         pdb.Pdb().runcall(function, *args, **kwargs)

@@ -1,12 +1,11 @@
 """The calls that a check makes of the student's functions, in words and as Python to paste."""
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from autograder.codec import Rng, TorchRng, is_array, is_tensor, leaves, type_name
+from autograder.codec import Rng, TorchRng, is_array, is_tensor, leaves, map_leaves, type_name
 
 WIDTH, LONGEST = 96, 480  # characters of a line, and of a call to paste
 
@@ -55,10 +54,8 @@ def as_python(call: Call) -> str:
     """The call as Python that gives the same arrays, to paste below the functions of a file; "" if
     it is longer than `LONGEST`, or holds something that has no short spelling."""
     values = [*call.args, *call.kwargs.values()]
-    if (
-        sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(values))
-        > LONGEST // 2
-    ):
+    sizes = [math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(values)]
+    if sum(sizes) > LONGEST // 2:
         return ""
     names = [""] * len(call.args) + [f"{name}=" for name in call.kwargs]
     try:
@@ -75,53 +72,43 @@ class Unspellable(Exception):
     """A value that no short piece of Python makes."""
 
 
+class Code(str):
+    """A piece of Python, which stands as it is in the `repr` of a list, tuple or dict."""
+
+    __repr__ = str.__str__
+
+
 def spell(value: Any) -> str:
     """A value as Python: arrays and tensors with exact numbers, generators with their seed."""
-    if is_array(value):
-        return _spell_array(value)
-    if type(value) in (list, tuple):
-        items = ", ".join(map(spell, value))
-        return f"[{items}]" if type(value) is list else f"({items}{',' * (len(value) == 1)})"
-    if type(value) is dict:
-        return "{" + ", ".join(f"{name!r}: {spell(item)}" for name, item in value.items()) + "}"
-    if type(value) is Rng and not value.drawn:
-        return f"np.random.default_rng({value.seed})"
-    if type(value) is TorchRng and not value.drawn:
-        return f"torch.Generator().manual_seed({value.seed})"
-    if value is None or type(value) in (bool, int, str):
-        return repr(value)
-    if type(value) is float:
-        return _spell_number(value, "float")
+    return repr(map_leaves(_spell_leaf, value))
+
+
+def _spell_leaf(leaf: Any) -> Any:
+    if is_array(leaf):
+        return _spell_array(leaf)
+    if type(leaf) is Rng and not leaf.drawn:
+        return Code(f"np.random.default_rng({leaf.seed})")
+    if type(leaf) is TorchRng and not leaf.drawn:
+        return Code(f"torch.Generator().manual_seed({leaf.seed})")
+    if type(leaf) is float and not math.isfinite(leaf):
+        return Code(f"float('{leaf}')")
+    if leaf is None or type(leaf) in (bool, int, float, str):
+        return leaf
     raise Unspellable
 
 
-def _spell_array(array: Any) -> str:
-    library = "torch" if is_tensor(array) else "np"
+def _spell_array(array: Any) -> Code:
+    library, make = ("torch", "torch.tensor") if is_tensor(array) else ("np", "np.array")
     dtype = type_name(array.dtype)
-    said = "" if dtype in ("bool", "int64", {"torch": "float32"}.get(library, "float64")) else (
-        f", dtype={library}.{dtype}"
-    )  # fmt: skip
     if 0 in array.shape:
-        return f"{library}.zeros({tuple(array.shape)}, dtype={library}.{dtype})"
-    if library == "torch":
-        array = (array.float() if dtype == "bfloat16" else array).detach().cpu().numpy()
-    make = "np.array" if library == "np" else "torch.tensor"
-    return f"{make}({_spell_rows(array, library)}{said})"
-
-
-def _spell_rows(array: np.ndarray, library: str) -> str:
-    if array.ndim:
-        return "[" + ", ".join(_spell_rows(row, library) for row in array) + "]"
-    return _spell_number(array[()], library)
-
-
-def _spell_number(number: Any, library: str) -> str:
-    """The shortest spelling that reads as the same number."""
-    if np.isfinite(number):
-        return str(number)
-    if library == "float":
-        return f"float('{number}')"
-    return f"-{library}.inf" if number < 0 else f"{library}.{number}"
+        return Code(f"{library}.zeros({tuple(array.shape)}, dtype={library}.{dtype})")
+    if is_tensor(array):
+        array = (array.float() if dtype == "bfloat16" else array).numpy()
+    if array.dtype.kind == "f":
+        array = array.astype(str).astype(float)  # the shortest digits that give the same number
+    numbers = re.sub(r"\b(inf|nan)\b", rf"{library}.\1", repr(array.tolist()))
+    usual = ("bool", "int64", "float32" if library == "torch" else "float64")
+    return Code(f"{make}({numbers}" + (")" if dtype in usual else f", dtype={library}.{dtype})"))
 
 
 def describe_value(value: Any) -> str:

@@ -86,14 +86,11 @@ class Meta:
     dtype: str
 
     def __post_init__(self) -> None:
-        if type(self.dtype) is not str or self.dtype not in TORCH_DTYPES:
-            raise BadMessage(f"{self.dtype!r} is no type of number")
-        if type(self.shape) is not tuple or len(self.shape) > MOST_AXES:
-            raise BadMessage("a tensor of the device meta has no tuple of sizes, or too many")
-        if not all(type(size) is int and 0 <= size <= LONGEST_AXIS for size in self.shape):
-            raise BadMessage(
-                "a size of a tensor of the device meta is no whole number, or too large"
-            )
+        are_sizes = type(self.shape) is tuple and len(self.shape) <= MOST_AXES and all(
+            type(size) is int and 0 <= size <= LONGEST_AXIS for size in self.shape
+        )  # fmt: skip
+        if not are_sizes or self.dtype not in TORCH_DTYPES:
+            raise BadMessage("a tensor of the device meta has no sizes, or no type of number")
 
     def make(self) -> Any:
         import torch
@@ -115,8 +112,7 @@ def drawing_from(secret: int, *, variant: int = 0) -> Iterator[None]:
     """Let every check draw its inputs from this seed, and expect the defaults of this variant; 0
     stands for the inputs that all know, and for the defaults of the pages."""
     global _secret, _variant
-    before = _secret, _variant
-    _secret, _variant = secret, variant
+    before, (_secret, _variant) = (_secret, _variant), (secret, variant)
     try:
         yield
     finally:

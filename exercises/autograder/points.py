@@ -6,18 +6,13 @@ All of it comes from this file and from the tests themselves, never from what a 
 import ast
 import functools
 import json
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-from bert_run.errors import UserError, read_record
 
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
-LOCAL = EXERCISES / "local"  # exercises of a class of its own, beside the 27
 STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is handed out
 
 
@@ -30,7 +25,6 @@ class Exercise:
     points: int
     chapter: int
     libraries: tuple[str, ...] = ("numpy",)
-    is_local: bool = False
 
     @property
     def file(self) -> str:
@@ -38,7 +32,7 @@ class Exercise:
 
     @property
     def folder(self) -> Path:
-        return (LOCAL if self.is_local else EXERCISES) / self.name
+        return EXERCISES / self.name
 
     @property
     def starter(self) -> Path:
@@ -50,7 +44,7 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return SOLUTIONS / self.folder.relative_to(EXERCISES) / self.file
+        return SOLUTIONS / self.name / self.file
 
     @property
     def allowed(self) -> str:
@@ -74,7 +68,7 @@ def read_catalogue() -> Iterator[Exercise]:
 CATALOGUE = tuple(read_catalogue())
 HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
-MANNERS = {"leaves_no_trace", "not_slower", "operations", "lines_run", "seconds"}
+MANNERS = {"leaves_no_trace", "not_slower", "lines_run", "seconds"}
 
 
 @dataclass(frozen=True)
@@ -91,41 +85,14 @@ class Check:
 
 
 def present() -> list[Exercise]:
-    """The exercises that have a test, in order; those of a class's own come last."""
-    return [exercise for exercise in (*CATALOGUE, *local()) if exercise.test.is_file()]
-
-
-def local() -> list[Exercise]:
-    """The exercises in exercises/local: each folder has an `exercise.json` with its points. There
-    are none where the environment says `BERT_LOCAL_EXERCISES=off`, as in the project's tests."""
-    if os.environ.get("BERT_LOCAL_EXERCISES") == "off":
-        return []
-    found = []
-    for path in sorted(LOCAL.glob("*/exercise.json")):
-        name, way_out = path.parent.name, 'write {"points": 3, "libraries": ["numpy"]} there'
-        fields = read_record(path, {"points": int}, {"libraries": list}, way_out=way_out)
-        points, libraries = fields["points"], fields.get("libraries", ["numpy"]) or []
-        if points <= 0 or not all(isinstance(library, str) for library in libraries):
-            raise UserError(f"{path}: {way_out}")
-        if not re.fullmatch(r"\d\d_[a-z]\w*", name) or any(e.name == name for e in CATALOGUE):
-            raise UserError(f"{path.parent}: name it like 30_perplexity, with a number of its own")
-        found.append(Exercise(name, points, 4, libraries=tuple(libraries), is_local=True))
-    return found
+    """The exercises that have a test, in order."""
+    return [exercise for exercise in CATALOGUE if exercise.test.is_file()]
 
 
 def find(name: str) -> Exercise | None:
     """The exercise of this name, or of this number: `03_softmax` or `03`."""
-    every = (READY, *CATALOGUE, *local())
+    every = (READY, *CATALOGUE)
     return next((each for each in every if name in (each.name, each.name[:2])), None)
-
-
-@functools.cache
-def checks_of(exercise: Exercise) -> tuple[Check, ...]:
-    """The tests that must be run, whatever a run reports."""
-    tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    used = {node.name: Used.by(node) for node in functions}
-    return tuple(check_of(node, used) for node in functions if node.name.startswith("test_"))
 
 
 def hints_of(exercise: Exercise) -> list[tuple[str, str]]:
@@ -135,56 +102,46 @@ def hints_of(exercise: Exercise) -> list[tuple[str, str]]:
     return [(title.strip(), text.strip()) for title, text in found]
 
 
-class Used(NamedTuple):
-    """What a function speaks of, in its order."""
-
-    names: list[str]
-    attributes: list[str]  # "student.softmax"; ".shape" of what has no name
-
-    @classmethod
-    def by(cls, function: ast.FunctionDef) -> "Used":
-        nodes = [n for n in ast.walk(function) if isinstance(n, (ast.Name, ast.Attribute))]
-        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
-        found = [node for node in nodes if isinstance(node, ast.Attribute)]
-        attributes = [f"{getattr(node.value, 'id', '')}.{node.attr}" for node in found]
-        return cls([node.id for node in nodes if isinstance(node, ast.Name)], attributes)
+@functools.cache
+def checks_of(exercise: Exercise) -> tuple[Check, ...]:
+    """The tests that must be run, whatever a run reports."""
+    tree = ast.parse(exercise.test.read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    names = {node.name: names_in(node) for node in functions}
+    return tuple(check_of(node, names) for node in functions if node.name.startswith("test_"))
 
 
-def check_of(test: ast.FunctionDef, used: dict[str, Used]) -> Check:
-    own, reached = used[test.name].attributes, reached_from(test.name, used)
-    asked = {name.split(".")[1] for name in own}
+def names_in(function: ast.FunctionDef) -> list[str]:
+    """The names in a function, in its order: `rng`, `student.softmax`, `.T` of an expression."""
+    nodes = [n for n in ast.walk(function) if isinstance(n, (ast.Name, ast.Attribute))]
+    nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+    return [node.id if isinstance(node, ast.Name) else
+            f"{getattr(node.value, 'id', '')}.{node.attr}" for node in nodes]  # fmt: skip
+
+
+def check_of(test: ast.FunctionDef, names: dict[str, list[str]]) -> Check:
+    own = names[test.name]
+    seen = [test.name]  # the test, and all functions of its file that it calls
+    for caller in seen:
+        seen += dict.fromkeys(name for name in names[caller] if name in names and name not in seen)
+    reached = [name for function in seen for name in names[function]]
+    asked = {name.rpartition(".")[2] for name in own if "." in name}
+    marks = {ast.unparse(mark.func): mark.args[0].value for mark in test.decorator_list}
     return Check(
         test.name,
-        _number_of_mark(test, "weight", 1),
-        tuple(dict.fromkeys(of_student(own))),
-        _number_of_mark(test, "hint", 0),
-        bool(asked & MANNERS) and not asked & {"same", "share"},
-        not DRAWS.isdisjoint(reached),
-        frozenset(of_student(reached)),
+        marks.get("pytest.mark.weight", 1),
+        tuple(functions_of_student(own)),
+        marks.get("pytest.mark.hint", 0),
+        of_manners=bool(asked & MANNERS) and not asked & {"same", "share"},
+        is_drawn=not DRAWS.isdisjoint(reached),
+        touches=frozenset(functions_of_student(reached)),
     )
 
 
-def _number_of_mark(test: ast.FunctionDef, name: str, default: int) -> int:
-    """The number in `@pytest.mark.weight(3)`."""
-    for mark in test.decorator_list:
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == f"pytest.mark.{name}":
-            return ast.literal_eval(mark.args[0])
-    return default
-
-
-def of_student(attributes: Iterable[str]) -> list[str]:
-    """The functions that are asked for as `student.f`."""
-    return [name.removeprefix("student.") for name in attributes if name.startswith("student.")]
-
-
-def reached_from(test: str, used: dict[str, Used]) -> list[str]:
-    """The attributes of a test, and of all functions of its file that it calls."""
-    seen, left = [test], [test]
-    while left:
-        called = (used.keys() & used[left.pop()].names) - set(seen)
-        seen += called
-        left += called
-    return [attribute for name in seen for attribute in used[name].attributes]
+def functions_of_student(names: list[str]) -> list[str]:
+    """The functions that are asked for as `student.f`, each once."""
+    found = (name.removeprefix("student.") for name in names if name.startswith("student."))
+    return list(dict.fromkeys(found))
 
 
 def shares(total: int, weights: list[int]) -> list[int]:
@@ -210,6 +167,5 @@ def worth(exercise: Exercise) -> dict[str, int]:
 
 
 def all_present() -> list[Exercise]:
-    """READY too, which is worth nothing; those of the course are worth 100 points together, those
-    of a class's own come on top."""
+    """READY too, which is worth nothing; the others are worth 100 points together."""
     return [READY] * READY.test.is_file() + present()

@@ -12,8 +12,8 @@ Report = dict[str, Any]
 
 
 def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = None) -> Report:
-    """The report of a run, from the outcomes of each exercise that was run. Every exercise that
-    is `counted` stands in it, or every one that there is: one that was not run scores nothing."""
+    """The report of a run, from the outcomes of each exercise that was run. It is of the exercises
+    that are `counted`, or of all: one that was not run scores nothing."""
     exercises = []
     for exercise in all_present():
         name = exercise.name
@@ -45,10 +45,8 @@ def total(exercises: list[Report], key: str) -> float:
 
 def status(outcomes: list[str]) -> str:
     """One word for an exercise."""
-    for word in (PASSED, TO_DO, NOT_RUN):
-        if outcomes and all(outcome == word for outcome in outcomes):
-            return word
-    return FAILED
+    alike = outcomes[0] if len(set(outcomes)) == 1 else FAILED
+    return alike if alike in (PASSED, TO_DO, NOT_RUN) else FAILED
 
 
 def table(report: Report) -> list[str]:
@@ -69,21 +67,19 @@ def remark(exercise: Report) -> str:
     """What is left in an exercise: to do, wrong, or waiting for something else."""
     if exercise["status"] in (PASSED, NOT_RUN):
         return exercise["status"]
-    found = {word: [t for t in exercise["tests"] if t["outcome"] == word]
-             for word in (TO_DO, FAILED, BLOCKED, NOT_RUN)}  # fmt: skip
-    words = []
-    if found[TO_DO]:
-        functions = {t["message"].removesuffix(" is to do") for t in found[TO_DO]
-                     if t["message"].endswith(" is to do")}  # fmt: skip
+    words, told = [], {word: [t["message"] for t in exercise["tests"] if t["outcome"] == word]
+                       for word in (TO_DO, FAILED, BLOCKED, NOT_RUN)}  # fmt: skip
+    if told[TO_DO]:
+        functions = {message.removesuffix(" is to do") for message in told[TO_DO]
+                     if message.endswith(" is to do")}  # fmt: skip
         words.append("to do" + (f": {', '.join(sorted(functions))}" if functions else ""))
-    if found[FAILED]:
-        words.append(f"{len(found[FAILED])} of {len(exercise['tests'])} checks fail")
-    if found[BLOCKED]:
-        by = sorted({t["message"].split(":")[0].removeprefix("blocked by ")
-                     for t in found[BLOCKED]})  # fmt: skip
-        words.append(f"{len(found[BLOCKED])} blocked by {', '.join(by)}")
-    if found[NOT_RUN]:
-        words.append(f"{len(found[NOT_RUN])} not run")
+    if told[FAILED]:
+        words.append(f"{len(told[FAILED])} of {len(exercise['tests'])} checks fail")
+    if told[BLOCKED]:
+        by = {message.split(":")[0].removeprefix("blocked by ") for message in told[BLOCKED]}
+        words.append(f"{len(told[BLOCKED])} blocked by {', '.join(sorted(by))}")
+    if told[NOT_RUN]:
+        words.append(f"{len(told[NOT_RUN])} not run")
     return "; ".join(words)
 
 

@@ -85,27 +85,17 @@ def source_text(file: bytes) -> str:
 
 
 def is_untouched(exercise: Exercise, file: bytes) -> bool:
-    """Whether a file is the starter as it was handed out: by its hash, or, for an exercise that has
-    none, because its solution gives this starter."""
+    """Whether a file is the starter as it was handed out, by its hash."""
     try:
         text = source_text(file)
     except (SyntaxError, UnicodeDecodeError):
         return False
-    if known := hashes_of_starters().get(exercise.name):
-        return hashlib.sha256(text.encode()).hexdigest() == known
-    return exercise.solution.is_file() and text == starter_text(exercise)
+    return hashlib.sha256(text.encode()).hexdigest() == hashes_of_starters().get(exercise.name)
 
 
 @functools.cache
 def hashes_of_starters() -> dict[str, str]:
     return json.loads(STARTERS.read_text(encoding="utf-8")) if STARTERS.is_file() else {}
-
-
-def starter_text(exercise: Exercise) -> str:
-    """The starter that the solution gives; what lies in its place where there is no solution."""
-    if exercise.solution.is_file():
-        return starter_of(exercise.solution.read_text(encoding="utf-8"))
-    return exercise.starter.read_text(encoding="utf-8") if exercise.starter.is_file() else ""
 
 
 def starter_of(solution: str) -> str:
@@ -135,11 +125,11 @@ def _in_its_place(block: re.Match, solution: str) -> str:
 
 
 def imported(text: str) -> set[str]:
-    """The packages that a file imports, also by their names in quotes, but for what stands under
+    """The packages that a file imports, also by their names in quotes, apart from those under
     `if __name__ == "__main__"`; a file that is no Python imports none."""
-    found, left = [], []
+    found = []
     try:
-        left.append(ast.parse(text))
+        left = [ast.parse(text)]
         while left:
             node = left.pop()
             if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
@@ -176,17 +166,17 @@ def judge(check: Check, error: BaseException | None) -> Outcome:
 
 def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
     """One outcome for each test that there must be, in order, whatever was reported."""
-    found, checks = {}, checks_of(exercise)
-    for check in checks:
+    found = {}
+    for check in checks_of(exercise):
         told = [outcome for outcome in outcomes if outcome.id == check.id]
         if len(told) > 1:
             told = [Outcome(check.id, FAILED, f"was reported {len(told)} times, not once")]
         found[check] = told[0] if told else Outcome(check.id, NOT_RUN, "was not run")
-    counted = those_that_count([check for check in checks if found[check].outcome == PASSED])
-    reason = ("blocked by the answer: this counts once a check of what is returned passes that "
-              "draws its inputs")  # fmt: skip
-    return [Outcome(check.id, BLOCKED, reason) if outcome.outcome == PASSED and check not in counted
-            else outcome for check, outcome in found.items()]  # fmt: skip
+    passed = [check for check, outcome in found.items() if outcome.outcome == PASSED]
+    for check in set(passed) - set(those_that_count(passed)):
+        found[check] = Outcome(check.id, BLOCKED, "blocked by the answer: this counts once a check "
+                               "of what is returned passes that draws its inputs")  # fmt: skip
+    return list(found.values())
 
 
 def those_that_count(passed: list[Check]) -> list[Check]:
@@ -195,11 +185,8 @@ def those_that_count(passed: list[Check]) -> list[Check]:
     does nothing leaves nothing behind, and is fast: that counts only beside a right answer."""
     drawn = [check for check in passed if check.is_drawn]
     shown = frozenset().union(*(check.touches for check in drawn if not check.of_manners))
-    counted = [
-        check
-        for check in passed
-        if check.is_drawn or (shown & check.touches if check.touches else shown)
-    ]
+    counted = [check for check in passed
+               if check.is_drawn or shown & (check.touches or shown)]  # fmt: skip
     return [] if all(check.of_manners for check in counted) else counted
 
 
@@ -208,13 +195,12 @@ def grade(
     variant: int = 0, seconds: float = math.inf,
     decided: Callable[[Outcome], bool] = lambda outcome: False, first: str = "",
 ) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise on a file, in this process or through `transport`. Their inputs
-    are drawn from `seed`: with 0 those that every student sees at home. `variant` is the student's
-    number, where each has defaults of their own.
+    """Run the tests of an exercise on a file, in this process or through `transport`.
 
-    `seconds` of a processor are for the tests themselves, for all their comparisons together.
-    The test called `first` is run before the others. After an outcome that is `decided`, the tests
-    that are left are not run.
+    Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
+    the student's number, where each has defaults of their own. All comparisons together may take
+    `seconds` of a processor. The test called `first` is run first; after an outcome that is
+    `decided` no other is run.
     """
     if reason := obstacle(exercise, path):
         return for_all_checks(exercise, reason.outcome, reason.message)

@@ -52,7 +52,7 @@ def test_the_first_wrong_answer_of_each_bank_loses_points(exercise, tmp_path):
     assert {o.outcome for o in grade(exercise, path)} != {PASSED}
 
 
-@per_exercise([exercise for exercise in present() if not exercise.is_local])
+@per_exercise(present())
 def test_for_every_wrong_answer_it_is_known_which_check_catches_it(exercise):
     """The bank is tried in a third of the time when this one is run first."""
     known = {check.id for check in checks_of(exercise)}

@@ -1,14 +1,13 @@
 """Defaults of a student's own: `variants = true` in course.toml."""
 
 import csv
-import io
 import subprocess
 import sys
 
 import pytest
 
 from autograder import course
-from autograder.__main__ import variants_of_class
+from autograder.__main__ import Variants
 from autograder.points import find
 from autograder.runner import PASSED, grade
 from bert_run.errors import UserError
@@ -60,17 +59,16 @@ def test_variants__the_numbers_of_a_class_follow_from_the_seed_and_the_ids():
     assert all(f"={own} where the page has" in told for own in rows[1][3:])
 
 
-def test_variants__the_table_of_a_class_needs_a_secret_seed(tmp_path, monkeypatch):
+def test_variants__the_table_of_a_class_needs_a_secret_seed(tmp_path, monkeypatch, capsys):
     (tmp_path / "roster.csv").write_text("id,name\ns01,A B\n")
     monkeypatch.chdir(tmp_path)
     weeks = "[week.1]\nexercises = ['04']\n"
     (tmp_path / "course.toml").write_text(f"variants = true\n{weeks}")
     with pytest.raises(UserError, match="has no secret seed and variants = true"):
-        variants_of_class(tmp_path / "roster.csv")
+        Variants(roster=tmp_path / "roster.csv").run()
     (tmp_path / "course.toml").write_text(f"variants = true\nseed = 7\n{weeks}")
-    text = io.StringIO()
-    csv.writer(text).writerows(variants_of_class(tmp_path / "roster.csv"))
-    assert text.getvalue().splitlines()[1].startswith("s01,A B,")
+    Variants(roster=tmp_path / "roster.csv").run()
+    assert capsys.readouterr().out.splitlines()[1].startswith("s01,A B,")
 
 
 def test_course_toml__says_whether_there_are_variants_and_a_students_number():

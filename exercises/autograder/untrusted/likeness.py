@@ -13,7 +13,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from autograder.points import Exercise
-from autograder.runner import starter_text
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 LEAST = 30  # nodes of a function that is compared
@@ -111,7 +110,7 @@ def marks(
     `prints` has the fingerprint of each student's file, `earlier` those of other years by a name to
     be shown. What equals the starter is not looked at.
     """
-    starter = set(fingerprint(starter_text(exercise)).split())
+    starter = set(fingerprint(exercise.starter.read_text("utf-8")).split())
     others = dict(earlier or {})
     if exercise.solution.is_file():
         others["the solution"] = fingerprint(exercise.solution.read_text("utf-8"))

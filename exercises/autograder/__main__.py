@@ -2,19 +2,25 @@
 what Gradescope is given, and the defaults of a student's own."""
 
 import csv
+import pdb
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import tyro
 from tyro.conf import Positional
 
-from autograder.again import call_again
+from autograder.checks import CheckFailed
+from autograder.codec import pack, unpack
 from autograder.course import COURSE, MOST, chosen, find_course, table_of_defaults, told_defaults
-from autograder.points import READY, find, present
-from autograder.runner import load_test
+from autograder.points import READY, Check, Exercise, checks_of, find, present
+from autograder.runner import load_test, obstacle, run
+from autograder.student import Student
+from autograder.transports import LocalTransport
 from bert_run.config import Steps
 from bert_run.errors import UserError, Whole, check_numbers, command
 
@@ -64,7 +70,53 @@ class Again:
     """the name that the message has, or a part of it"""
 
     def run(self) -> None:
-        call_again(self.exercise, self.check)
+        exercise = find(self.exercise.rstrip("/").rpartition("/")[2])
+        if exercise is None:
+            raise UserError(f"no exercise is {self.exercise!r}: name its folder, as 03_softmax")
+        check = check_named(exercise, self.check)
+        if reason := obstacle(exercise, exercise.starter):
+            raise UserError(f"{exercise.name}: {reason.message}")
+        transport = LocalTransport(exercise.starter)
+        student = Student(exercise.starter, transport)
+        error = run(getattr(load_test(exercise), check.id), student)
+        print(error or f"{check.id} passes")
+        calls = student._log.candidates(error.out) if isinstance(error, CheckFailed) else []
+        call = calls[-1] if calls else student._log.last
+        function = getattr(transport.worker.module, call.function, None) if error and call else None
+        if callable(function):
+            args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
+            make_call = step_through if sys.stdin.isatty() else print_call
+            make_call(function, args, kwargs)
+
+
+def check_named(exercise: Exercise, name: str) -> Check:
+    """The check of this name, with or without `test_`, or the only one that has it as a part."""
+    name = name.removeprefix("test_").replace(" ", "_")
+    checks = checks_of(exercise)
+    exact = [check for check in checks if check.id == f"test_{name}"]
+    found = exact or [check for check in checks if name in check.id]
+    if len(found) != 1:
+        names = ", ".join(check.id.removeprefix("test_") for check in found or checks)
+        raise UserError(f"{exercise.name} has {len(found)} checks {name!r}: take one of {names}")
+    return found[0]
+
+
+def step_through(function: Callable, args: tuple, kwargs: dict) -> None:
+    """Make a call in a debugger, which stops at the first line of the function."""
+    print("\n`n` runs the next line, `p name` prints, `c` goes on to the end")
+    pdb.Pdb().runcall(function, *args, **kwargs)
+
+
+def print_call(function: Callable, args: tuple, kwargs: dict) -> None:
+    """Make a call, and print its arguments and what it returns or raises."""
+    with np.printoptions(threshold=sys.maxsize, linewidth=100):
+        for label, value in [*enumerate(args, 1), *kwargs.items()]:
+            print(f"\nargument {label}:\n{value}")
+        print(f"\n{function.__name__} returns:")
+        try:
+            print(function(*args, **kwargs))
+        except Exception as raised:
+            print(f"{type(raised).__name__}: {raised}")
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Call:
 
 @dataclass
 class CallLog:
-    """The calls that a test has made, so that a message can say which one gave the wrong answer."""
+    """The calls that a test has made: a message says which one gave the wrong answer."""
 
     calls: list[tuple[Any, Call]] = field(default_factory=list)  # what came, and the call
     checked: int = 0  # of them were made before the last check that passed
@@ -53,13 +53,11 @@ def _holds(tree: Any, leaf: Any) -> bool:
 def as_python(call: Call) -> str:
     """The call as Python that gives the same arrays, to paste below the functions of a file; "" if
     it is longer than `LONGEST`, or holds something that has no short spelling."""
-    values = [*call.args, *call.kwargs.values()]
-    sizes = [math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in leaves(values)]
-    if sum(sizes) > LONGEST // 2:
+    found = leaves([*call.args, *call.kwargs.values()])
+    if sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in found) > LONGEST // 2:
         return ""
-    names = [""] * len(call.args) + [f"{name}=" for name in call.kwargs]
     try:
-        given = [name + spell(value) for name, value in zip(names, values, strict=True)]
+        given = [*map(spell, call.args), *(f"{name}={spell(v)}" for name, v in call.kwargs.items())]
     except Unspellable:
         return ""
     text = f"{call.function}({', '.join(given)})"

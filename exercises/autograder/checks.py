@@ -35,6 +35,7 @@ NO_MISTAKES: Mistakes = {}
 
 # Right answers written differently stay far within these; wrong ones far outside.
 TOLERANCES = {"float64": 1e-10, "float32": 1e-5, "float16": 1e-2, "bfloat16": 5e-2}
+IN_PLACE = "an operation like x -= … or x[…] = … works on the caller's array: make a new one"
 FALSE_ALARM = 1e-7  # chance that a check of a share fails a right answer
 SPEED_ROUNDS = 5  # how often a function is measured before it is called slow
 
@@ -92,14 +93,14 @@ def same(
     mistakes: Mistakes | Callable[[], Mistakes] = NO_MISTAKES, tolerance: float | None = None,
     magnitude: float | None = None,
 ) -> None:  # fmt: skip
-    """`out` must be `expected`: of the same type, the same shape, the same type of number, and
-    the same values, but for rounding. Lists, tuples and dicts are compared item by item.
+    """`out` must be `expected`: of the same type, shape and type of number, with the same values
+    apart from rounding. Lists, tuples and dicts are compared item by item.
 
     `tolerance` is absolute up to 1 and relative above; with a `magnitude` it is in proportion to
     that and to the largest number of each array. Whole numbers and words must be equal.
     `mistakes` maps the name of a mistake to the answer that it gives, or to a function of `out`
-    that tells whether it was made. The first that fits is named. `lambda: {…}` computes the table
-    only if it is needed, which a right answer should not pay for.
+    that tells whether it was made; the first that fits is named. `lambda: {…}` computes the table
+    only if it is needed.
     """
     problem = difference(out, expected, of, tolerance, magnitude)
     if problem:
@@ -110,8 +111,7 @@ def same(
 
 
 def _shown_whole(out: Any, expected: Any) -> str:
-    """Short lists, tuples and dicts of plain values are shown whole too: a place such as [0][2] is
-    not easily read."""
+    """Short lists, tuples and dicts of plain values, whole: [0][2] is not easily found in them."""
     texts = [repr(value) for value in (expected, out)]
     is_tree = type(expected) in (list, tuple, dict)
     if not is_tree or holds_arrays((expected, out)) or max(map(len, texts)) > 100:
@@ -131,8 +131,7 @@ def share(
     count: int, total: int, expected: float, *, of: str, mistakes: dict[str, float] | None = None
 ) -> None:
     """`count` of `total` must be an `expected` share, within what chance allows: a right answer
-    fails once in ten million times. `mistakes` maps the name of a mistake to its share.
-    """
+    fails once in ten million times. `mistakes` maps the name of a mistake to its share."""
     low, high = central_range(total, expected)
     if low <= count <= high:
         return _passed()
@@ -144,21 +143,17 @@ def share(
 
 def leaves_no_trace(function: Function, *args, **kwargs) -> None:
     """A call must change neither its inputs, not even for a while, nor anything global, nor read a
-    global generator; and what it returns must not depend on the order of arrays in memory."""
-    first = function.trace(*args, global_seed=1, **kwargs)
-    name = function.name
+    global generator. What it returns must follow from the values of its arguments alone: not from
+    their order in memory, from which objects they are, or from earlier calls of the file."""
+    name, first = function.name, function.trace(*args, global_seed=1, **kwargs)
     _nothing_global_changed(name, first.changed)
     labels = [*(f"argument {i + 1}" for i in range(len(args))), *kwargs]
     after = [*first.inputs[0], *first.inputs[1].values()]
     for label, before, now in zip(labels, [*args, *kwargs.values()], after, strict=False):
         if now is not None and (problem := difference(now, before, label, 0.0)):
-            fail(f"{name} changed its input in place: {problem}",
-                 likely="an operation like x -= … or x[…] = … works on the caller's array: "
-                        "make a new one")  # fmt: skip
+            fail(f"{name} changed its input in place: {problem}", likely=IN_PLACE)
     if first.written:
-        fail(f"{name} changed its input in place, and put the old numbers back",
-             likely="an operation like x -= … works on the caller's tensor: make a new one"
-             )  # fmt: skip
+        fail(f"{name} changed its input in place, and put the old numbers back", likely=IN_PLACE)
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
@@ -166,75 +161,72 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
              likely="a draw from np.random, random or torch's global generator instead of the one "
                     "that was handed in, or a value that is kept from one call to the next"
              )  # fmt: skip
-    other = _turned((args, kwargs))
-    if other is not None:
+
+    def returns_it_again(when: str, likely: str, given: Any = (args, kwargs), **options) -> None:
         try:
-            third = function.trace(*other[0], **other[1]).value
-            problem = difference(third, first.value, "the result", None)
+            now = function.trace(*given[0], global_seed=1, **options, **given[1]).value
+            problem = difference(now, first.value, "the result", None)
         except StudentError as error:
-            third, problem = None, str(error)
+            now, problem = None, str(error)
         if problem:
-            fail(f"{name} gives another result for the same arrays in another order of memory, or "
-                 f"the same dicts with their entries in another order: {problem}", out=third,
-                 likely="order='A' or 'K' reads an array as it lies; zeros_like makes one that "
-                        "lies alike, and a reshape of that is a copy: what is written there is "
-                        "lost; and what is in a dict is found by its name alone")  # fmt: skip
-    _remembers_nothing(function, first.value, args, kwargs)
-    _passed()
-
-
-def _remembers_nothing(function: Function, value: Any, args: tuple, kwargs: dict) -> None:
-    """It must return `value` again: after a call in which the same objects held other values, and
-    after calls with one other argument; of this function, or of one that was inspected before and
-    was given one of the same arrays."""
-    name = function.name
-
-    def returns_it_again(when: str, likely: str, **options: Any) -> None:
-        now = function.trace(*args, global_seed=1, **options, **kwargs).value
-        if problem := difference(now, value, "the result", None):
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
 
+    if turned := _turned((args, kwargs)):
+        returns_it_again("for the same arrays in another order of memory, or the same dicts with "
+                         "their entries in another order",
+                         "order='A' or 'K' reads an array as it lies; zeros_like makes one that "
+                         "lies alike, and a reshape of that is a copy: what is written there is "
+                         "lost; and what is in a dict is found by its name alone", turned
+                         )  # fmt: skip
     own = {id(leaf) for leaf in leaves((args, kwargs)) if is_array(leaf)}
-    inspected = function.inspected
-    related = [call for call in inspected if own & set(map(id, leaves(call[1:])))]
-    for other, given, more in [(function, args, kwargs), *related[-3:]]:
+    this = (function, args, kwargs)
+    related = [call for call in function.inspected if own & set(map(id, leaves(call[1:])))][-3:]
+    for other, given, more in [this, *related]:
         returns_it_again(f"after a call of {other.name} in which the same arrays, lists and dicts "
                          "held other values (equal ones are one object)",
                          "a value is kept from one call to the next and found again by the object, "
                          "not by what it holds; or `is` compares objects where == is meant",
                          before=(other.name, given, more))  # fmt: skip
-    inspected.append((function, args, kwargs))
-    for other, given, more in [*related[-3:], inspected[-1]]:
+    function.inspected.append(this)
+    for other, given, more in [*related, this]:
         for place in [*range(len(given)), *more]:
-            new = altered(more[place] if place in more else given[place])
-            if new is None:
+            if not _call_with_another(place, other, given, more):
                 continue
-            parts = list(given)
-            options = dict(more)
-            (options if place in more else parts)[place] = new
-            try:
-                other(*parts, **options)
-            except StudentError:
-                continue  # not every value is allowed
             which = f"`{place}`" if place in more else f"argument {place + 1}"
             returns_it_again(f"after a call of {other.name} in which {which} was another one",
                              "a value is kept from one call to the next, which belongs to other "
                              "arguments")  # fmt: skip
+    _passed()
+
+
+def _call_with_another(place: int | str, function: Function, args: tuple, kwargs: dict) -> bool:
+    """Call it with another value of one argument; false if there is none, or none is allowed."""
+    args, kwargs = list(args), dict(kwargs)
+    given = kwargs if place in kwargs else args
+    given[place] = altered(given[place])
+    if given[place] is None:
+        return False
+    try:
+        function(*args, **kwargs)
+    except StudentError:
+        return False
+    return True
 
 
 def _nothing_global_changed(name: str, changed: list[str]) -> None:
+    likely = "it uses or sets something global, which other code relies on"
+    if changed == [EARLIER]:
+        likely = "all results share one array: make a new one at each call"
+    elif all("requires_grad" in what for what in changed):
+        likely = "requires_grad_ works on the caller's tensor: detach it first"
     if changed:
-        fail(f"{name} changed {' and '.join(changed)}",
-             likely="requires_grad_ works on the caller's tensor: detach it first" if all(
-                 "requires_grad" in what for what in changed) else
-             "all results share one array: make a new one at each call" if changed == [EARLIER] else
-             "it uses or sets something global, which other code relies on")  # fmt: skip
+        fail(f"{name} changed {' and '.join(changed)}", likely=likely)
 
 
 def _turned(tree: Any) -> Any:
-    """The same values, each of NumPy's arrays in Fortran's order, and the entries of each dict in
-    the opposite one. None if nothing has another order, or if there is a generator: a right answer
-    may draw in the order of memory."""
+    """The same values, each of NumPy's arrays in Fortran's order, the entries of each dict in the
+    opposite one. None if nothing has another order, or if there is a generator: a right answer may
+    draw in the order of memory."""
     found = list(leaves(tree))
     if any(type(leaf) in (Rng, TorchRng) for leaf in found):
         return None
@@ -245,8 +237,7 @@ def _turned(tree: Any) -> Any:
 
 
 def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
-    """A call must move the generator that it is given, so that the next call draws something else,
-    and must draw from where it stands."""
+    """A call must draw from the generator that it is given, from where it stands."""
     first = function.trace(*args, **kwargs)
     if not first.drawn:
         fail(f"{function.name} left the generator that it was given where it stood",
@@ -264,7 +255,7 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
 
 def _in_order(tree: Any) -> Any:
     """The same values, the entries of each dict by their names: their order is no part of an answer
-    (that of the loader of `safetensors` is another at every call)."""
+    and, in what `safetensors` loads, another at every call."""
     by_name = partial(sorted, key=lambda entry: repr(entry[0]))
     return map_leaves(lambda leaf: leaf, tree, order=by_name)
 
@@ -274,12 +265,9 @@ def not_slower(
     than: str = "a plain loop",
     likely: str = "a Python loop over single numbers: use whole arrays at once", **kwargs,
 ) -> None:  # fmt: skip
-    """The function must take no longer than `times` as long as `loop`, which does the same in a
-    slower way (`than` says which), on this machine, now.
-
-    Both are seconds of a processor, in one thread, so that other work on the machine does not
-    count. What seems too slow is measured again, in turns, and the shortest times count.
-    """
+    """The function must take at most `times` as long as `loop`, which does the same in a slower way
+    (`than` says which). Both are seconds of a processor, in one thread, so that other work on the
+    machine does not count. What seems too slow is measured again, and the shortest times count."""
     seconds = took = math.inf
     for number in range(SPEED_ROUNDS):
         seconds = min(seconds, function.seconds(*args, **kwargs))
@@ -390,9 +378,7 @@ def _difference_of_arrays(
 def _are_close(
     out: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: float | None
 ) -> np.ndarray:
-    """Which floats are right: absolutely up to 1, relatively above; with a `magnitude`, in
-    proportion to it or to the largest number that is expected. Of an infinite number only the same
-    one is right."""
+    """Which floats are right, as `same` says. Of an infinite number only the same one is right."""
     with np.errstate(all="ignore"):
         equal = (out == expected) | (np.isnan(out) & np.isnan(expected))
         out, expected = out.astype(np.float64), expected.astype(np.float64)
@@ -440,10 +426,8 @@ def _name(out: Any, mistakes: Mistakes, tolerance: float | None) -> str:
 
 @cache
 def central_range(n: int, p: float) -> tuple[int, int]:
-    """Counts that n tosses of probability p stay within, but for a chance of `FALSE_ALARM`.
-
-    Exact: the tails of the binomial distribution are summed, half of it at each end.
-    """
+    """Counts that n tosses of probability p stay within, apart from a chance of `FALSE_ALARM`, half
+    of it at each end: the tails of the binomial distribution are summed."""
     if p <= 0 or p >= 1 or n == 0:
         return round(n * p), round(n * p)
     counts = np.arange(n + 1)

@@ -149,8 +149,8 @@ def leaves(tree: Any) -> Iterator[Any]:
 def map_leaves(
     make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
 ) -> Any:
-    """The same lists, tuples and dicts with what `make` makes of each leaf; `order` puts the
-    entries of each dict in order."""
+    """The same lists, tuples and dicts with what `make` makes of each leaf; `order` sorts the items
+    of each dict."""
     if type(tree) in (list, tuple):
         return type(tree)(map_leaves(make, item, order=order) for item in tree)
     if type(tree) is dict:

@@ -15,7 +15,6 @@ import math
 import re
 import signal
 import sys
-import textwrap
 import time
 import tokenize
 from collections.abc import Callable, Iterator
@@ -76,8 +75,8 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
 
 
 def source_text(file: bytes) -> str:
-    """A file as Python reads it: with or without a byte order mark, in UTF-8 or in the encoding
-    that its first lines name. Raises `SyntaxError` or `UnicodeDecodeError`."""
+    """A file as Python reads it, in UTF-8 or in the encoding that its first lines name. Raises
+    `SyntaxError` or `UnicodeDecodeError`."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(file).readline)
     if encoding not in ENCODINGS:  # of the others some take hours
         raise SyntaxError(f"encoding {encoding}")
@@ -99,29 +98,26 @@ def hashes_of_starters() -> dict[str, str]:
 
 
 def starter_of(solution: str) -> str:
-    """The text of the starter that belongs to a solution.
+    """The starter that belongs to a solution.
 
     The lines from `# begin solution` to `# end solution` are the answer. Inside a function they
     become `raise NotImplementedError`; outside they are left out. Where `# instead` stands among
     them, the lines below it, without their leading `# `, take the place of the answer.
     """
-    made, blocks = ANSWER.subn(lambda block: _in_its_place(block, solution), solution)
+
+    def starter_lines(block: re.Match) -> str:
+        indent = block["indent"]
+        _, instead, lines = block["body"].partition(f"{indent}# instead\n")
+        if instead:
+            return lines.replace(f"{indent}# ", indent)
+        name = re.findall(r"^ *def (\w+)", solution[: block.start()], re.MULTILINE)[-1:]
+        return f'{indent}raise NotImplementedError("write {name[0]}")\n' if indent else ""
+
+    made, blocks = ANSWER.subn(starter_lines, solution)
     if {solution.count("# begin solution"), solution.count("# end solution")} != {blocks}:
         raise UserError("`# begin solution` and `# end solution` must take turns, each in a line "
                         "of its own: close every block")  # fmt: skip
-    made = re.sub(r"\n{4,}", "\n\n\n", made)
-    return made.rstrip("\n") + "\n"
-
-
-def _in_its_place(block: re.Match, solution: str) -> str:
-    indent, body = block["indent"], block["body"]
-    if (at := body.find(f"{indent}# instead\n")) >= 0:
-        lines = textwrap.dedent(body[at:]).splitlines()[1:]
-        return textwrap.indent("".join(f"{line[2:]}\n" for line in lines), indent)
-    if not indent:
-        return ""
-    name = re.findall(r"^ *def (\w+)", solution[: block.start()], re.MULTILINE)[-1]
-    return f'{indent}raise NotImplementedError("write {name}")\n'
+    return re.sub(r"\n{4,}", "\n\n\n", made).rstrip("\n") + "\n"
 
 
 def imported(text: str) -> set[str]:
@@ -129,13 +125,11 @@ def imported(text: str) -> set[str]:
     `if __name__ == "__main__"`; a file that is no Python imports none."""
     found = []
     try:
-        left = [ast.parse(text)]
-        while left:
-            node = left.pop()
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
             if isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
-                left += node.orelse
-                continue
-            left += ast.iter_child_nodes(node)
+                node.body = []
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 found += [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -222,11 +216,11 @@ def grade(
 
 
 def run(test: Callable[[Student], None], student: Student) -> BaseException | None:
-    """What the test raises. Overflow and the like in our own wrong answers is meant: no noise."""
+    """What the test raises, or None, with how to try the failing call again in its message."""
     student._log = CallLog()
     try:
         checks.watch(student._log.pass_check)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # the wrong answers that we compare with overflow
             test(student)
     except CheckFailed as error:
         calls = student._log.candidates(error.out)
@@ -244,7 +238,7 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
 
 
 def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
-    """How the call that failed can be made again: written out where one short call fails, else by
+    """How the call that failed can be made again: written out where it is one short call, else
     the command that stops in it."""
     code = as_python(calls[0]) if len(calls) == 1 else ""
     exercise = Path(test.__code__.co_filename).parent.name
@@ -258,8 +252,7 @@ class ComparesTooLong(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `ComparesTooLong` once this process, whose main thread this is, has computed for so
-    long."""
+    """Raise `ComparesTooLong` once this process has computed for so long; in its main thread."""
     if seconds == math.inf:
         yield
         return

@@ -1,8 +1,5 @@
-"""The student's functions, as a test calls them.
-
-`student.softmax_forward(x, axis=1)` sends `x` and `axis` to the student's code and gives back what
-it returned. Where that code runs is a matter of the transport: see `transports.py`.
-"""
+"""The student's functions, as a test calls them: `student.softmax_forward(x, axis=1)` sends `x` and
+`axis` to the student's code and gives back what it returned. `transports.py` says where it runs."""
 
 import re
 from dataclasses import dataclass
@@ -52,7 +49,7 @@ class Student:
     def __init__(self, path: Path, transport: Transport) -> None:
         self._path, self._transport = path, transport
         self._log = CallLog()
-        self._inspected: list[tuple[Function, tuple, dict]] = []  # calls that left no trace
+        self._inspected: list[tuple[Function, tuple, dict]] = []  # by `checks.leaves_no_trace`
 
     def __getattr__(self, name: str) -> "Function":
         if name.startswith("_"):
@@ -65,15 +62,11 @@ class Function:
 
     def __init__(self, student: Student, name: str) -> None:
         self.student, self.name = student, name
+        self.inspected = student._inspected
 
     def __call__(self, *args, **kwargs) -> Any:
         """What the student's function returns for these arguments."""
         return self._ask(args, kwargs)["value"]
-
-    @property
-    def inspected(self) -> list[tuple["Function", tuple, dict]]:
-        """The calls that were found to leave no trace, of any function of the file."""
-        return self.student._inspected
 
     def trace(
         self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
@@ -88,9 +81,9 @@ class Function:
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
-        changed = [str(c) for c in answer.get("changed") or []]
-        flags = (answer.get(name) is True for name in ("drawn", "written"))
-        return Trace(answer["value"], inputs, changed, *flags)
+        changed = [str(what) for what in answer.get("changed") or []]
+        return Trace(answer["value"], inputs, changed, answer.get("drawn") is True,
+                     answer.get("written") is True)  # fmt: skip
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd.
@@ -145,23 +138,22 @@ def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[st
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:
-    """An error of the student's code, told in words."""
+    """An error of the student's code, in words."""
     if type(error) is not dict:
         return StudentError(f"{function} sent no answer", function=function)
-    kind, text, where = (error.get(key) for key in ("type", "text", "where"))
-    text = str(text).replace("\n", "\n    ")  # told apart from lines of ours
     if error.get("to_do") is True:
         return StudentError(f"{function} is to do", function=function, to_do=True)
+    call, text, where = student._log.last, str(error.get("text")), error.get("where")
+    text = text.replace("\n", "\n    ")  # told apart from lines of ours
     if error.get("uncrossable") is True:
         return StudentError(
-            f"{student._log.last} returned something that cannot be compared: {text}. Return "
+            f"{call} returned something that cannot be compared: {text}. Return "
             "NumPy arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these",
             function=function,
         )
-    place = ""
+    message = f"{call} raised {error.get('type')}: {text}"
     if type(where) is dict and where.get("line"):
-        place = f" ({student._path.name}, line {where['line']}: {where.get('code')})"
-    likely = f"\n  likely mistake: {means}" if (means := likely_mistake(text)) else ""
-    return StudentError(
-        f"{student._log.last} raised {kind}: {text}{place}{likely}", function=function
-    )
+        message += f" ({student._path.name}, line {where['line']}: {where.get('code')})"
+    if likely := likely_mistake(text):
+        message += f"\n  likely mistake: {likely}"
+    return StudentError(message, function=function)

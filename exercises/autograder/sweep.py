@@ -1,8 +1,7 @@
 """Inputs that nobody picked: of any size, magnitude and order in memory that a page allows.
 
-A check of picked cases sees a wrong answer only if it is wrong for one of them. `Draw` draws valid
-inputs of all kinds from a seed, `long_axes` makes each axis of an array very long in its turn, and
-`agrees` compares the student's results with a reference on all of them.
+`Draw` draws valid inputs of all kinds from a seed, and `agrees` compares the student's results with
+a reference on all of them. The rest are tests of random results.
 """
 
 import itertools
@@ -89,8 +88,7 @@ def agrees(
     """The student's function must give what the reference gives, for every case, however the arrays
     lie in memory, and leave its arguments as they are.
 
-    Floats are compared in proportion to the largest number of their array, so that tiny results
-    count too. `names` are those of the results, if there are several.
+    `names` are those of the results, if there are several. How they are compared: see `same`.
     """
     for number, case in enumerate(cases):
         args, options = laid_out((case.args, case.options), number)
@@ -122,12 +120,10 @@ def same_each(
     """`out` must be `expected`, an array in which no number is 0, each in proportion to itself; or
     to `sizes`, for each number the sum of the sizes of what was added up in it."""
     checks.same(out * 0, expected * 0, of=f"{of} (its shape and type)")
-    shares = expected * 0 + 1 if sizes is None else expected / sizes
-    checks.same(out / (expected if sizes is None else sizes), shares,
-                tolerance=TOLERANCES[number_type(expected)],
-                of=f"{of}, each number divided by "
-                   f"{'what it should be' if sizes is None else 'the size of its terms'}"
-                )  # fmt: skip
+    unit = expected if sizes is None else sizes
+    by = "what it should be" if sizes is None else "the size of its terms"
+    checks.same(out / unit, expected / unit, tolerance=TOLERANCES[number_type(expected)],
+                of=f"{of}, each number divided by {by}")  # fmt: skip
 
 
 def laid_out(tree: Any, way: int) -> Any:
@@ -148,8 +144,7 @@ def laid_out(tree: Any, way: int) -> Any:
 
 
 def number_type(tree: Any) -> str:
-    """The type of the floats in a tree of values, of several that with the fewest digits; "" if
-    there are none."""
+    """The type with the fewest digits of the floats in a tree of values; "" if there are none."""
     found = {"float64" if type(leaf) is float else
              str(getattr(leaf, "dtype", "")).removeprefix("torch.") for leaf in leaves(tree)
              }  # fmt: skip
@@ -189,7 +184,7 @@ COARSE = "the draws are too coarse: whole numbers of a few bits know few values;
 
 def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
     """`words`, drawn from `count` ids alike, must reach all of them: as many pairs are the same as
-    chance has it (a Poisson number but for a part that is small here), and each tenth is drawn."""
+    chance has it (almost a Poisson number), and each tenth is drawn."""
     seen = np.unique(words, return_counts=True)[1]
     pairs = len(words) * (len(words) - 1) / 2 / count
     is_about(int((seen * (seen - 1) // 2).sum()), pairs, likely=COARSE,
@@ -201,8 +196,8 @@ def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
 
 
 def is_unrelated(happened: Any, *, of: str) -> None:
-    """What `happened` by draws of their own (true or false, at least 10,000 of them, neither rare)
-    must not go together at any distance, as where draws are used again, perhaps mirrored. Sums of n
+    """What `happened` by draws of their own (true or false, 10,000 or more, neither rare) must not
+    be correlated at any distance, as where draws are used again, perhaps mirrored. Sums of n
     products of variance 1 stay within 8 √n for a right answer."""
     happened = np.asarray(happened, float).ravel()
     n, p = happened.size, happened.mean()
@@ -216,8 +211,7 @@ def is_unrelated(happened: Any, *, of: str) -> None:
 
 
 def are_unrelated(orders: Any, *, of: str) -> None:
-    """Orders of the same n things, drawn anew: the places of a thing in two of them have a
-    correlation of about 1 / √n."""
+    """The places of the same n things in two orders have a correlation of about 1 / √n."""
     related = np.abs(np.triu(np.corrcoef(np.argsort(orders, axis=1)), 1))
     one, other = np.unravel_index(related.argmax(), related.shape)
     checks.that(related.max() < 7 / len(orders[0]) ** 0.5,

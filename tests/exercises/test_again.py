@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from autograder import again
+from autograder.__main__ import Again
 from autograder.calls import LONGEST, Call, as_python, spell
 from autograder.codec import Meta, Rng, TorchRng
 from autograder.points import EXERCISES, Exercise, checks_of, find, hints_of
@@ -83,7 +83,7 @@ def test_a_message_has_the_call_or_the_command_that_makes_it_again(wrong):
 
 def test_the_command_prints_the_inputs_of_the_failing_call(wrong, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
-    again.call_again("exercises/03_softmax/", "uses_its_axis")
+    Again("exercises/03_softmax/", "uses_its_axis").run()
     said = capsys.readouterr().out
     for words in ("likely mistake: the sum runs over the whole array", "argument 1:",
                   "argument axis:\n0", "softmax_backward returns:"):  # fmt: skip
@@ -95,26 +95,26 @@ def test_the_command_stops_in_the_function_where_there_is_a_terminal(wrong, monk
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("pdb.Pdb.runcall", lambda self, function, *args, **kwargs:
                         stopped.append((function.__name__, args[0].shape, kwargs)))  # fmt: skip
-    again.call_again("03", "the backward uses its axis")
+    Again("03", "the backward uses its axis").run()
     assert stopped == [("softmax_backward", (4, 4), {"axis": 0})]
 
 
 @pytest.mark.parametrize(
     ("exercise", "check", "says"),
     [
-        ("3_softmax", "x", "there is no exercise '3_softmax'"),
+        ("3_softmax", "x", "no exercise is '3_softmax'"),
         ("03_softmax", "axis", "03_softmax has 2 checks 'axis'"),
         ("03_softmax", "teapot", "03_softmax has 0 checks 'teapot'"),
     ],
 )
 def test_names_that_mean_nothing_or_several_are_refused(exercise, check, says, wrong):
     with pytest.raises(UserError, match=says):
-        again.call_again(exercise, check)
+        Again(exercise, check).run()
 
 
 def test_an_untouched_file_has_nothing_to_try():
     with pytest.raises(UserError, match=r"softmax\.py is as it was handed out"):
-        again.call_again("03_softmax", "uses_its_axis")
+        Again("03_softmax", "uses_its_axis").run()
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(EXERCISES.glob("[0-9]*"))])

@@ -325,18 +325,16 @@ def _difference_of_numbers(
     out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
 ) -> str:
     """A number may come as Python's, as NumPy's, or as an array or tensor without axes."""
-    if is_array(out):
-        if out.ndim:
-            return f"{of}: expected a number, got {describe_value(out)}"
-        out = out.item()
-    if type(out) not in (int, float) and not isinstance(out, np.number):
+    number = out.item() if is_array(out) and not out.ndim else out
+    if type(number) not in (int, float) and not isinstance(number, np.number):
         return f"{of}: expected a number, got {describe_value(out)}"
     if isinstance(expected, int | np.integer):
-        return "" if out == expected else _told(of, expected, out)
-    tolerance = TOLERANCES["float64"] if tolerance is None else tolerance
-    values = np.array([out, expected], np.float64)
-    close = _are_close(values[:1], values[1:], tolerance, magnitude)
-    return "" if close.all() else _told(of, expected, out)
+        is_right = number == expected
+    else:
+        tolerance = TOLERANCES["float64"] if tolerance is None else tolerance
+        values = np.array([number, expected], np.float64)
+        is_right = _are_close(values[:1], values[1:], tolerance, magnitude).all()
+    return "" if is_right else _told(of, expected, number)
 
 
 def _difference_of_arrays(

@@ -61,8 +61,6 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
         return Outcome("", NOT_RUN, f"{path.name} is missing")
     try:
         text = source_text(file := path.read_bytes())
-    except OSError as error:
-        return Outcome("", FAILED, f"{path.name} cannot be read: {error}")
     except (SyntaxError, UnicodeDecodeError) as error:
         return Outcome("", FAILED, f"{path.name} is not written in UTF-8, and its first lines name "
                                    f"no other encoding ({error}): save it as UTF-8")  # fmt: skip
@@ -186,15 +184,14 @@ def those_that_count(passed: list[Check]) -> list[Check]:
 
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
-    variant: int = 0, seconds: float = math.inf,
-    decided: Callable[[Outcome], bool] = lambda outcome: False, first: str = "",
+    variant: int = 0, seconds: float = math.inf, only: str = "",
 ) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise on a file, in this process or through `transport`.
+    """Run the tests of an exercise on a file, in this process or through `transport`; or `only` the
+    one of this name.
 
     Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
     the student's number, where each has defaults of their own. All comparisons together may take
-    `seconds` of a processor. The test called `first` is run first; after an outcome that is
-    `decided` no other is run.
+    `seconds` of a processor.
     """
     if reason := obstacle(exercise, path):
         return for_all_checks(exercise, reason.outcome, reason.message)
@@ -203,13 +200,12 @@ def grade(
     try:
         with drawing_from(seed, variant=variant):
             tests = load_test(exercise)
-            for check in sorted(checks_of(exercise), key=lambda check: check.id != first):
-                start = time.process_time()
-                with limited(seconds):
-                    outcomes.append(judge(check, run(getattr(tests, check.id), student)))
-                seconds = max(0.01, seconds - (time.process_time() - start))
-                if decided(outcomes[-1]):
-                    break
+            for check in checks_of(exercise):
+                if only in ("", check.id):
+                    start = time.process_time()
+                    with limited(seconds):
+                        outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+                    seconds = max(0.01, seconds - (time.process_time() - start))
     finally:
         transport.close()
     return settled(exercise, outcomes)

@@ -12,9 +12,8 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_corpus.documents import open_corpus
 from bert_corpus.pretraining_run import prepare
-from bert_corpus.store import TokenStore
+from bert_corpus.store import TokenStore, open_corpus
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
 

@@ -20,14 +20,18 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from bert_corpus.documents import (
-    EMBEDDED,
-    Corpus,
-    corpus_path,
-    open_corpus,
-)
 from bert_corpus.pairs import PairDataset, SpecialTokens, pair_report
-from bert_corpus.store import PARTS, TokenStore, build_store, holds_stores, refuse_other_things
+from bert_corpus.store import (
+    EMBEDDED,
+    PARTS,
+    Corpus,
+    TokenStore,
+    build_store,
+    corpus_path,
+    holds_stores,
+    open_corpus,
+    refuse_other_things,
+)
 from bert_corpus.wordpiece import (
     load_tokenizer,
     save_tokenizer,

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from bert_corpus.documents import split_prose
+from bert_corpus.store import split_prose
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 

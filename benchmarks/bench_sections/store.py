@@ -17,8 +17,7 @@ from tokenizers import Tokenizer
 
 from bench_sections.machine import environment, peak_resident
 from bert_corpus import storyworld
-from bert_corpus.documents import Corpus, open_corpus
-from bert_corpus.store import BATCH, TokenStore, build_store
+from bert_corpus.store import BATCH, Corpus, TokenStore, build_store, open_corpus
 from bert_corpus.wordpiece import load_tokenizer, train_wordpiece
 from bert_run.training_loop import progress_bar
 

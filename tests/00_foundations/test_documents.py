@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_corpus import documents, hub
-from bert_corpus.documents import documents_from_rows, heading_level, open_corpus, split_prose
+from bert_corpus import hub
+from bert_corpus import store as documents
 from bert_corpus.hub import HubName
+from bert_corpus.store import documents_from_rows, heading_level, open_corpus, split_prose
 from bert_run.errors import UserError
 
 # Thirty documents of two sentences each, one sentence a line.

@@ -6,8 +6,8 @@ import textwrap
 import pytest
 
 from bert_corpus import pydocs
-from bert_corpus.documents import open_corpus
 from bert_corpus.pydocs import document_of, is_prose, prose_of
+from bert_corpus.store import open_corpus
 
 NUMPY_STYLE = """
     Compute the weighted mean of ``a`` along the given :class:`~numpy.axis`.

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from bert_corpus.documents import find_text_files, open_corpus
 from bert_corpus.pretraining_run import changed_text, prepare
+from bert_corpus.store import find_text_files, open_corpus
 from bert_run.config import RunSettings
 from bert_run.errors import UserError
 

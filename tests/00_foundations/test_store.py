@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from bert_corpus import build_stores
 from bert_corpus import store as token_store
-from bert_corpus.documents import Corpus, open_corpus
 from bert_corpus.pretraining_run import prepare
-from bert_corpus.store import TokenStore, build_store, held_alone, holds_stores
+from bert_corpus.store import Corpus, TokenStore, build_store, held_alone, holds_stores, open_corpus
 from bert_corpus.wordpiece import SPECIAL_TOKENS, bert_tokenizer, save_tokenizer, tokenizer_sha256
 from bert_run.config import RunSettings
 from bert_run.errors import UserError
@@ -270,7 +269,7 @@ def test_an_interrupted_build_goes_on_and_encodes_nothing_twice(
 KILLED = """
 import itertools, os, random, signal, sys
 from bert_corpus import store as token_store
-from bert_corpus.documents import open_corpus
+from bert_corpus.store import open_corpus
 from bert_corpus.wordpiece import load_tokenizer
 
 text, where = sys.argv[1:]

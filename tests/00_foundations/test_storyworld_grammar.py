@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from bert_corpus.documents import open_corpus
+from bert_corpus.store import open_corpus
 from bert_corpus.storyworld import KINDS, STORIES, stories
 from bert_corpus.storyworld.generator import Dice
 from bert_corpus.storyworld.grammar import read_kinds

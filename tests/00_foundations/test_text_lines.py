@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bert_corpus.documents import LineReader
+from bert_corpus.store import LineReader
 from bert_run.errors import UserError
 from bert_run.files import text_lines
 

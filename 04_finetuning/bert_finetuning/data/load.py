@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bert_corpus.documents import PACKED
+from bert_corpus.store import PACKED
 from bert_finetuning.data.rows import (
     TEXTS,
     USUAL,

@@ -26,8 +26,8 @@ from itertools import chain, dropwhile, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from bert_corpus.documents import JSON_LINES, PACKED, LineReader
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
+from bert_corpus.store import JSON_LINES, PACKED, LineReader
 from bert_run.errors import UserError, parse_strictly
 from bert_run.files import UTF_16_MARKS, refuse_old_mac_line_ends, refuse_pipe
 from bert_run.weights import first_line

@@ -16,8 +16,7 @@ from typing import Annotated
 import numpy as np
 import tyro
 
-from bert_corpus.documents import corpus_path
-from bert_corpus.store import TokenStore, holds_stores
+from bert_corpus.store import TokenStore, corpus_path, holds_stores
 from bert_experiments.ablations.variants import expected_seconds, training_seconds
 from bert_experiments.report.figures import one_by_one
 from bert_experiments.report.page import Page, aligned, check_report, command_of

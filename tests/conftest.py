@@ -23,6 +23,7 @@ PACKAGES = ["bert_corpus", "bert_run", "bert_numpy", "bert_lowlevel", "bert_pape
 # A whole number may stand where a float is asked for (PEP 484), say a dropout of 0.
 BEARTYPE = "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"
 
+os.environ["BERT_LOCAL_EXERCISES"] = "off"  # the tests are of the course: see WRITING.md
 sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 
 from mechanisms import mechanisms_of  # noqa: E402

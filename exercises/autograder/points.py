@@ -6,13 +6,17 @@ All of it comes from this file and from the tests themselves, never from what a 
 import ast
 import functools
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bert_run.errors import UserError, read_record
+
 ROOT = Path(__file__).parents[2]
 EXERCISES, SOLUTIONS = ROOT / "exercises", ROOT / "solutions"
+LOCAL = EXERCISES / "local"  # exercises of a class's own, beside the 27
 STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is handed out
 
 
@@ -25,6 +29,7 @@ class Exercise:
     points: int
     chapter: int
     libraries: tuple[str, ...] = ("numpy",)
+    is_local: bool = False
 
     @property
     def file(self) -> str:
@@ -32,7 +37,7 @@ class Exercise:
 
     @property
     def folder(self) -> Path:
-        return EXERCISES / self.name
+        return (LOCAL if self.is_local else EXERCISES) / self.name
 
     @property
     def starter(self) -> Path:
@@ -44,7 +49,7 @@ class Exercise:
 
     @property
     def solution(self) -> Path:
-        return SOLUTIONS / self.name / self.file
+        return SOLUTIONS / ("local" if self.is_local else "") / self.name / self.file
 
     @property
     def allowed(self) -> str:
@@ -85,13 +90,33 @@ class Check:
 
 
 def present() -> list[Exercise]:
-    """The exercises that have a test, in order."""
-    return [exercise for exercise in CATALOGUE if exercise.test.is_file()]
+    """The exercises that have a test, in order; those of a class's own come last."""
+    return [exercise for exercise in (*CATALOGUE, *local()) if exercise.test.is_file()]
+
+
+def local() -> list[Exercise]:
+    """The exercises in exercises/local: each folder has an `exercise.json` with its points.
+
+    There are none where the environment says `BERT_LOCAL_EXERCISES=off`, as in the project's tests.
+    """
+    if os.environ.get("BERT_LOCAL_EXERCISES") == "off":
+        return []
+    found = []
+    for path in sorted(LOCAL.glob("*/exercise.json")):
+        name, way_out = path.parent.name, 'write {"points": 3, "libraries": ["numpy"]} there'
+        fields = read_record(path, {"points": int}, {"libraries": list}, way_out=way_out)
+        points, libraries = fields["points"], fields.get("libraries", ["numpy"]) or []
+        if points <= 0 or not all(isinstance(library, str) for library in libraries):
+            raise UserError(f"{path}: {way_out}")
+        if not re.fullmatch(r"\d\d_[a-z]\w*", name) or any(e.name == name for e in CATALOGUE):
+            raise UserError(f"{path.parent}: name it like 30_perplexity, with a number of its own")
+        found.append(Exercise(name, points, 4, libraries=tuple(libraries), is_local=True))
+    return found
 
 
 def find(name: str) -> Exercise | None:
     """The exercise of this name, or of this number: `03_softmax` or `03`."""
-    every = (READY, *CATALOGUE)
+    every = (READY, *CATALOGUE, *local())
     return next((each for each in every if name in (each.name, each.name[:2])), None)
 
 
@@ -167,5 +192,6 @@ def worth(exercise: Exercise) -> dict[str, int]:
 
 
 def all_present() -> list[Exercise]:
-    """READY too, which is worth nothing; the others are worth 100 points together."""
+    """READY too, which is worth nothing; those of the course are worth 100 points together, those
+    of a class's own come on top."""
     return [READY] * READY.test.is_file() + present()

@@ -1,11 +1,11 @@
-"""The copy that students get, and the solutions released into it."""
+"""The copy that students get, the solutions released into it, and exercises of a class's own."""
 
 import subprocess
 
 import pytest
 
 from autograder import points
-from autograder.points import CATALOGUE, STARTERS
+from autograder.points import CATALOGUE, STARTERS, all_present, find, present, worth
 from autograder.runner import TO_DO, obstacle
 from bert_experiments.grader import handout
 from bert_experiments.grader.__main__ import hashes_of_starters
@@ -91,3 +91,45 @@ def test_starters_are_known_by_their_hashes_where_there_are_no_solutions(monkeyp
     monkeypatch.setattr(points, "SOLUTIONS", tmp_path)
     for exercise in CATALOGUE:
         assert obstacle(exercise, exercise.starter).outcome == TO_DO
+
+
+# Exercises of a class's own.
+
+
+@pytest.fixture
+def local(monkeypatch, tmp_path):
+    monkeypatch.setenv("BERT_LOCAL_EXERCISES", "on")
+    monkeypatch.setattr(points, "LOCAL", tmp_path)
+    folder = tmp_path / "30_perplexity"
+    folder.mkdir()
+    test = "def test_it(student):\n    student.perplexity(1)\n"
+    (folder / "test_perplexity.py").write_text(test, encoding="utf-8")
+    return folder
+
+
+def all_worth():
+    return {exercise.name: worth(exercise) for exercise in all_present()}
+
+
+def test_a_local_exercise__comes_on_top_of_the_hundred(local):
+    before = all_worth()
+    (local / "exercise.json").write_text('{"points": 3, "libraries": ["torch"]}', "utf-8")
+    after = all_worth()
+    assert after.pop("30_perplexity") == {"test_it": 300}
+    assert after == before and sum(sum(tests.values()) for tests in before.values()) == 10_000
+    assert find("30_perplexity").libraries == ("torch",) and present()[-1].is_local
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"points": 0}', '{"points": "3"}',
+                                  '{"points": 3, "libraries": [1]}'])  # fmt: skip
+def test_a_local_exercise__that_says_no_points_is_told(local, text):
+    (local / "exercise.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=r"write {.points"):
+        present()
+
+
+def test_a_local_exercise__may_not_take_the_name_of_another(local):
+    (local / "exercise.json").write_text('{"points": 3}', encoding="utf-8")
+    local.rename(local.with_name("03_softmax"))
+    with pytest.raises(UserError, match="a number of its own"):
+        present()

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional
 
-from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise
+from autograder.points import CATALOGUE, READY, ROOT, STARTERS, Exercise, local
 from autograder.runner import starter_of
 from bert_experiments.grader import bank, guide, handout, promises
 from bert_run.errors import Count, Whole, check_numbers, command
@@ -147,7 +147,7 @@ def main() -> None:
         prog="python -m bert_experiments.grader",
     )
     if isinstance(choice, Generate):
-        for exercise in (READY, *CATALOGUE):
+        for exercise in (READY, *CATALOGUE, *local()):
             if exercise.solution.is_file() and generate(exercise):
                 print(f"wrote {exercise.starter.relative_to(ROOT)}")
         write_atomically(STARTERS, hashes_of_starters())

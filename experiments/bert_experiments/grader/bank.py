@@ -79,7 +79,7 @@ class Verdict:
 
 def variants(exercise: Exercise) -> list[Variant]:
     """The bank of an exercise; empty if it has none."""
-    folder = BANK / exercise.name
+    folder = exercise.solution.parent if exercise.is_local else BANK / exercise.name
     solution = exercise.solution.read_text(encoding="utf-8")
     catches = json.loads(file.read_text("utf-8")) if (file := folder / CAUGHT).is_file() else {}
     check_of = {name: check for check, names in catches.items() for name in names}
@@ -182,7 +182,7 @@ def chosen_exercises(names: list[str] | tuple[str, ...]) -> list[Exercise]:
     if unknown := sorted(set(names) - {e.name for e in every}):
         raise UserError(f"no exercise is called {', '.join(unknown)}: they are called like "
                         f"{present()[0].name}")  # fmt: skip
-    return [e for e in every if (e.name in names if names else e.points)]
+    return [e for e in every if (e.name in names if names else e.points and not e.is_local)]
 
 
 def run_bank(

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.course import COURSE, course_file, find_course, parse_exercises, plans, read_course
-from autograder.points import ROOT, Exercise, find, present
+from autograder.points import LOCAL, ROOT, Exercise, find, present
 from bert_run.errors import UserError
 
 LEFT_OUT = (
@@ -38,6 +38,9 @@ def hand_out(out: Path) -> None:
     git(out, "clone", "--quiet", "--depth", "1", f"file://{ROOT}", ".")
     shutil.rmtree(out / ".git")
     there = {path.resolve() for path in out.rglob("*")}
+    if LOCAL.is_dir():
+        shutil.copytree(LOCAL, out / LOCAL.relative_to(ROOT),
+                        ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
     for place in (out / name for name in LEFT_OUT):
         shutil.rmtree(place) if place.is_dir() else place.unlink()
     page = out / "exercises" / "README.md"

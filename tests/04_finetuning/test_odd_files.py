@@ -95,6 +95,18 @@ def test_a_json_object_with_a_name_twice_is_refused(tmp_path):
     assert "line 1 names two fields 'label'" in error_of(Classification.read, path)
 
 
+def test_damaged_utf_16_is_refused_and_few_accents_are_enough_for_windows_1252(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\na,x\n".encode("utf-16") + b"\x00")
+    assert "is damaged UTF-16" in error_of(Classification.read, path)
+    path.write_bytes(b"text,label\nall that is before,x\n\xe9,y\n")
+    assert [each.text for each in Classification.read(path)] == ["all that is before", "é"]
+
+
+def test_a_column_whose_name_ends_like_an_option_is_a_name():
+    assert parse_columns("mytext=a,b") == Columns("mytext=a", None, "b")
+
+
 def test_one_column_cannot_be_both_text_and_label():
     assert "all by name or all by number, none twice" in error_of(parse_columns, "text,text")
 

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -259,7 +259,7 @@ def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
     if text is None:
         return USUAL
     given = [name.strip() for name in text.split(",")]
-    parts = dict(re.findall(r"(text|pair|label)=(.+)", "\n".join(given)))
+    parts = dict(re.findall(r"^(text|pair|label)=(.+)$", "\n".join(given), re.MULTILINE))
     if len(parts) == len(given) and (labelled or "label" not in parts):
         return Columns(**parts)
     most, forms = (3, "TEXT,LABEL or TEXT,PAIR,LABEL") if labelled else (2, "TEXT or TEXT,PAIR")
@@ -784,7 +784,7 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
 
 ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}  # and their names
 LONGEST_LINE = 1 << 26  # bytes
-SAMPLED_BYTES = 1 << 20  # that tell the encoding
+AROUND = 1_000  # lines before and after the first that is no UTF-8, which tell the encoding
 LETTER = r"[^\W\d_]"
 # Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
 # of Windows-1250.
@@ -816,8 +816,10 @@ def decoded_lines(path: Path, encoding: str) -> Iterator[str]:
     not fit the encoding."""
     lines = LineReader(path).pieces(LONGEST_LINE)
     if encoding == "utf-16":  # written by a spreadsheet, so all of it fits into memory
-        text = b"".join(lines).decode(encoding, "replace")
-        yield from re.findall(".*\n|.+$", text)
+        try:
+            yield from re.findall(".*\n|.+$", b"".join(lines).decode(encoding))
+        except UnicodeDecodeError:
+            raise UserError(f"{path} is damaged UTF-16: save it as UTF-8") from None
         return
     for number, line in enumerate(lines, start=1):
         if number == 1:
@@ -839,6 +841,7 @@ def encoding_of(path: Path) -> str:
     European language. UTF-16 begins with a byte order mark.
     """
     lines = LineReader(path).pieces(LONGEST_LINE)
+    before: deque[bytes] = deque(maxlen=AROUND)
     for number, line in enumerate(lines, start=1):
         if number == 1 and line.startswith(UTF_16_MARKS):
             return "utf-16"
@@ -850,9 +853,9 @@ def encoding_of(path: Path) -> str:
             # a damaged one of UTF-8, which is told when it is read.
             if not line[: error.start].isascii():
                 return "utf-8"
-            sample = line + b"".join(islice(lines, 1_000))
-            check_western(sample[:SAMPLED_BYTES], path, line=number)
+            check_western(b"".join([*before, line, *islice(lines, AROUND)]), path, line=number)
             return "cp1252"
+        before.append(line)
     return "utf-8"
 
 

@@ -371,6 +371,8 @@ class Example:
 
     __slots__ = ()
     shown: ClassVar[tuple[str, ...]] = ()  # the fields that an answer in JSON repeats
+    shape: ClassVar[str] = ""  # what all examples of one batch must have in common, in words
+    stratum: ClassVar[str] = ""  # a few examples are drawn evenly from all strata: labels, say
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -381,16 +383,6 @@ class Example:
     def is_empty(self) -> bool:
         """Whether it lacks text: there is nothing to read, and nothing to answer."""
         return any(not text.strip() for text in self.texts)
-
-    @property
-    def shape(self) -> str:
-        """What all examples of one batch must have in common, in words."""
-        return ""
-
-    @property
-    def stratum(self) -> str:
-        """A few examples are drawn evenly from all strata: from all labels, where it has one."""
-        return ""
 
     @property
     def kept_together(self) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import tyro
@@ -16,13 +15,13 @@ from tyro.conf import Positional
 
 from autograder.checks import CheckFailed
 from autograder.codec import pack, unpack
-from autograder.course import COURSE, MOST, chosen, find_course, table_of_defaults, told_defaults
+from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
 from autograder.runner import load_test, obstacle, run
 from autograder.student import Student
 from autograder.transports import LocalTransport
 from bert_run.config import Steps
-from bert_run.errors import UserError, Whole, check_numbers, command
+from bert_run.errors import UserError, check_numbers, command
 
 CAPSTONE = find("25_capstone")
 
@@ -171,28 +170,17 @@ class Gradescope:
 
 @dataclass(frozen=True)
 class Variants:
-    """Tell the defaults that a student's answers have, where course.toml says variants = true.
+    """Print the defaults that each student's answers have, where course.toml says variants = true.
 
-    python -m autograder variants 4711
     python -m autograder variants --roster roster.csv > variants.csv
     """
 
-    number: Annotated[Positional[int], Whole(0, MOST)] = 0
-    """of a student: what to write"""
-    roster: Path | None = None
-    """of the class: a table of all numbers and defaults, under the seed of course.toml"""
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
+    roster: Path
+    """who is in the class"""
 
     def run(self) -> None:
         from autograder.untrusted.roster import read_roster
 
-        if bool(self.number) == bool(self.roster):
-            raise UserError("name your number, or --roster FILE of the class")
-        if self.number:
-            print(told_defaults(self.number))
-            return
         course = find_course()
         if not (course.variants and course.seed):
             raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")

@@ -1,9 +1,9 @@
 """`course.toml`: the weeks of a term, which exercises each asks for, until when, and its weight.
-
 README.md has all fields.
 """
 
 import hashlib
+import json
 import re
 import secrets
 import sys
@@ -24,7 +24,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # pytest needs it on Python 3.10
 
-COURSE, PLAN = "course.toml", ROOT / "TEACHING.md"
+COURSE = "course.toml"
 
 TINY = tuple(float(f"{digit}e-{power}") for power in (12, 11) for digit in range(2, 10))
 RATES = tuple(percent / 100 for percent in range(10, 31) if percent != 15)
@@ -44,12 +44,15 @@ class Week:
     """One assignment: what counts in it. `due` is None where nothing is ever late."""
 
     name: str
-    exercises: tuple[Exercise, ...]
+    exercises: tuple[Exercise, ...] = ()
     due: datetime | None = None
     weight: float | None = None
-    libraries: tuple[str, ...] | None = None
     title: str = ""
     parts: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        return {exercise.name for exercise in self.exercises}
 
     @property
     def best(self) -> float:
@@ -80,10 +83,6 @@ class Course:
                 return week
         raise UserError(f"--week {name}: {COURSE} has none of that name, only "
                         f"{', '.join(week.name for week in self.weeks)}")  # fmt: skip
-
-    def week_of(self, exercise: str) -> Week | None:
-        found = (w for w in self.weeks if any(e.name == exercise for e in w.exercises))
-        return next(found, None)
 
 
 def find_course(path: Path | None = None) -> Course:
@@ -126,9 +125,9 @@ def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
             raise UserError(f"{place}: {shown(part)} is no exercise: write 3, 03-05 or 03_softmax, "
                             f"from 01 to {max(by_number):02}")  # fmt: skip
         numbers |= set(range(first, last + 1))
-    here = {exercise.name for exercise in present()}
     found = [by_number[number] for number in sorted(numbers)]
-    if absent := [exercise.name for exercise in found if exercise.name not in here]:
+    here = present()
+    if absent := [exercise.name for exercise in found if exercise not in here]:
         raise UserError(f"{place}: {', '.join(absent)} has no test in this copy of the course")
     return found
 
@@ -136,45 +135,43 @@ def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
 # Reading the file: every mistake is told in one line, with its place.
 
 FIELDS = [field.name for field in fields(Course) if field.name != "weeks"]
-# Of a week: what each field must be, and how it may be written.
-OF_WEEK = {
-    "exercises": (list, '["01-02", "10"]'),
-    "due": (date, "2027-01-17T23:59:00+01:00, without quotes"),
-    "weight": (object, "2"),
-    "libraries": (list, '["numpy"]'),
-    "title": (str, '"The project"'),
-    "parts": (dict, "{ report = 20 }"),
-}
 POINTS = Real(at_least=0, at_most=1e6)
+# Of a week: whether a field may have a value, and how it may be written.
+OF_WEEK = {
+    "exercises": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
+                  '["01-02", "10"]'),
+    "due": (lambda value: isinstance(value, date), "2027-01-17T23:59:00+01:00, without quotes"),
+    "weight": (POINTS.admits, "2"),
+    "title": (lambda value: isinstance(value, str), '"The project"'),
+    "parts": (lambda value: isinstance(value, dict) and all(map(POINTS.admits, value.values())),
+              "{ report = 20 }"),
+}  # fmt: skip
 
 
 def read_course(path: Path) -> Course:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_course(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    try:
-        return parse_course(content)
     except UserError as error:
         raise UserError(f"{path.name}: {error}") from None
 
 
 def parse_course(content: dict[str, Any]) -> Course:
     refuse_unknown(content, [*FIELDS, "week"], "")
-    settings = {name: content[name] for name in FIELDS if name in content}
-    weeks = content.get("week")
+    weeks = content.pop("week", None)
     if not isinstance(weeks, dict) or not weeks:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
     found = [parse_week(name, content_of_week) for name, content_of_week in weeks.items()]
     taken: dict[str, str] = {}
     for week in found:
-        for exercise in week.exercises:
-            if (other := taken.setdefault(exercise.name, week.name)) != week.name:
-                raise UserError(f"{exercise.name} is in week {other} and in week {week.name}: take "
-                                "it out of one")  # fmt: skip
-    return Course(tuple(found), **settings)
+        for name in week.names:
+            if (other := taken.setdefault(name, week.name)) != week.name:
+                raise UserError(f"{name} is in week {other} and in week {week.name}: take it out "
+                                "of one")  # fmt: skip
+    return Course(tuple(found), **content)
 
 
 def parse_week(name: str, content: Any) -> Week:
@@ -183,23 +180,17 @@ def parse_week(name: str, content: Any) -> Week:
         raise UserError(f"{place} is {shown(content)}: write [week.{name}] and its fields below")
     refuse_unknown(content, OF_WEEK, f"{place}: ")
     for field, value in content.items():
-        kind, example = OF_WEEK[field]
-        if not isinstance(value, kind) or (kind is list and {type(each) for each in value} - {str}):
+        admits, example = OF_WEEK[field]
+        if not admits(value):
             raise UserError(f"{place}: {field} is {shown(value)}: write {field} = {example}")
-    parts, libraries = content.get("parts", {}), content.get("libraries")
+    parts = content.get("parts", {})
     if taken := [part for part in parts if find(part) or part.startswith("week ")]:
         raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
-    named = {"weight": content.get("weight", 0)} | {f"parts.{p}": parts[p] for p in parts}
-    for field, points in named.items():
-        if not POINTS.admits(points):
-            raise UserError(f"{place}: {field} is {shown(points)}: it must be {POINTS}")
-    exercises = content.get("exercises")
     week = Week(
         name,
-        tuple(parse_exercises(exercises, f"{place}: exercises")) if exercises else (),
+        tuple(parse_exercises(content.get("exercises", []), f"{place}: exercises")),
         due_time(content["due"]) if "due" in content else None,
         content.get("weight"),
-        None if libraries is None else tuple(libraries),
         content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
     )
@@ -251,14 +242,6 @@ def digest(*parts: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def told_defaults(number: int) -> str:
-    """What a student with this number is to write."""
-    return "\n".join(
-        f"{exercise}: {argument}={default_of(exercise, number):g} where the page has "
-        f"{argument}={usual:g}" for exercise, (argument, usual, _) in OWN_DEFAULTS.items()
-    )  # fmt: skip
-
-
 def table_of_defaults(seed: int, students: Iterable[tuple[str, str]]) -> list[list[str]]:
     """A row of each student, id and name: the number, and the defaults that follow from it."""
     head = [f"{name}: {argument}" for name, (argument, *_) in OWN_DEFAULTS.items()]
@@ -270,29 +253,36 @@ def table_of_defaults(seed: int, students: Iterable[tuple[str, str]]) -> list[li
     return rows
 
 
-# Writing the file, from the plan of TEACHING.md.
+# Writing the file.
 
 
-def plans() -> dict[int, list[tuple[str, str]]]:
-    """For each number of weeks the name and the exercises of each week, as TEACHING.md has them."""
-    if not PLAN.is_file():
-        raise UserError(f"{PLAN.name} is not in this copy of the course: write {COURSE} by hand")
-    text = PLAN.read_text(encoding="utf-8")
-    rows = re.findall(r"(?m)^\| ([\d–]+) \| [^|]+ \| ([\d–, ]+) \| [\d.]+ ", text)
-    found = {12: [(name.replace("–", "-"), exercises) for name, exercises in rows]}
-    for weeks, listed in re.findall(r"(?m)^\| (\d+) weeks \| ([^|]+) \|", text):
-        parts = [part.strip() for part in listed.split("·")]
-        found[int(weeks)] = [(str(i), part) for i, part in enumerate(parts, 1)]
-    return found
+# The exercises of each week, for terms of so many weeks; TEACHING.md shows them.
+PLANS = {
+    6: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 18 · 25",
+    10: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 12-14 · 15-17 · 18-19 · 20-22, 26 · "
+        "23-24, 27 · 25",
+    12: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 12-14 · 15-17 · 18 · 19-20, 26 · 21-22 · "
+        "23-24, 27 · 25",
+    15: "01-02 · 10 · 03-05 · 06-07 · 08-09 · 11 · 12-13 · 14-15 · 16-17 · 18 · 19 · 20, 26 · "
+        "21-22 · 23-24, 27 · 25",
+}  # fmt: skip
+
+
+def plan(weeks: int) -> dict[str, list[str]]:
+    """The exercises of each week by its name; the last week may be of several, such as 11-12."""
+    if weeks not in PLANS:
+        raise UserError(f"--weeks {weeks}: there are plans for {', '.join(map(str, PLANS))} weeks")
+    found = [part.split(", ") for part in PLANS[weeks].split(" · ")]
+    names = [str(number) for number in range(1, len(found) + 1)]
+    if len(found) < weeks:
+        names[-1] += f"-{weeks}"
+    return dict(zip(names, found, strict=True))
 
 
 def write_course(path: Path, weeks: int, start: date | None) -> None:
     """Write `course.toml` for a term of so many weeks; each is due on the seventh day, at the end
     of the day. Without a `start` the dates are left to be filled in."""
-    found = plans()
-    if weeks not in found:
-        raise UserError(f"--weeks {weeks}: {PLAN.name} has plans for "
-                        f"{', '.join(map(str, sorted(found)))} weeks")  # fmt: skip
+    found = plan(weeks)
     if path.exists():
         raise UserError(f"{path} is there already: name another --out, or remove it")
     lines = [
@@ -302,13 +292,10 @@ def write_course(path: Path, weeks: int, start: date | None) -> None:
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
         f"seed = {secrets.randbelow(2**32)}    # secret: students get this file without this line",
     ]
-    for name, exercises in found[weeks]:
-        listed = ", ".join(f'"{part.strip().replace("–", "-")}"' for part in exercises.split(","))
-        lines += ["", f"[week.{name}]", f"exercises = [{listed}]"]
-        last = int(name.split("-")[-1])
+    for name, exercises in found.items():
+        due = "# due = 2027-01-17T23:59:59+01:00"
         if start:
-            end = datetime.combine(start + timedelta(7 * last - 1), time(23, 59, 59))
-            lines.append(f"due = {end.astimezone().isoformat()}")
-        else:
-            lines.append("# due = 2027-01-17T23:59:59+01:00")
+            last_day = start + timedelta(7 * int(name.split("-")[-1]) - 1)
+            due = f"due = {due_time(last_day).isoformat()}"
+        lines += ["", f"[week.{name}]", f"exercises = {json.dumps(exercises)}", due]
     write_atomically(path, "\n".join(lines) + "\n")

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.course import COURSE, course_file, find_course, parse_exercises, plans, read_course
+from autograder.course import COURSE, course_file, find_course, parse_exercises, plan, read_course
 from autograder.points import LOCAL, ROOT, Exercise, find, present
 from bert_run.errors import UserError
 
@@ -110,10 +110,10 @@ def exercises_of_week(week: str) -> list[str]:
     """The exercises of a week of course.toml; without one, of TEACHING.md's twelve weeks."""
     if (course := find_course()).weeks:
         return [exercise.name for exercise in course.week(week).exercises]
-    plan = dict(plans()[12])
-    if week not in plan:
-        raise UserError(f"TEACHING.md has no week {week}: take one of {', '.join(plan)}")
-    return [exercise.name for exercise in parse_exercises([plan[week]], f"week {week}")]
+    weeks = plan(12)
+    if week not in weeks:
+        raise UserError(f"TEACHING.md has no week {week}: take one of {', '.join(weeks)}")
+    return [exercise.name for exercise in parse_exercises(weeks[week], f"week {week}")]
 
 
 def commit(folder: Path, message: str, what: str) -> None:

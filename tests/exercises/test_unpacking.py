@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.untrusted import submissions
-from autograder.untrusted.submissions import Refused, gather, name_of, read_archive
+from autograder.untrusted.submissions import Refused, gather, name_of, read_files
 from bert_run.errors import UserError
 
 ANSWER = b"def softmax_forward(x, axis=-1): return x\n"
@@ -18,7 +18,7 @@ PLACE = "03_softmax/softmax.py"
 
 
 def read(path: Path) -> dict[str, bytes]:
-    return read_archive(path, lambda place: place.name == "softmax.py")
+    return read_files(path, lambda place: place.name == "softmax.py")
 
 
 def make_zip(path: Path, members: dict[str, bytes], **more) -> Path:
@@ -61,20 +61,20 @@ def test_every_kind_of_archive_is_read(tmp_path, ending):
 @pytest.mark.parametrize("make", [make_zip, make_tar])
 def test_a_path_out_of_the_archive_is_refused(tmp_path, make, name):
     with pytest.raises(Refused, match="outside of the archive's own folder"):
-        read(make(tmp_path / "a", {PLACE: ANSWER, name: b"x"}))
+        read(make(tmp_path / "a.zip", {PLACE: ANSWER, name: b"x"}))
 
 
 @pytest.mark.parametrize(
-    ("info", "says"),
+    "info",
     [
-        (special(tarfile.SYMTYPE, "/etc/passwd"), "is a link"),
-        (special(tarfile.LNKTYPE, "other"), "is a link"),
-        (special(tarfile.CHRTYPE), "is a device"),
-        (special(tarfile.FIFOTYPE), "is a device"),
+        special(tarfile.SYMTYPE, "/etc/passwd"),
+        special(tarfile.LNKTYPE, "other"),
+        special(tarfile.CHRTYPE),
+        special(tarfile.FIFOTYPE),
     ],
 )
-def test_links_and_devices_of_a_tar_are_refused(tmp_path, info, says):
-    with pytest.raises(Refused, match=says):
+def test_links_and_devices_of_a_tar_are_refused(tmp_path, info):
+    with pytest.raises(Refused, match="is a link or a device"):
         read(make_tar(tmp_path / "a.tar", {PLACE: info}))
 
 
@@ -106,7 +106,7 @@ def test_a_tar_that_says_less_than_it_holds_is_counted_as_it_is_read(tmp_path, m
 
 def test_too_many_too_deep_and_too_large_are_refused(tmp_path, monkeypatch):
     many = {f"{i}.txt": b"" for i in range(submissions.MOST_FILES + 1)}
-    with pytest.raises(Refused, match="more than 2000 files"):
+    with pytest.raises(Refused, match=f"more than {submissions.MOST_FILES} files"):
         read(make_zip(tmp_path / "a.zip", many))
     with pytest.raises(Refused, match="more than 12 deep"):
         read(make_zip(tmp_path / "b.zip", {"d/" * 13 + "softmax.py": ANSWER}))

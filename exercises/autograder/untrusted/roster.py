@@ -27,7 +27,7 @@ CANVAS = re.compile(
 )
 MOODLE = re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
                     r"(?:_(?P<file>.*))?")  # fmt: skip
-GRADESCOPE, TIMES = "submission_metadata.yml", "submitted.csv"
+BESIDE = GRADESCOPE, TIMES = "submission_metadata.yml", "submitted.csv"  # the submissions
 ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
 
 
@@ -209,18 +209,18 @@ def read_times(folder: Path) -> dict[str, datetime]:
             for line, row in read_table(path, ["name", "time"])}  # fmt: skip
 
 
-def read_gradescope(folder: Path) -> dict[str, tuple[tuple[str, ...], datetime | None]]:
-    """Of an export of Gradescope: who handed in each `submission_123` (the number of the student,
-    the address, the name), and when."""
+def read_gradescope(folder: Path) -> tuple[dict[str, Label], dict[str, datetime]]:
+    """Of an export of Gradescope: who handed in each `submission_123`, and when. A student is known
+    by a number, an address and a name."""
     path = folder / GRADESCOPE
-    if not path.is_file():
-        return {}
-    found = {}
-    text = path.read_text(encoding="utf-8", errors="replace")
+    labels, times = {}, {}
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
-        values = (re.search(rf":{name}: (.+)", block) for name in ("sid", "email", "name"))
-        who = tuple(value[1].strip(" '\"") for value in values if value)
-        made = re.search(r"(?m)^  :created_at: (.+)$", block)
-        time = time_of(re.sub(r"\.\d+", "", made[1].strip(" '\"")), path.name) if made else None
-        found[block.split(":")[0]] = (tuple(filter(None, who)), time)
-    return found
+        name = block.split(":")[0]
+        values = dict(reversed(re.findall(r"(?m)^[ -]*:(\w+): (.+)$", block)))  # the first of each
+        keys = [values.get(field, "").strip(" '\"") for field in ("sid", "email", "name")]
+        if keys := tuple(filter(None, keys)):
+            labels[name] = Label(keys[-1], name, keys, user=keys[0], kind="Gradescope")
+        if made := values.get("created_at"):
+            times[name] = time_of(re.sub(r"\.\d+", "", made.strip(" '\"")), path.name)
+    return labels, times

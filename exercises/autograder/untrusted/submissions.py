@@ -1,8 +1,9 @@
 """Who handed in what: folders, zips, tars and single files become students with the files of
 exercises.
 
-Only files named as an exercise's are read, `softmax.py` or close to it, and nothing is written. A
-link is not followed: it could lead to another student's work.
+Only files named as an exercise's are read, `softmax.py` or close to it. Nothing is written:
+archives are read in memory. A link is not followed, because it could lead to another student's
+work.
 """
 
 import bz2
@@ -16,36 +17,28 @@ import sys
 import tarfile
 import unicodedata
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from autograder.points import Exercise, find, present
-from autograder.untrusted.roster import (
-    GRADESCOPE,
-    TIMES,
-    Label,
-    Roster,
-    read_gradescope,
-    read_label,
-    read_times,
-)
+from autograder.untrusted import roster as names
+from autograder.untrusted.roster import Label, Roster
 from bert_run.errors import UserError
 
-DEEPEST = 6  # folders below a submission in which its files are looked for
-MOST_PLACES = 20_000  # files and folders of a submission that are looked at
 MOST_REMARKS = 5  # on files that are not read
-NEITHER = "neither a folder, a zip or a tar nor the file of an exercise"
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
 ADDED = r"(?:_*(?:\(?\d+\)?|v\d+|final|copy|new|fixed|late|answer|solution|submission|by|kopie))*"
 
-
 Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or an archive is read
+
+
+class Refused(Exception):
+    """Why a submission, or a part of it, is not graded: one line."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +60,12 @@ class Submission:
     handed: dict[str, Handed] = field(default_factory=dict)  # of each file
 
 
-@dataclass
-class Piece:
+class Piece(NamedTuple):
     """A folder, an archive or a file of a student, who may have handed in several."""
 
     path: Path
     label: Label
-    time: datetime | None = None
-    times: dict[str, datetime] = field(default_factory=dict)  # of submitted.csv
+    time: datetime | None
 
 
 def gather(
@@ -83,80 +74,76 @@ def gather(
     """All submissions, in the order of their names, and lines about what was passed over. `but` is
     a folder that may lie among them and is none."""
     passed_over: list[str] = []
-    owned: dict[str, tuple[str, list[Piece]]] = {}
-    names: dict[tuple, str] = {}  # of students who may have handed in several pieces
-    timed, known = set(), {name.casefold() for name in (roster.people if roster else ())}
-    for piece in pieces_of(paths, but, passed_over):
-        timed |= piece.times.keys()
-        known.add(piece.path.name.casefold())
-        place = shown(str(piece.path.relative_to(piece.path.parent.parent)))
-        if roster:
-            ids = roster.match(*piece.label.keys)
-            if len(ids) != 1:
-                whose = f"is of one of {', '.join(ids)}" if ids else "is of nobody in the roster"
-                passed_over.append(f"{place} {whose}: give the student a key that its name has")
-                continue
-            name = ids[0]
-        elif not (name := own_name(piece)):
-            passed_over.append(f"{place}: whose is it? Put it into a folder named for the student")
-            continue
-        elif piece.label.kind or is_single(piece.path):
-            name = names.setdefault((piece.label.kind, name, piece.label.user), unused(name, owned))
-        else:
-            name = unused(name, owned)
-        for key in (name, piece.path.name):  # the piece's own time before the student's
-            piece.time = piece.times.get(key.casefold(), piece.time)
-        owned.setdefault(name.casefold(), (name, []))[1].append(piece)
-    for name in sorted(timed - known - owned.keys()):
-        print(f"warning: {TIMES}: {shown(name)} is no submission and nobody of the class: write "
-              "the student's id, or the name of the file or folder", file=sys.stderr)  # fmt: skip
-    found = [read(name, pieces) for name, pieces in owned.values()]
-    if paths and not found and not (roster and passed_over):
-        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
-                        "has a folder, a zip or a tar of each")  # fmt: skip
-    return sorted(found, key=lambda submission: submission.student), passed_over
-
-
-def pieces_of(paths: list[Path], but: Path | None, passed_over: list[str]) -> Iterator[Piece]:
+    owned: dict[str, list[Piece]] = {}
+    owners: dict[tuple, str] = {}  # whose the pieces are, where there is no roster
+    unused: set[str] = set()  # names in submitted.csv
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} does not exist: name a folder, a zip or a tar")
-        members, times, uploads = [path], {}, {}
+        members, labels, times = [path], {}, {}
         if is_class(path):
-            members = sorted(path.iterdir())
-            times, uploads = read_times(path), read_gradescope(path)
+            members = [member for member in sorted(path.iterdir()) if not is_hidden(member.name)
+                       and member.name not in names.BESIDE
+                       and not (but and member.resolve() == but.resolve())]  # fmt: skip
+            labels, times = names.read_gradescope(path)
+            times |= (listed := names.read_times(path))
+            unused |= listed.keys()
         for member in members:
-            if member.name.startswith((".", "__MACOSX")) or member.name in (TIMES, GRADESCOPE):
+            label = labels.get(member.name) or names.read_label(member.name)
+            try:
+                check(member, label, is_top=member == path)
+                name = owner_in(roster, label) if roster else own_name(member, label, owners)
+            except Refused as refused:
+                place = shown(f"{member.absolute().parent.name}/{member.name}")
+                passed_over.append(f"{place}: {refused}")
                 continue
-            if but and member.resolve() == but.resolve():
-                continue
-            place = shown(str(member.relative_to(path.parent)))
-            if member != path and member.is_symlink():
-                passed_over.append(f"{place}: a link, which is not followed")
-                continue
-            label = read_label(member.name)
-            name = label.file or member.name
-            if is_single(member) and not named(name, anywhere=True):
-                meant = named(f"{PurePosixPath(name).stem}.py", anywhere=True)
-                passed_over.append(f"{place}: {f'hand in {meant.file}' if meant else NEITHER}")
-                continue
-            keys, time = uploads.get(member.name, ((), None))
-            if keys:
-                label = replace(label, who=keys[-1], keys=keys, user=keys[0], kind="Gradescope")
-            yield Piece(member, label, time, times)
+            keys = [member.name.casefold(), name.casefold()]  # the piece's own time goes first
+            unused.difference_update(keys)
+            time = next((times[key] for key in keys if key in times), None)
+            owned.setdefault(name, []).append(Piece(member, label, time))
+    unused -= {name.casefold() for name in (roster.people if roster else ())}
+    for name in map(shown, sorted(unused)):
+        print(f"warning: {names.TIMES}: {name} is no submission and nobody of the class: write the "
+              "student's id, or the name of the file or folder", file=sys.stderr)  # fmt: skip
+    if paths and not owned and not (roster and passed_over):
+        raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
+                        "has a folder, a zip or a tar of each")  # fmt: skip
+    return [read(name, owned[name]) for name in sorted(owned)], passed_over
 
 
-def own_name(piece: Piece) -> str:
-    """The student's name where there is no roster: as the course system has it, or what stands
-    before the exercise, as in s01_softmax.py; "" for a bare softmax.py."""
-    label, path = piece.label, piece.path
+def check(path: Path, label: Label, *, is_top: bool) -> None:
+    """Raise `Refused` for what lies in a folder of submissions and is none."""
+    if path.is_symlink() and not is_top:
+        raise Refused("a link, which is not followed")
+    name = label.file or path.name
+    if is_single(path) and not named(name, anywhere=True):
+        meant = named(f"{PurePosixPath(name).stem}.py", anywhere=True)
+        raise Refused(f"hand in {meant.file}" if meant else
+                      "neither a folder, a zip or a tar nor the file of an exercise")  # fmt: skip
+
+
+def owner_in(roster: Roster, label: Label) -> str:
+    ids = roster.match(*label.keys)
+    if len(ids) != 1:
+        whose = f"it is of one of {', '.join(ids)}" if ids else "it is of nobody in the roster"
+        raise Refused(f"{whose}: give the student a key that its name has")
+    return ids[0]
+
+
+def own_name(path: Path, label: Label, owners: dict[tuple, str]) -> str:
+    """The student's name where there is no roster: as the course system has it, or that of the
+    folder or archive. Another student of the same name gets a number."""
+    if is_single(path) and not label.kind:
+        raise Refused("whose is it? Put it into a folder named for the student, or name a --roster")
+    name, key = name_of(path), (path,)
     if label.kind:
-        return name_of(path, label.who + f"_{label.user}" * (label.kind == "Canvas"))
-    if path.is_dir() or is_archive(path) or is_foreign(path):
-        return name_of(path)
-    stem = named(path.name, anywhere=True).file[:-3].replace("_", "[-_ ]")
-    before = re.split(stem, path.stem, flags=re.IGNORECASE)[0]
-    return re.sub(r"[-_ ]+(\d\d[-_ ]*)?$|^\d\d[-_ ]$", "", before)
+        name = name_of(path, label.who + f"_{label.user}" * (label.kind == "Canvas"))
+        key = (label.kind, name, label.user)
+    if key not in owners:
+        taken = {owner.casefold() for owner in owners.values()}
+        free = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 3))]
+        owners[key] = next(each for each in free if each.casefold() not in taken)
+    return owners[key]
 
 
 def is_class(path: Path) -> bool:
@@ -173,24 +160,19 @@ def is_single(path: Path) -> bool:
     return not (path.is_dir() or is_archive(path) or is_foreign(path))
 
 
-def is_foreign(path: Path | PurePosixPath) -> bool:
-    return path.name.lower().endswith(FOREIGN)
+def is_hidden(name: str) -> bool:
+    """Whether a system has made it, and nobody has handed it in."""
+    return name.startswith((".", "__MACOSX", "__pycache__"))
 
 
 def name_of(path: Path, who: str = "") -> str:
-    """The student's name: the file's, as far as it can be a file's name anywhere."""
+    """The student's name, `who` or the file's, as far as it can be a file's name anywhere."""
     name = path.name if path.name not in ("", "..") else path.resolve().name
     name = unicodedata.normalize("NFC", name)
     if not path.is_dir():
         name = re.sub(r"(\.tar)?\.\w+$", "", name)
     name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in who or name)
     return name.strip(" .")[:100] or "nameless"
-
-
-def unused(name: str, taken: dict[str, tuple]) -> str:
-    """The name, with a number where another has it (in letters of any size)."""
-    names = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 3))]
-    return next(candidate for candidate in names if candidate.casefold() not in taken)
 
 
 def read(student: str, pieces: list[Piece]) -> Submission:
@@ -215,21 +197,25 @@ def read(student: str, pieces: list[Piece]) -> Submission:
 
 def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     """The files of exercises in a piece, and what there is to say about it."""
-    path, remarks, notes = piece.path, [], []
-    wanted = partial(is_read, remarks=remarks)
+    path, notes = piece.path, []
+    remarks: list[tuple[str, str]] = []
+
+    def wanted(place: PurePosixPath) -> bool:
+        if any(map(is_hidden, place.parts)):
+            return False
+        if is_archive(place) or named(place.name):
+            return True
+        remarks.extend(remarks_on(place))
+        return False
+
     try:
-        if path.is_dir():
-            files = read_folder(path, wanted)
-        elif is_archive(path):
-            files = read_archive(path, wanted)
-        elif is_foreign(path):
-            raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
-        else:
+        if is_single(path):
             name = piece.label.file or path.name
-            exercise = named(name, anywhere=True)
             with open(path, "rb") as file:
-                files = {name if named(name) else exercise.file: read_file(file, name)}
-        files = with_inner(files, wanted, notes)
+                content = read_file(file, name)
+            files = {name if named(name) else named(name, anywhere=True).file: content}
+        else:
+            files = with_inner(read_files(path, wanted), wanted, notes)
     except Refused as refused:
         return {}, [f"refused: {refused}"]
     except OSError as error:
@@ -237,28 +223,18 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     found = {}
     for exercise in present():
         if places := places_of(exercise, files):
-            found[exercise.name] = files[places[0]]
-            if PurePosixPath(places[0]).name != exercise.file:
-                notes.append(f"{shown(places[0])} is taken for {exercise.file}")
-        if len(places) > 1:
-            notes.append(f"{exercise.file} is there {len(places)} times: graded is "
-                         f"{shown(places[0])}")  # fmt: skip
+            place = places[0]
+            found[exercise.name] = files[place]
+            if PurePosixPath(place).name != exercise.file:
+                notes.append(f"{shown(place)} is taken for {exercise.file}")
+            if len(places) > 1:
+                notes.append(f"{exercise.file} is there {len(places)} times: graded is "
+                             f"{shown(place)}")  # fmt: skip
     lines = [line for line, exercise in remarks if exercise not in found]
-    more = len(lines) - MOST_REMARKS
-    notes += lines[:MOST_REMARKS] + [f"{more} more are not read"] * (more > 0)
+    notes += lines[:MOST_REMARKS]
+    if len(lines) > MOST_REMARKS:
+        notes.append(f"{len(lines) - MOST_REMARKS} more are not read")
     return found, notes
-
-
-def is_read(place: PurePosixPath, remarks: list[tuple[str, str]]) -> bool:
-    """Whether a file of a submission is read. What is to be said about another one is added to
-    `remarks`, with the exercise that it may be of."""
-    if any(part.startswith((".", "__MACOSX")) for part in place.parts):
-        return False  # what systems hide
-    if is_archive(place) or named(place.name):
-        return True
-    if remark := remark_on(place):
-        remarks.append(remark)
-    return False
 
 
 def named(name: str, *, anywhere: bool = False) -> Exercise | None:
@@ -271,45 +247,25 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
     for exercise in present():
         before = r"(?:.*_)?" if anywhere else rf"(?:copy_of_)?(?:{exercise.name[:2]}_)?"
         if re.fullmatch(before + exercise.file[:-3] + ADDED, plain):
-            if anywhere and re.search(r"(^|_)test_", plain):
-                return None
-            return exercise
+            return None if re.search(r"(^|_)test_", plain) else exercise
     return None
 
 
-def remark_on(place: PurePosixPath) -> tuple[str, str] | None:
+def remarks_on(place: PurePosixPath) -> list[tuple[str, str]]:
     """What is to be said about a file that is not read but may have been meant, and for which
     exercise."""
     stem, ending = place.name.casefold().split(".")[0], place.suffix.casefold()
     if is_foreign(place):
-        return f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", ""
+        return [(f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", "")]
     if ending not in (".py", ".ipynb", ".txt", ".pdf", ".docx") or stem.startswith("test_"):
-        return None
+        return []
     stems = {exercise.file[:-3]: exercise for exercise in present()}
     close = get_close_matches(stem, stems, 1, 0.75 if ending == ".py" else 0.95)
     meant = stems[close[0]] if close else find(place.parent.name) if ending == ".py" else None
     if meant is None or not meant.points:
-        return None
+        return []
     advice = f"is it {meant.file}?" if ending == ".py" else f"hand in {meant.file}"
-    return f"{shown(str(place))} is not read: {advice}", meant.name
-
-
-def read_folder(folder: Path, wanted: Wanted) -> dict[str, bytes]:
-    """The wanted ones of the plain files, not too deep; links are not followed."""
-    files, number = {}, 0
-    for root, names, plain in os.walk(folder):
-        inside = PurePosixPath(Path(root).relative_to(folder).as_posix())
-        is_deep = len(inside.parts) >= DEEPEST
-        names[:] = [] if is_deep else sorted(n for n in names if not n.startswith((".", "__")))
-        number += len(names) + len(plain)
-        if number > MOST_PLACES:
-            raise Refused(f"more than {MOST_PLACES} files and folders")
-        for path in (Path(root, name) for name in sorted(plain)):
-            place = inside / path.name
-            if path.is_file() and not path.is_symlink() and wanted(place):
-                with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-                    files[str(place)] = read_file(file, str(place))
-    return files
+    return [(f"{shown(str(place))} is not read: {advice}", meant.name)]
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
@@ -321,106 +277,108 @@ def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
     return sorted(map(str, in_place or places), key=lambda place: (place.count("/"), place))
 
 
-# Archives from strangers: their files are read into memory, and none is ever unpacked to disk. What
-# is refused is refused whole, with a line that says why. An archive inside is read as well, but not
-# one inside that.
+# Folders and archives from strangers: their files are read into memory, and none is ever unpacked
+# to disk. What is refused is refused whole, with a line that says why. An archive inside is read as
+# well, but not one inside that.
 
 
 ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz")
 FOREIGN = (".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")  # handed in, but not to be read
+OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}  # of a compressed tar
 
 MEGABYTE = 1 << 20
 LARGEST_ARCHIVE = 20 * MEGABYTE
-LARGEST_CONTENT = 100 * MEGABYTE  # of all files together
+LARGEST_CONTENT = 100 * MEGABYTE  # of all files of an archive together
 LARGEST_FILE = 256 * 1024  # of an answer; the longest solution has a twentieth
-MOST_FILES = 2_000
+MOST_FILES = 20_000  # that are looked at
+DEEPEST = 6  # folders below it in which files are looked for
 MOST_FOLDERS = 12  # one inside the other
 MOST_SHRUNK = 200  # times; below a megabyte anything goes
 MOST_INNER = 8  # archives inside a submission
-
-BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError,
-          RuntimeError, NotImplementedError, ValueError, KeyError, IndexError)  # fmt: skip
-
-
-class Refused(Exception):
-    """Why an archive, or a file, is not graded: one line."""
 
 
 def is_archive(path: Path | PurePosixPath) -> bool:
     return path.name.lower().endswith(ENDINGS)
 
 
-def read_archive(path: Path, wanted: Wanted) -> dict[str, bytes]:
-    """The wanted files of a zip or tar. Raises `Refused`."""
+def is_foreign(path: Path | PurePosixPath) -> bool:
+    return path.name.lower().endswith(FOREIGN) and not is_archive(path)
+
+
+class Member(NamedTuple):
+    """Something in a folder or an archive; `kind` is file, folder or other."""
+
+    name: str
+    size: int
+    kind: str
+    open: Callable[[], BinaryIO | None]
+
+
+def read_files(path: Path, wanted: Wanted) -> dict[str, bytes]:
+    """The wanted files of a folder, a zip or a tar. Raises `Refused`."""
+    if path.is_dir():
+        return collect(from_folder(path), LARGEST_CONTENT, wanted)
+    if not is_archive(path):
+        raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
     if not path.is_file():  # a pipe would never end
         raise Refused("it is no plain file: hand in a folder, a zip or a tar")
     size = path.stat().st_size
     if size > LARGEST_ARCHIVE:
         raise Refused(f"the archive has {size >> 20} MB, more than {LARGEST_ARCHIVE >> 20}: "
                       "hand in the exercises' files alone")  # fmt: skip
-    with open(path, "rb") as file:
-        return unpack(file, size, wanted)
+    return unpack(path.read_bytes(), wanted)
 
 
-def unpack(file: BinaryIO, size: int, wanted: Wanted) -> dict[str, bytes]:
+def unpack(content: bytes, wanted: Wanted) -> dict[str, bytes]:
     try:
-        members = from_zip(file) if zipfile.is_zipfile(file) else from_tar(file)
-        return collect(members, size, wanted)
-    except BROKEN as error:
+        is_zip = zipfile.is_zipfile(io.BytesIO(content))
+        members = from_zip(content) if is_zip else from_tar(content)
+        return collect(members, len(content), wanted)
+    except Refused:
+        raise
+    except Exception as error:  # zipfile, tarfile and what they call raise a dozen kinds
         raise Refused(f"the archive cannot be read: {shown(str(error)) or type(error).__name__}"
                       ) from None  # fmt: skip
 
 
 def with_inner(files: dict[str, bytes], wanted: Wanted, notes: list[str]) -> dict[str, bytes]:
     """The files, with those of the archives among them in the place of these."""
-    archives = {
-        place: files.pop(place) for place in list(files) if is_archive(PurePosixPath(place))
-    }
-    for number, (place, content) in enumerate(archives.items()):
+    archives = [place for place in files if is_archive(PurePosixPath(place))]
+    for number, place in enumerate(archives):
+        content = files.pop(place)
         try:
             if number >= MOST_INNER:
                 raise Refused(f"there are {len(archives)} archives, more than {MOST_INNER}")
-            inner = unpack(io.BytesIO(content), len(content),
-                           lambda p: not is_archive(p) and wanted(p))  # fmt: skip
+            inner = unpack(content, lambda p: not is_archive(p) and wanted(p))
             files |= {f"{place}/{name}": text for name, text in inner.items()}
         except Refused as refused:
             notes.append(f"{shown(place)} in it is not read: {refused}")
     return files
 
 
-Member = tuple[str, int, str, Callable[[], BinaryIO | None]]  # name, size, what it is, open
-
-
 def collect(members: Iterator[Member], size: int, wanted: Wanted) -> dict[str, bytes]:
-    """Look at every member, read the wanted ones."""
+    """Look at every member, read the wanted ones. `size` is that of the archive."""
     found: dict[str, bytes] = {}
     total = 0
-    for number, (name, length, kind, opened) in enumerate(members, 1):
-        total += length
+    for number, member in enumerate(members, 1):
+        name = shown(member.name)
+        total += member.size
         if number > MOST_FILES:
             raise Refused(f"more than {MOST_FILES} files: hand in the exercises' files alone")
         if total > LARGEST_CONTENT or total > max(MEGABYTE, MOST_SHRUNK * size):
             raise Refused(f"it unpacks to {total / MEGABYTE:.0f} MB and more, out of "
                           f"{size / MEGABYTE:.2f}")  # fmt: skip
-        place = safe(name)
-        if kind not in ("file", "folder"):
-            raise Refused(f"{shown(name)} is a {kind}: only files and folders are taken")
-        if kind == "file" and wanted(place):
+        if member.kind == "other":
+            raise Refused(f"{name} is a link or a device: only files and folders are taken")
+        place = PurePosixPath(member.name)
+        if len(place.parts) > MOST_FOLDERS:
+            raise Refused(f"folders lie more than {MOST_FOLDERS} deep")
+        if member.kind == "file" and wanted(place):
             if str(place) in found:
-                raise Refused(f"{shown(name)} is there twice")
-            with opened() as file:
-                found[str(place)] = read_file(file, shown(name))
+                raise Refused(f"{name} is there twice")
+            with member.open() as file:
+                found[str(place)] = read_file(file, name)
     return found
-
-
-def safe(name: str) -> PurePosixPath:
-    """The name as a path below the archive's root, whatever system wrote it."""
-    place = PurePosixPath(name.replace("\\", "/"))
-    if place.is_absolute() or ".." in place.parts or (place.parts and ":" in place.parts[0]):
-        raise Refused(f"{shown(name)} lies outside of the archive's own folder")
-    if len(place.parts) > MOST_FOLDERS:
-        raise Refused(f"folders lie more than {MOST_FOLDERS} deep")
-    return place
 
 
 def read_file(file: BinaryIO, name: str) -> bytes:
@@ -432,48 +390,53 @@ def read_file(file: BinaryIO, name: str) -> bytes:
     return content
 
 
-def from_zip(file: BinaryIO) -> Iterator[Member]:
-    with zipfile.ZipFile(file) as archive:
+def from_folder(folder: Path) -> Iterator[Member]:
+    """The plain files, not too deep; links are not followed."""
+    for root, folders, files in os.walk(folder):
+        inside = Path(root).relative_to(folder)
+        is_deep = len(inside.parts) >= DEEPEST
+        folders[:] = [] if is_deep else sorted(each for each in folders if not is_hidden(each))
+        for path in (Path(root, name) for name in sorted(files)):
+            if path.is_file() and not path.is_symlink():
+                name = (inside / path.name).as_posix()
+                yield Member(name, 0, "file", partial(open_plain, path))
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Neither a link nor a pipe, should one have taken the place of the file."""
+    return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
+def from_zip(content: bytes) -> Iterator[Member]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
             mode = info.external_attr >> 16
-            kind = kind_of(mode) if stat.S_IFMT(mode) else "folder" if info.is_dir() else "file"
-            yield info.filename, info.file_size, kind, lambda info=info: archive.open(info)
+            kind = "folder" if info.is_dir() else "file"
+            if stat.S_IFMT(mode) and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                kind = "other"
+            opened = partial(archive.open, info)
+            yield Member(safe(info.filename), info.file_size, kind, opened)
 
 
-def kind_of(mode: int) -> str:
-    if stat.S_ISREG(mode):
-        return "file"
-    if stat.S_ISDIR(mode):
-        return "folder"
-    return "link" if stat.S_ISLNK(mode) else "device"
-
-
-def from_tar(file: BinaryIO) -> Iterator[Member]:
-    """Read from front to back, so that what it unpacks to is counted while it is."""
-    file.seek(0)
-    head = file.read(6)
-    file.seek(0)
-    openers = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
-    unpacked = Counted(openers.get(head[:2], lambda plain: plain)(file))
-    with tarfile.open(fileobj=unpacked, mode="r|") as archive:
+def from_tar(content: bytes) -> Iterator[Member]:
+    """Decompressed in memory first, so that one that has no end is refused."""
+    most = LARGEST_CONTENT + 10 * MEGABYTE  # tar's own blocks
+    if opener := OPENERS.get(content[:2]):
+        content = opener(io.BytesIO(content)).read(most + 1)
+    if len(content) > most:
+        raise Refused(f"it unpacks to more than {LARGEST_CONTENT // MEGABYTE} MB")
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
         for info in archive:
-            kind = ("file" if info.isreg() else "folder" if info.isdir()
-                    else "link" if info.issym() or info.islnk() else "device")  # fmt: skip
-            yield info.name, info.size, kind, lambda info=info: archive.extractfile(info)
+            kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
+            yield Member(safe(info.name), info.size, kind, partial(archive.extractfile, info))
 
 
-class Counted:
-    """A stream that ends in `Refused` where it becomes too long."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.left = stream, LARGEST_CONTENT + 10 * MEGABYTE  # tar's own blocks
-
-    def read(self, size: int) -> bytes:
-        piece = self.stream.read(min(size, self.left + 1))
-        self.left -= len(piece)
-        if self.left < 0:
-            raise Refused(f"it unpacks to more than {LARGEST_CONTENT // MEGABYTE} MB")
-        return piece
+def safe(name: str) -> str:
+    """The name as a path below the archive's root, whatever system wrote it."""
+    place = PurePosixPath(name.replace("\\", "/"))
+    if place.is_absolute() or ".." in place.parts or ":" in "".join(place.parts[:1]):
+        raise Refused(f"{shown(name)} lies outside of the archive's own folder")
+    return str(place)
 
 
 def shown(name: str) -> str:

@@ -1,5 +1,6 @@
 """`course.toml`, `roster.csv`, and whose work a file is: what is read, and what is refused."""
 
+import re
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -9,12 +10,12 @@ import pytest
 from autograder.course import (
     FIELDS,
     OF_WEEK,
-    PLAN,
+    PLANS,
     Course,
     chosen,
     find_course,
     parse_exercises,
-    plans,
+    plan,
     read_course,
     tomllib,
     write_course,
@@ -34,29 +35,29 @@ def course_of(tmp_path: Path, text: str):
 
 def test_a_course__has_its_weeks_in_the_order_of_the_file(tmp_path):
     course = course_of(tmp_path, "late_days = 3\nseed = 5\n" + WEEK + "due = 2027-01-17\n"
-                       "[week.11-12]\nexercises = ['25', '01-02']\nlibraries = ['numpy']\n"
+                       "[week.11-12]\nexercises = ['25', '01-02']\n"
                        "parts = {report = 7.5}\nweight = 0.5\n")  # fmt: skip
     assert [week.name for week in course.weeks] == ["1", "11-12"] and course.seed == 5
     first, last = course.weeks
     assert [e.name for e in last.exercises] == ["01_wordpiece", "02_sentence_pairs", "25_capstone"]
-    assert last.best == 4 + 4 + 5 + 7.5 and last.libraries == ("numpy",)
+    assert last.best == 4 + 4 + 5 + 7.5 and last.weight == 0.5
     assert first.due.replace(tzinfo=None) == datetime(2027, 1, 17, 23, 59, 59) and first.due.tzinfo
-    assert course.week("01") is first and course.week_of("25_capstone") is last
+    assert course.week("01") is first and course.week("11-12") is last
 
 
-def test_grading__takes_its_seed_and_a_weeks_libraries_from_the_course(tmp_path):
-    course = course_of(tmp_path, "seed = 5\n" + WEEK + "libraries = ['scipy']\n")
+def test_grading__takes_its_seed_and_the_variants_from_the_course(tmp_path):
+    course = course_of(tmp_path, "seed = 5\n" + WEEK)
     settings = GradeSettings(submissions=(tmp_path,), out=tmp_path / "grades")
     call = Call(settings, course, None, None, [], [])
-    softmax, gelu = find("03_softmax"), find("05_gelu")
-    assert call.seed == 5 and call.as_asked(softmax).libraries == ("scipy",)
-    assert call.as_asked(gelu) is gelu
+    softmax = find("03_softmax")
+    assert call.seed == 5
     assert replace(call, settings=replace(settings, seed=7)).seed == 7  # --seed goes first
     alone = replace(call, course=Course())
-    assert alone.seed == 0 and alone.as_asked(softmax) is softmax
+    assert alone.seed == 0
     sandbox = Sandbox("none", tmp_path, ())
     varied = replace(call, course=replace(course, variants=True))
-    assert call.variant("s01") == 0 != varied.variant("s01") != varied.variant("s02")
+    assert call.job("s01", softmax, b"", sandbox).variant == 0
+    assert len({varied.job(name, softmax, b"", sandbox).variant for name in ("s01", "s02")}) == 2
     assert len({each.job("s01", softmax, b"", sandbox).key for each in (call, alone, varied)}) == 3
 
 
@@ -96,7 +97,10 @@ def test_the_page_of_the_grader_shows_a_course_with_every_field(tmp_path):
         ("[week.2]\nexercises = ['04']\nweight = -2", "week 2: weight is -2"),
         ("[week.2]\nexercises = ['04']\nweight = nan", "week 2: weight is nan"),
         ("[week.2]\nexercises = ['04']\ntitle = 3", "week 2: title is 3"),
-        ("[week.2]\nparts = {report = 'x'}", "week 2: parts.report is 'x'"),
+        (
+            "[week.2]\nparts = {report = 'x'}",
+            "week 2: parts is {'report': 'x'}: write parts = { report = 20 }",
+        ),
         ("[week.2]\nparts = 3", "parts is 3: write parts"),
         ("[week.2]\nparts = {03_softmax = 3}", "has the name of something else"),
         ("[week]\n2 = 3", "week 2 is 3"),
@@ -141,12 +145,16 @@ def test_init__writes_the_plan_of_so_many_weeks(tmp_path, weeks):
     assert len(found) == len(set(found)) and (weeks == 6 or set(found) == set(CATALOGUE))
     with pytest.raises(UserError, match="is there already"):
         write_course(path, weeks, None)
-    with pytest.raises(UserError, match="has plans for 6, 10, 12, 15 weeks"):
+    with pytest.raises(UserError, match="there are plans for 6, 10, 12, 15 weeks"):
         write_course(tmp_path / "other.toml", 7, None)
     write_course(tmp_path / "other.toml", weeks, None)
     assert all(week.due is None for week in read_course(tmp_path / "other.toml").weeks)
 
 
 def test_the_plans__are_those_of_the_page():
-    assert set(plans()) == {6, 10, 12, 15} and PLAN.name == "TEACHING.md"
+    text = (ROOT / "TEACHING.md").read_text("utf-8").replace("–", "-")
+    rows = re.findall(r"(?m)^\| ([\d-]+) \| [^|]+ \| ([\d\-, ]+) \| [\d.]+ ", text)
+    assert {name: exercises.split(", ") for name, exercises in rows} == plan(12)
+    others = re.findall(r"(?m)^\| (\d+) weeks \| ([^|]+) \|", text)
+    assert {int(weeks): listed for weeks, listed in others} | {12: PLANS[12]} == PLANS
     assert tomllib.loads("a = 1") == {"a": 1}

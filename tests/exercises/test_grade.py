@@ -24,7 +24,7 @@ from autograder.untrusted.grade import GradeSettings, claim, hidden_from_student
 from autograder.untrusted.grading_process import Job, choose, grade_all, grade_file
 from autograder.untrusted.likeness import fingerprint, marks
 from autograder.untrusted.roster import harmless
-from autograder.untrusted.sandbox import Sandbox, candidates, is_visible, make_box, needed, without
+from autograder.untrusted.sandbox import Sandbox, is_visible, needed, without
 from bert_run.errors import UserError
 
 SOFTMAX, GELU = find("03_softmax"), find("05_gelu")
@@ -295,7 +295,7 @@ def test_a_sandbox_that_is_not_there_is_told_and_not_replaced(tmp_path):
 
 @pytest.fixture
 def sandbox(tmp_path) -> Sandbox:
-    return choose(candidates("none", make_box(tmp_path), [ROOT]), "none", tmp_path)
+    return choose("none", [ROOT], tmp_path)
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -321,9 +321,10 @@ def test_a_sandbox_that_does_not_start_is_no_fault_of_the_students(tmp_path):
 
 
 def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
-    assert fingerprint(SOLUTION) == fingerprint(RENAMED) != fingerprint(LOOPS)
-    assert fingerprint(SOLUTION) != fingerprint(WRONG)
-    forward, _ = fingerprint(SOLUTION).split()
+    own = fingerprint(SOLUTION.encode())
+    assert own == fingerprint(RENAMED.encode()) != fingerprint(LOOPS.encode())
+    assert own != fingerprint(WRONG.encode())
+    forward, _ = own.split()
     line = "exponentials = "
     hidden = SOLUTION.replace(line, f"unused: int = 0\n    {line}").replace("shifted", "s")
     hidden = (
@@ -331,14 +332,15 @@ def test_the_same_but_for_looks_is_alike_and_another_way_is_not():
         .replace("import numpy as np", "import numpy")
         .replace("np.", "numpy.")
     )
-    assert fingerprint(hidden) == fingerprint(SOLUTION) and hidden != SOLUTION
+    assert fingerprint(hidden.encode()) == own and hidden != SOLUTION
     half = SOLUTION[: SOLUTION.index("def softmax_backward")]
-    assert fingerprint(half) == forward
-    assert fingerprint("def f(") == "" == fingerprint("x = " + "-" * 100_000 + "1")
+    assert fingerprint(half.encode()) == forward
+    assert fingerprint(b"def f(") == "" == fingerprint(b"x = " + b"-" * 100_000 + b"1")
+    assert fingerprint(b"# coding: rot13\n" + SOLUTION.encode()) == ""
 
 
 def test_untouched_starters_and_broken_files_are_not_marked():
-    starter = fingerprint(SOFTMAX.starter.read_text("utf-8"))
+    starter = fingerprint(SOFTMAX.starter.read_bytes())
     found = marks(SOFTMAX, {"a": starter, "b": starter, "c": "", "d": "", "e": "f=1 g=2",
                             "f": "f=1"}, {"old of 2025": "g=2"})  # fmt: skip
     assert found == {"e": "softmax.py: f as in f; g as in old of 2025",

@@ -36,7 +36,6 @@ LARGEST_ANSWER = 1 << 26
 WAITING = 4
 # What holds answers: a file can import those of them alone that its exercise allows.
 LIBRARIES = {"torch", "safetensors", "scipy", "sklearn", "transformers", "tensorflow", "jax"}
-SEARCH_AFTER = 0.05  # seconds of a call; a shorter one can hide nothing that matters
 
 
 class CannotStart(BaseException):
@@ -84,19 +83,16 @@ class Cell:
         for _ in range(2):  # an earlier worker may have harmed the guard: then another one
             self.start()
             line, theirs = socket.socketpair()
+            line.setblocking(False)
             with theirs, contextlib.suppress(OSError):
                 socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
-            line.setblocking(False)
-            with contextlib.suppress(EOFError, TimeoutError, BadMessage):
+            try:
                 exchange(line, file, until=time.monotonic() + START_SECONDS)
                 return line
-            line.close()
-            self.close()
+            except (EOFError, TimeoutError, BadMessage):
+                line.close()
+                self.close()
         raise CannotStart("no worker was started")
-
-    def stopwatch(self) -> Stopwatch:
-        """For the worker: before a student's code runs, there is one chain of processes."""
-        return Stopwatch(chain_to_latest(self.process.pid), self.others)
 
     def end(self) -> None:
         """End the worker and all that it started; the guard stays for the next one."""
@@ -141,7 +137,6 @@ class CellTransport:
         self.cell, self.exercise, self.file, self.seconds = cell, exercise, file, seconds
         self.spent = 0.0
         self.line: socket.socket | None = None
-        self.stopwatch: Stopwatch | None = None
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         name, longest = request["function"], self.seconds / 4
@@ -151,40 +146,39 @@ class CellTransport:
         self._check_silence()
         if self.line is None:
             self.line = self.cell.begin(self.exercise, self.file, self.seconds)
-            self.stopwatch = self.cell.stopwatch()
-        message, start = pack(request), time.monotonic()
-        before = self.stopwatch.seconds(search=False)
-
-        def worked() -> float:
-            search = time.monotonic() - start > SEARCH_AFTER
-            return self.stopwatch.seconds(search=search) - before
+            # Before a student's code runs, there is one chain of processes.
+            self.watch = Stopwatch(chain_to_latest(self.cell.process.pid), self.cell.others)
+        watch, message = self.watch, pack(request)
+        watch.start()
 
         def expired() -> bool:
-            return worked() > longest or self.stopwatch.threads > 1 + PROCESSES
+            return watch.worked() > longest or watch.threads > 1 + PROCESSES
 
         try:
-            answer = unpack(exchange(self.line, message, until=start + WAITING * longest,
-                                     expired=expired))  # fmt: skip
+            until = time.monotonic() + WAITING * longest
+            answer = unpack(exchange(self.line, message, until=until, expired=expired))
         except TimeoutError:
             self.spent += longest
             self.close()
             why = f"timed out: it was ended after {longest:g} seconds"
-            if self.stopwatch.threads > 1 + PROCESSES:
+            if watch.threads > 1 + PROCESSES:
                 why = f"was ended: it started more than {PROCESSES} processes and threads"
             raise StudentError(f"{name} {why}", function=name) from None
-        except (EOFError, BadMessage) as error:
-            self.spent += (time.monotonic() - start) / WAITING
+        except EOFError:
+            self.spent += watch.by_the_clock() / WAITING
             self.close()
-            if isinstance(error, BadMessage):
-                raise
             raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
                                "the memory?", function=name) from None  # fmt: skip
-        seconds, took = worked(), (time.monotonic() - start) / WAITING
-        self.spent += max(seconds, took)
+        except BadMessage:
+            self.spent += watch.by_the_clock() / WAITING
+            self.close()
+            raise
+        worked, waited = watch.worked(), watch.by_the_clock() / WAITING
+        self.spent += max(worked, waited)
         if type(answer) is dict and type(answer.get("seconds")) is float:
-            if self.stopwatch.below:  # processes that it started: some may have ended unseen
-                seconds = max(seconds, took)
-            answer["seconds"] = max(answer["seconds"], seconds)  # whatever their clock says
+            if watch.below:  # processes that it started: some may have ended unseen
+                worked = max(worked, waited)
+            answer["seconds"] = max(answer["seconds"], worked)  # whatever their clock says
         return answer
 
     def close(self) -> None:

@@ -26,10 +26,10 @@ from autograder.report import write_report
 from autograder.runner import is_untouched
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
-from autograder.untrusted.grading_process import Job, choose, grade_all
-from autograder.untrusted.roster import Person, Roster, harmless, read_roster
-from autograder.untrusted.sandbox import WARNINGS, Sandbox, candidates, make_box
-from autograder.untrusted.submissions import Handed, Submission, gather, shown
+from autograder.untrusted.grading_process import Done, Job, choose, grade_all
+from autograder.untrusted.roster import Roster, harmless, read_roster
+from autograder.untrusted.sandbox import WARNINGS, Sandbox
+from autograder.untrusted.submissions import Submission, gather, shown
 from bert_run.errors import Real, UserError, Whole, check_numbers, command
 from bert_run.files import clear_leftovers, hold, remove_in_one_piece, write_atomically
 from bert_run.training_loop import progress_bar
@@ -66,8 +66,6 @@ class GradeSettings:
     """a grading worksheet of Moodle; the marks of --week go to DIR/moodle.csv"""
     feedback: bool = False
     """also write DIR/feedback.zip, each student's page under the name that was handed in"""
-    anonymous: bool = False
-    """also write DIR/anonymous: pages and files under pseudonyms, to be read blind"""
     remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
     """take out of DIR what was graded: s04, or s04/03_softmax"""
     regrade: bool = False
@@ -131,7 +129,10 @@ def main() -> None:
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or settings.out / ROSTER
     roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
-    found = gather(list(settings.submissions), but=settings.out, roster=roster)
+    call = Call(settings, course, scope, roster,
+                *gather(list(settings.submissions), but=settings.out, roster=roster))  # fmt: skip
+    if course.variants and not call.seed:
+        raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
     claim(settings.out)
     lock = hold(settings.out / LOCK)
     if lock is None:
@@ -142,11 +143,8 @@ def main() -> None:
         (settings.out / TIMES).touch()
         if settings.roster:
             write_atomically(settings.out / ROSTER, roster_file.read_bytes())
-        for line in found[1]:
+        for line in call.passed_over:
             print(f"warning: not graded: {line}", file=sys.stderr)
-        call = Call(settings, course, scope, roster, *found)
-        if course.variants and not call.seed:
-            raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
         run(call, Path(folder))
 
 
@@ -161,12 +159,6 @@ class Call:
     submissions: list[Submission]
     passed_over: list[str]
 
-    def place(self, student: str) -> Path:
-        return self.settings.out / "students" / student
-
-    def saved_as(self, student: str, exercise: str) -> Path:
-        return self.place(student) / f"{exercise}.json"
-
     @property
     def asked(self) -> list[Exercise]:
         """The exercises that this call grades."""
@@ -175,28 +167,21 @@ class Call:
         weeks = self.course.weeks
         return [each for week in weeks for each in week.exercises] if weeks else present()
 
-    # What course.toml says of how to grade: whoever starts the graders takes it from here.
-
     @property
     def seed(self) -> int:
         """The secret one, of --seed or of course.toml; 0 without."""
         return self.settings.seed or self.course.seed or 0
 
-    def variant(self, student: str) -> int:
-        """The number from which the student's own defaults follow; 0 where they have none."""
-        return variant_of(self.seed, student) if self.course.variants else 0
+    def place(self, student: str) -> Path:
+        return self.settings.out / "students" / student
+
+    def saved_as(self, student: str, exercise: str) -> Path:
+        return self.place(student) / f"{exercise}.json"
 
     def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
-        exercise, variant = self.as_asked(exercise), self.variant(student)
+        variant = variant_of(self.seed, student) if self.course.variants else 0
         settings = sandbox.kind, self.settings.timeout, self.seed, variant
         return Job(student, exercise, file, variant, key_of(exercise, file, *settings))
-
-    def as_asked(self, exercise: Exercise) -> Exercise:
-        """With the libraries that its week allows, if course.toml says which."""
-        week = self.course.week_of(exercise.name)
-        if week is None or week.libraries is None:
-            return exercise
-        return replace(exercise, libraries=week.libraries)
 
 
 def is_own(out: Path) -> bool:
@@ -212,44 +197,29 @@ def claim(out: Path) -> None:
 
 
 def run(call: Call, folder: Path) -> None:
-    out = call.settings.out
+    settings, out = call.settings, call.settings.out
     state = marks.read_state(out)
-    for name in call.settings.remove:
+    for name in settings.remove:
         remove_graded(call, name)
     graded = students_of(call)
     if not graded:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
-    names = {one.student.casefold(): one.student for one in graded}
-    names |= exports.pseudonyms(out, graded)
-    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
+    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course,
+                                      [one.student for one in graded])  # fmt: skip
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
-    counted = counted_exercises(call, graded, state)
-    mark_all(call, graded, counted, adjusted)
-    mark_likeness(graded, call.settings.against)
+    counted = mark_all(call, graded, set(state.get("counted", ())), adjusted)
+    mark_likeness(graded, settings.against)
     for one in graded:
-        gradebook.save_reports(one, call.place(one.student))
-        gradebook.save_student(call.place(one.student) / "report.html", one)
+        gradebook.save_reports(call.place(one.student), one)
     gradebook.save_gradebook(out / "gradebook.csv", graded)
     gradebook.save_summary(out / "summary.html", graded, call.course, sandbox=kind,
                            unread=call.passed_over)  # fmt: skip
-    marks.write_changes(out, {
-        "sandbox": kind, "counted": [exercise.name for exercise in counted],
-        "students": {one.student: marks.ledger(one.marks, {
-            name: (sha(work.file), work.handed.name) for name, work in one.works.items()
-        }) for one in graded},
-    }, why=call.settings.why)  # fmt: skip
-    export(call, graded)
-    points = [one.marks.points for one in graded]
-    done = f"{files} file{'s' * (files != 1)} graded in the sandbox {kind}"
-    print(f"{done if files else 'no file graded'}; the class has {len(points)} student"
-          f"{'s' * (len(points) != 1)} and {sum(points) / len(points):.2f} of "
-          f"{graded[0].marks.best:g} points on average: see {out / 'summary.html'}")  # fmt: skip
-
-
-def export(call: Call, graded: list[Graded]) -> None:
-    """The files that a course system takes back."""
-    settings, out = call.settings, call.settings.out
+    students = {one.student: marks.ledger(one.marks, {
+        name: (sha(work.file), work.handed.name) for name, work in one.works.items()
+    }) for one in graded}  # fmt: skip
+    state = {"sandbox": kind, "counted": counted, "students": students}
+    marks.write_changes(out, state, why=settings.why)
     week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
@@ -257,8 +227,10 @@ def export(call: Call, graded: list[Graded]) -> None:
         exports.write_moodle(settings.moodle, out / "moodle.csv", graded, week, call.roster)
     if settings.feedback:
         exports.write_feedback(out / "feedback.zip", graded, call.asked, call.place)
-    if settings.anonymous:
-        exports.write_anonymous(out, graded)
+    mean = sum(one.marks.points for one in graded) / len(graded)
+    print(f"files graded in the sandbox {kind}: {files}; students in the class: {len(graded)}; "
+          f"{mean:.2f} of {graded[0].marks.best:g} points on average: see "
+          f"{out / 'summary.html'}")  # fmt: skip
 
 
 def remove_graded(call: Call, name: str) -> None:
@@ -280,68 +252,57 @@ def students_of(call: Call) -> list[Graded]:
         print(f"warning: {name} has grades and is not in the roster: if this is somebody of it, "
               f"call again with --remove '{name}'", file=sys.stderr)  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
-    names = saved | people.keys() | handed.keys()
-    return [student_of(call, name, people.get(name), handed.get(name)) for name in sorted(names)]
+    names = sorted(saved | people.keys() | handed.keys())
+    return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))
+            for name in names]  # fmt: skip
 
 
-def student_of(
-    call: Call, name: str, person: Person | None, submission: Submission | None
-) -> Graded:  # fmt: skip
-    """A student with what was graded before, and in its place what is handed in now."""
-    one = Graded(name, [], person=person)
+def student_of(call: Call, one: Graded, submission: Submission | None) -> Graded:
+    """A student with what was graded before, and in its place what is handed in now. Nothing of it
+    is saved before it is graded."""
+    folder = call.place(one.student)
+    folder.mkdir(parents=True, exist_ok=True)
+    clear_leftovers(folder)
     for exercise in present():
-        if work := gradebook.saved_work(call.saved_as(name, exercise.name)):
+        if work := gradebook.saved_work(call.saved_as(one.student, exercise.name)):
             one.works[exercise.name] = work
-    call.place(name).mkdir(parents=True, exist_ok=True)
-    clear_leftovers(call.place(name))
-    notes = gradebook.saved_notes(call.place(name) / NOTES)
+    notes = gradebook.saved_notes(folder / NOTES)
     if submission:
-        take_files(call, one, submission)
+        for exercise in call.asked:
+            if exercise.name in submission.files:
+                take_file(one, exercise, submission)
         for note in submission.notes:
-            print(f"{name}: {note}", file=sys.stderr)
+            print(f"{one.student}: {note}", file=sys.stderr)
         notes[call.settings.week or ""] = submission.notes
-        write_report(call.place(name) / NOTES, notes)
+        write_report(folder / NOTES, notes)
     one.notes = [f"week {week}: {note}" if week else note
                  for week, listed in notes.items() for note in listed]  # fmt: skip
     return one
 
 
-def take_files(call: Call, one: Graded, submission: Submission) -> None:
-    """Put the files that were handed in into the place of those that were there, but for those
-    that are older. Nothing is saved before it is graded."""
-    for exercise in call.asked:
-        name = exercise.name
-        if name not in submission.files:
-            continue
-        new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
-        if old and old.file == new.file:
-            new = replace(old, handed=earlier(old.handed, new.handed))
-        elif old and is_untouched(exercise, new.file):
-            continue
-        elif old and is_older(new, old):
+def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
+    """Put a file that was handed in into the place of the one that was there, unless it is older:
+    by the times if they are known, else because it was replaced once."""
+    name = exercise.name
+    new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
+    if old and old.file == new.file:  # it was handed in when it came first
+        late, times = old.handed.late and new.handed.late, (old.handed.time, new.handed.time)
+        is_first = times[0] and (not times[1] or times[0] <= times[1])
+        new = replace(old, handed=replace((old if is_first else new).handed, late=late))
+    elif old and is_untouched(exercise, new.file):
+        return
+    elif old:
+        is_older = sha(new.file) in old.replaced
+        if old.handed.time and new.handed.time:
+            is_older = new.handed.time < old.handed.time
+        if is_older:
             submission.notes.append(f"{exercise.file} of {shown(new.handed.name)} is older than "
                                     f"that of {shown(old.handed.name)}, which stands")  # fmt: skip
             new = old
-        elif old:
+        else:
             new = replace(new, replaced=(*old.replaced, sha(old.file)))
-        one.works[name] = new
-        one.offered.add(name)
-
-
-def earlier(old: Handed, new: Handed) -> Handed:
-    """When a file was handed in that came again, as it was."""
-    late = old.late and new.late
-    if old.time and (not new.time or old.time <= new.time):
-        return replace(old, late=late)
-    return replace(new, late=late)
-
-
-def is_older(new: Work, old: Work) -> bool:
-    """Whether a file came before the one that was graded: by the times if they are known, else
-    because it was replaced once."""
-    if old.handed.time and new.handed.time:
-        return new.handed.time < old.handed.time
-    return sha(new.file) in old.replaced
+    one.works[name] = new
+    one.offered.add(name)
 
 
 def hidden_from_students(settings: GradeSettings) -> list[Path]:
@@ -358,8 +319,7 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
     if not call.submissions and not settings.regrade:
         return "", 0
     folder.chmod(0o711)  # whoever a student's process is, it finds its own files below and no list
-    found = candidates(settings.sandbox, make_box(folder), hidden_from_students(settings))
-    sandbox = choose(found, settings.sandbox, folder)
+    sandbox = choose(settings.sandbox, hidden_from_students(settings), folder)
     if sandbox.kind in WARNINGS:
         print(f"warning: sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}", file=sys.stderr)
         if sandbox.kind == "none" and os.geteuid() == 0 and not sandbox.as_nobody:
@@ -380,66 +340,62 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
             if work != gradebook.saved_work(path):  # the same file with another time
                 gradebook.save_work(path, work)
         jobs += [waiting] * bool(waiting)
-    grade_jobs(call, {one.student: one for one in graded}, jobs, sandbox, folder, already=already)
-    return sandbox.kind, sum(map(len, jobs))
-
-
-def grade_jobs(
-    call: Call, by_name: dict[str, Graded], jobs: list[list[Job]], sandbox: Sandbox, folder: Path,
-    *, already: int,
-) -> None:  # fmt: skip
-    settings = call.settings
-    total = already + sum(map(len, jobs))
+    works = {one.student: one.works for one in graded}
+    missing = sum(map(len, jobs))
     with (
-        progress_bar(total, "grading", unit=" files", initial=already) as bar,
+        progress_bar(already + missing, "grading", unit=" files", initial=already) as bar,
         open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times,
     ):
         rows = csv.writer(times, lineterminator="\n")
         for job, done in grade_all(jobs, sandbox, folder, timeout=settings.timeout, seed=call.seed,
                                    processes=settings.jobs or os.cpu_count() or 1):  # fmt: skip
-            works, name = by_name[job.student].works, job.exercise.name
-            path = call.saved_as(job.student, name)
-            if done.sound:
-                works[name] = replace(works[name], done=done, key=job.key)
-                gradebook.save_work(path, works[name])
-            else:
-                works[name] = gradebook.saved_work(path) or replace(works[name], done=done)
-                bar.write(f"{job.student}, {name}: {done.outcomes[0].message}; call again to "
-                          "grade it", file=sys.stderr)  # fmt: skip
-            rows.writerow([harmless(job.student), name, f"{done.seconds:.2f}"])
+            if not done.sound:
+                bar.write(f"{job.student}, {job.exercise.name}: {done.outcomes[0].message}; call "
+                          "again to grade it", file=sys.stderr)  # fmt: skip
+            keep_result(call, works[job.student], job, done)
+            rows.writerow([harmless(job.student), job.exercise.name, f"{done.seconds:.2f}"])
             times.flush()
             bar.update()
+    return sandbox.kind, missing
 
 
-def counted_exercises(call: Call, graded: list[Graded], state: marks.State) -> list[Exercise]:
-    """What is asked for so far: by this call or an earlier one. Of a course without a --week these
-    are the weeks of which anything has been handed in."""
-    names = set(state.get("counted", ()))
+def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> None:
+    """Save a result. One that is not sound is no fault of the student's: what was there stays."""
+    name = job.exercise.name
+    path = call.saved_as(job.student, name)
+    if done.sound:
+        works[name] = replace(works[name], done=done, key=job.key)
+        gradebook.save_work(path, works[name])
+    else:
+        works[name] = gradebook.saved_work(path) or replace(works[name], done=done)
+
+
+def mark_all(
+    call: Call, graded: list[Graded], names: set[str], adjusted: marks.Adjustments
+) -> list[str]:
+    """Mark what is asked for so far: by earlier calls, `names`, and by this one. Of a course
+    without a --week these are the weeks of which anything has been handed in. Also counted, in this
+    call alone, are the weeks that have points by hand, and of each week all exercises.
+    """
     if call.scope is not None:
         names |= {exercise.name for exercise in call.scope}
     elif call.course.weeks:
         begun = {name for one in graded for name in one.handed}
-        names |= {exercise.name for week in call.course.weeks for exercise in week.exercises
-                  if any(e.name in begun for e in week.exercises)}  # fmt: skip
+        names |= {name for week in call.course.weeks for name in week.names
+                  if begun & week.names}  # fmt: skip
     elif call.submissions or not names:
         names |= {exercise.name for exercise in present()}
-    return [exercise for exercise in present() if exercise.name in names]
-
-
-def mark_all(
-    call: Call, graded: list[Graded], counted: list[Exercise], adjusted: marks.Adjustments
-) -> None:
-    """Also counted are the weeks that have points by hand, and of each week all exercises."""
-    names, by_hand = {exercise.name for exercise in counted}, {what for _, what in adjusted}
-    weeks = [week for week in call.course.weeks if by_hand & {part for part, _ in week.parts}
-             or any(exercise.name in names for exercise in week.exercises)]  # fmt: skip
-    names |= {exercise.name for week in weeks for exercise in week.exercises}
+    by_hand = {what for _, what in adjusted}
+    weeks = [week for week in call.course.weeks
+             if names & week.names or by_hand & dict(week.parts).keys()]  # fmt: skip
+    counted = names.union(*(week.names for week in weeks))
     for one in graded:
-        one.counted = [exercise for exercise in present() if exercise.name in names]
+        one.counted = [exercise for exercise in present() if exercise.name in counted]
         one.marks = marks.marks_of(
             one.student, one.report, one.handed, course=call.course, weeks=weeks,
             person=one.person, adjustments=adjusted,
         )  # fmt: skip
+    return [exercise.name for exercise in present() if exercise.name in names]
 
 
 def mark_likeness(graded: list[Graded], against: tuple[Path, ...]) -> None:

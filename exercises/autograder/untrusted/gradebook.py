@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -36,6 +36,7 @@ from autograder.untrusted.marks import Marks
 from autograder.untrusted.roster import Person, harmless, save_table
 from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
+from bert_run.errors import read_record
 from bert_run.files import sha256, write_atomically
 
 NOT_GRADED = Done([], "", 0.0, sound=False)
@@ -54,11 +55,10 @@ class Work:
 
 @dataclass
 class Graded:
-    """A student with all that stands in the folder of grades. `counted` are the exercises that are
-    asked for so far."""
+    """A student with all that stands in the folder of grades."""
 
     student: str
-    counted: list[Exercise]
+    counted: list[Exercise] = field(default_factory=list)  # asked for so far
     works: dict[str, Work] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     likeness: list[str] = field(default_factory=list)
@@ -88,9 +88,10 @@ def sha(file: bytes) -> str:
 
 def key_of(exercise: Exercise, file: bytes, *settings: object) -> str:
     """Changes with whatever a result can depend on; `settings` are those of the call."""
+    versions = [f"{package} {version(package)}" for package in ("numpy", "torch")]
     parts = [hashlib.sha256(file).hexdigest(), trusted_code(), exercise.name,
              " ".join(exercise.libraries), *map(str, settings), platform.python_version(),
-             *map(installed, ("numpy", "torch"))]  # fmt: skip
+             *versions]  # fmt: skip
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -106,13 +107,6 @@ def trusted_code() -> str:
             digest.update(f"{path.relative_to(ROOT)}\n".encode())
             digest.update(sha256(path).encode())
     return digest.hexdigest()
-
-
-def installed(package: str) -> str:
-    try:
-        return f"{package} {version(package)}"
-    except PackageNotFoundError:
-        return f"no {package}"
 
 
 def save_work(path: Path, work: Work) -> None:
@@ -143,45 +137,49 @@ def saved_work(path: Path) -> Work | None:
 
 def saved_notes(path: Path) -> dict[str, list[str]]:
     """What was said of the submissions, for each week the last time."""
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-        return {str(week): list(map(str, notes)) for week, notes in saved.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}
+    return read_record(path, way_out="remove it, and its notes") if path.exists() else {}
 
 
-def save_reports(graded: Graded, folder: Path) -> None:
-    report = graded.report
+def save_reports(folder: Path, graded: Graded) -> None:
+    """A student's report as a page, for programs and for Gradescope."""
+    report, marks = graded.report, graded.marks
     results = gradescope(report)
     if graded.notes:
         results["output"] += "\n" + "\n".join(graded.notes)
-    if graded.marks.weeks:
-        report["weeks"] = [vars(week) for week in graded.marks.weeks]
-        report["marks"] = [{**vars(mark), "points": mark.points} for mark in graded.marks.items]
-        report["percent"] = graded.marks.percent
+    write(
+        folder / "report.html", "student.html", student=graded.student, report=report, marks=marks,
+        notes=graded.notes, share=share, remark=remark, sentence=sentence,
+        hints=lambda name: hints_of(find(name)),
+    )  # fmt: skip
+    if marks.weeks:
+        report["weeks"] = [vars(week) for week in marks.weeks]
+        report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
+        report["percent"] = marks.percent
     write_report(folder / "report.json", report)
     write_report(folder / "results.json", results)
 
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:
     """A row for each student, a column for each exercise; in a spreadsheet it runs nothing."""
-    first, has_roster = graded[0].marks, any(one.person for one in graded)
-    rows = [[
-        "student", *["name", "section"] * has_roster, "score", "max_score",
-        *[mark.what for mark in first.items], *[f"week {week.name}" for week in first.weeks],
-        *["late days", "percent"] * bool(first.weeks), "notes", "alike",
-    ]]  # fmt: skip
-    for one in graded:
-        marks = one.marks
-        person = one.person or Person(one.student)
-        ends = [sum(week.days for week in marks.weeks), f"{marks.percent or 0:g}"]
-        rows.append([
-            harmless(one.student), *[harmless(person.name), harmless(person.section)] * has_roster,
-            f"{marks.points:g}", f"{marks.best:g}", *[f"{mark.points:g}" for mark in marks.items],
-            *[f"{week.points:g}" for week in marks.weeks], *ends * bool(marks.weeks),
-            harmless("; ".join(one.notes)), harmless("; ".join(one.likeness)),
-        ])  # fmt: skip
-    save_table(path, rows)
+    has_roster = any(one.person for one in graded)
+    table = [cells_of(one, has_roster) for one in graded]
+    save_table(path, [[title for title, _ in table[0]],
+                      *[[harmless(cell) for _, cell in row] for row in table]])  # fmt: skip
+
+
+def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
+    """A student's row of the gradebook, each cell with the title of its column."""
+    marks, person = one.marks, one.person or Person(one.student)
+    cells = [("student", one.student)]
+    if has_roster:
+        cells += [("name", person.name), ("section", person.section)]
+    cells += [("score", f"{marks.points:g}"), ("max_score", f"{marks.best:g}")]
+    cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
+    cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
+    if marks.weeks:
+        cells += [("late days", f"{sum(week.days for week in marks.weeks)}"),
+                  ("percent", f"{marks.percent or 0:g}")]  # fmt: skip
+    return [*cells, ("notes", "; ".join(one.notes)), ("alike", "; ".join(one.likeness))]
 
 
 # Pages to read: one for each student, and a summary for whoever teaches. Everything that a student
@@ -195,30 +193,23 @@ LIKELY = re.compile(r"^  likely mistake: (.*)$", re.MULTILINE)  # a student's li
 MOST_MISTAKES = 30
 
 
-def save_student(path: Path, graded: Graded) -> None:
-    write(
-        path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
-        notes=graded.notes, share=share, remark=remark, sentence=sentence,
-        hints=lambda name: hints_of(find(name)),
-    )  # fmt: skip
-
-
 def save_summary(
     path: Path, graded: list[Graded], course: Course, *, sandbox: str, unread: list[str]
 ) -> None:  # fmt: skip
     reports = [one.report for one in graded]
-    best = graded[0].marks.best or 1.0
-    scores = [100 * one.marks.points / best for one in graded]
-    rows = [{"student": one.student, "name": one.person.name if one.person else "",
-             "marks": one.marks, "notes": one.notes, "share": share,
-             "link": f"students/{quote(one.student)}/report.html"}
-            for one, share in zip(graded, scores, strict=True)]  # fmt: skip
     points = [one.marks.points for one in graded]
-    alike = [(one.student, one.likeness) for one in graded if one.likeness]
-    write(path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
-          sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), bins=bins(scores), alike=alike,
-          exercises=by_exercise(graded, reports), mistakes=mistakes(reports, course),
-          unread=unread)  # fmt: skip
+    best = graded[0].marks.best
+    rows = [{"student": one.student, "name": one.person.name if one.person else "",
+             "marks": one.marks, "notes": one.notes, "share": 100 * score / (best or 1),
+             "link": f"students/{quote(one.student)}/report.html"}
+            for one, score in zip(graded, points, strict=True)]  # fmt: skip
+    write(
+        path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best or 1,
+        sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
+        bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
+        mistakes=mistakes(reports, course),
+        alike=[(one.student, one.likeness) for one in graded if one.likeness],
+    )  # fmt: skip
 
 
 def write(path: Path, template: str, **values: Any) -> None:
@@ -236,17 +227,14 @@ def bins(scores: list[float]) -> list[tuple[str, int]]:
 
 
 def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, Any]]:
-    found = []
     handed = [one.handed for one in graded]
-    for exercise in zip(*[report["exercises"] for report in reports], strict=True):
-        found.append({
-            "name": exercise[0]["name"],
-            "max_score": exercise[0]["max_score"],
-            "mean": fmean(e["score"] for e in exercise),
-            "full": sum(e["status"] == PASSED for e in exercise),
-            "begun": sum(exercise[0]["name"] in names for names in handed),
-        })  # fmt: skip
-    return found
+    return [{
+        "name": (name := exercise[0]["name"]),
+        "max_score": exercise[0]["max_score"],
+        "mean": fmean(e["score"] for e in exercise),
+        "full": sum(e["status"] == PASSED for e in exercise),
+        "begun": sum(name in names for names in handed),
+    } for exercise in zip(*[report["exercises"] for report in reports], strict=True)]  # fmt: skip
 
 
 def mistakes(reports: list[Report], course: Course) -> list[tuple[str, str, int]]:

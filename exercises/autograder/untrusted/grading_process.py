@@ -13,18 +13,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from autograder.codec import BadMessage
 from autograder.points import Exercise, find, present
-from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade, source_text
+from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade
 from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
 from autograder.untrusted.likeness import fingerprint
-from autograder.untrusted.sandbox import Sandbox
+from autograder.untrusted.sandbox import Sandbox, candidates, make_box
 from bert_run.errors import UserError
 
 TRIES = 2
@@ -38,8 +38,7 @@ SECONDS = re.compile(r"\b\d+\.\d+ s\b|\b\d+\.\d+ (?=times as long)")
 
 @dataclass(frozen=True)
 class Job:
-    """A student's file of an exercise, with the libraries that it may import. `key` changes with
-    whatever the result can depend on."""
+    """A student's file of an exercise. `key` changes with whatever the result can depend on."""
 
     student: str
     exercise: Exercise
@@ -60,65 +59,54 @@ class Done:
 
 
 def grade_all(
-    jobs: list[list[Job]],
-    sandbox: Sandbox,
-    folder: Path,
-    *,
-    processes: int,
-    timeout: float,
+    jobs: list[list[Job]], sandbox: Sandbox, folder: Path, *, processes: int, timeout: float,
     seed: int = 0,
-) -> Iterator[tuple[Job, Done]]:
+) -> Iterator[tuple[Job, Done]]:  # fmt: skip
     """Grade each student's jobs one after another, several students at a time."""
     left = [list(group) for group in reversed(jobs)]
-    context = multiprocessing.get_context("spawn")
-    given = (sandbox, folder, timeout, seed)
-    graders = [Grader(context, given) for _ in range(min(processes, len(jobs)))]
+    graders = [Grader(sandbox, folder, timeout, seed) for _ in range(min(processes, len(jobs)))]
     try:
-        while True:
-            for grader in graders:
-                while left and not grader.jobs:
-                    grader.jobs = left.pop()
-                grader.send_next()
-            busy = [grader for grader in graders if grader.jobs]
-            if not busy:
-                return
+        for grader in graders:
+            grader.send_next(left)
+        while busy := [grader for grader in graders if grader.jobs]:
             ready = wait([grader.pipe for grader in busy])
-            for grader in (g for g in busy if g.pipe in ready):
+            for grader in (each for each in busy if each.pipe in ready):
                 if answer := grader.receive():
                     yield answer
+                grader.send_next(left)
     finally:
         for grader in graders:
             grader.stop()
 
 
 class Grader:
-    """One such process, seen from the command."""
+    """One such process, seen from the command; `jobs` are those of the student it is at."""
 
-    def __init__(self, context, arguments: tuple) -> None:
-        self.context, self.arguments = context, arguments
+    def __init__(self, *arguments: object) -> None:
+        self.arguments = arguments
         self.jobs: list[Job] = []
         self.tries = 0
-        self.is_at_work = False
         self.start()
 
     def start(self) -> None:
-        self.pipe, theirs = self.context.Pipe()
-        self.process = self.context.Process(target=serve, args=(theirs, *self.arguments))
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, *self.arguments))
         self.process.start()
         theirs.close()
 
-    def send_next(self) -> None:
-        if self.jobs and not self.is_at_work:
-            with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-                job = self.jobs[0]
-                about = [job.student, job.exercise.name, job.exercise.libraries, job.variant]
+    def send_next(self, left: list[list[Job]]) -> None:
+        """Send the first job; those of the next student are taken from `left`."""
+        if left and not self.jobs:
+            self.jobs = left.pop()
+        with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
+            for job in self.jobs[:1]:
+                about = [job.student, job.exercise.name, job.variant]
                 self.pipe.send_bytes(json.dumps(about).encode())
                 self.pipe.send_bytes(job.file)
-            self.is_at_work = True
 
     def receive(self) -> tuple[Job, Done] | None:
         """The answer to the first job; None if it has to be tried again."""
-        self.is_at_work = False
         try:
             answer = json.loads(self.pipe.recv_bytes())
             done = Done([Outcome(**fields) for fields in answer.pop("outcomes")], **answer)
@@ -144,21 +132,16 @@ class Grader:
 def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed: int) -> None:
     """The process itself: file in, outcomes out, until no more come or the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
-    cell, of = Cell(sandbox, folder), ""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    try:
+    cell, before = Cell(sandbox, folder), ""
+    with closing(cell), suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
-            student, name, libraries, variant = json.loads(pipe.recv_bytes())
-            exercise = replace(find(name), libraries=tuple(libraries))
-            job = Job(student, exercise, pipe.recv_bytes(), variant)
-            if job.student != of:  # nobody has a cell that another student's code was in
+            student, name, variant = json.loads(pipe.recv_bytes())
+            job = Job(student, find(name), pipe.recv_bytes(), variant)
+            if student != before:  # nobody has a cell that another student's code was in
                 cell.close()
-            of = job.student
+            before = student
             pipe.send_bytes(json.dumps(asdict(grade_file(cell, job, timeout, seed))).encode())
-    except (EOFError, OSError, KeyboardInterrupt):
-        pass
-    finally:
-        cell.close()
 
 
 def end_with_parent() -> None:
@@ -180,11 +163,7 @@ def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
             sound = False
             outcomes = for_all_checks(exercise, NOT_RUN, f"the sandbox did not start: {error}")
     outcomes = [replace(o, message=settle(o.message, cell)) for o in outcomes]
-    try:
-        text = source_text(job.file)
-    except (SyntaxError, UnicodeDecodeError):
-        text = job.file.decode("utf-8", "replace")
-    return Done(outcomes, fingerprint(text), time.monotonic() - start, sound)
+    return Done(outcomes, fingerprint(job.file), time.monotonic() - start, sound)
 
 
 def settle(message: str, cell: Cell) -> str:
@@ -196,10 +175,11 @@ def settle(message: str, cell: Cell) -> str:
                    for c in message)[:4_000]  # fmt: skip
 
 
-def choose(candidates: list[Sandbox], kind: str, folder: Path) -> Sandbox:
-    """The first that works: it must run a file and give its answer. Raises `UserError`."""
+def choose(kind: str, hidden: list[Path], folder: Path) -> Sandbox:
+    """The best sandbox of a `kind` that works: it must run a file and give its answer. `hidden` is
+    kept from sight; the sandbox uses `folder`. Raises `UserError`."""
     reasons = []
-    for sandbox in candidates:
+    for sandbox in candidates(kind, make_box(folder), hidden):
         cell = Cell(sandbox, folder)
         transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
         try:

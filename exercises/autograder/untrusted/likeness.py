@@ -13,27 +13,28 @@ from collections import defaultdict
 from pathlib import Path
 
 from autograder.points import Exercise
+from autograder.runner import source_text
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 LEAST = 30  # nodes of a function that is compared
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def fingerprint(text: str) -> str:
+def fingerprint(file: bytes) -> str:
     """`name=hash` of each function at the top of a file that is long enough; empty for what is no
     Python."""
     try:
-        tree = ast.parse(text)
-        aliases = {}
+        tree = ast.parse(source_text(file))
+        known = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-                aliases |= {n.asname or n.name: f"{above}{n.name}" for n in node.names}
+                known |= {n.asname or n.name: f"{above}{n.name}" for n in node.names}
         functions = [node for node in tree.body if isinstance(node, FUNCTIONS)]
-        helpers = {node.name: "helper" for node in functions}
+        known |= {node.name: "helper" for node in functions}
         found = []
         for node in functions:
-            plain = Plain(node, aliases | helpers).visit(node)
+            plain = Plain(node, known).visit(node)
             if sum(1 for _ in ast.walk(plain)) >= LEAST:
                 digest = hashlib.sha256(ast.dump(plain).encode("utf-8", "replace")).hexdigest()
                 found.append(f"{node.name}={digest[:16]}")
@@ -47,14 +48,13 @@ class Plain(ast.NodeTransformer):
     is not run or not read."""
 
     def __init__(self, function: ast.FunctionDef, known: dict[str, str]) -> None:
-        self.names = dict(known)
-        self.read = {n.id for n in ast.walk(function)
-                     if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}  # fmt: skip
-        given = [n.arg for n in ast.walk(function) if isinstance(n, ast.arg)]
-        given += [n.id for n in in_order(function)
-                  if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-                  and n.id in self.read]  # fmt: skip
-        self.names |= {name: f"name{i}" for i, name in enumerate(dict.fromkeys(given))}
+        nodes = in_order(function)
+        names = [node for node in nodes if isinstance(node, ast.Name)]
+        self.read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        given = [node.arg for node in ast.walk(function) if isinstance(node, ast.arg)]
+        given += [node.id for node in names
+                  if isinstance(node.ctx, ast.Store) and node.id in self.read]  # fmt: skip
+        self.names = known | {name: f"name{i}" for i, name in enumerate(dict.fromkeys(given))}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Name(self.names.get(node.id, node.id), type(node.ctx)())
@@ -110,13 +110,13 @@ def marks(
     `prints` has the fingerprint of each student's file, `earlier` those of other years by a name to
     be shown. What equals the starter is not looked at.
     """
-    starter = set(fingerprint(exercise.starter.read_text("utf-8")).split())
+    starter = fingerprint(exercise.starter.read_bytes()).split()
     others = dict(earlier or {})
     if exercise.solution.is_file():
-        others["the solution"] = fingerprint(exercise.solution.read_text("utf-8"))
+        others["the solution"] = fingerprint(exercise.solution.read_bytes())
     owners: dict[str, list[str]] = defaultdict(list)
     for name, own in [*others.items(), *prints.items()]:
-        for function in set(own.split()) - starter:
+        for function in set(own.split()).difference(starter):
             owners[function].append(name)
     found = {}
     for student, own in prints.items():

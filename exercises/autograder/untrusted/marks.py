@@ -3,6 +3,7 @@ marks have changed since they were last written.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +13,11 @@ from autograder.course import Course, Week, parse_exercises
 from autograder.report import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
-from bert_run.errors import UserError, read_record
+from bert_run.errors import Real, UserError, as_typed, read_record
 
 CHANGES, STATE, ADJUST = "changes.csv", "marks.json", "adjust.csv"
 TERM = "term"
+POINTS = Real(at_least=-1e6, at_most=1e6)  # by hand
 
 
 @dataclass(frozen=True)
@@ -139,32 +141,28 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
     marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
 
 
-def read_adjustments(path: Path, course: Course, known: dict[str, str]) -> Adjustments:
-    """`adjust.csv`: student, what, points, comment, by. `known` are the students, by all that they
-    may be called in small letters. Raises `UserError` for what nobody would get."""
+def read_adjustments(path: Path, course: Course, known: Iterable[str]) -> Adjustments:
+    """`adjust.csv`: student, what, points, comment, by. `known` are the students. Raises
+    `UserError` for what nobody would get."""
+    names = {student.casefold(): student for student in known}
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
     for line, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
-        place = f"{path.name}, line {line}"
-        student = known.get(row["student"].casefold())
+        place, what = f"{path.name}, line {line}", row["what"]
+        student = names.get(row["student"].casefold())
         if student is None:
             raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
                             "folder in students/")  # fmt: skip
-        what = row["what"]
         if what not in parts:
             try:
-                one = parse_exercises([what], place)
-            except UserError as error:
-                raise UserError(f"{error}; or a part of course.toml, which has "
-                                f"{', '.join(parts) or 'none'}") from None  # fmt: skip
-            if len(one) != 1:
-                raise UserError(f"{place}: {what!r} names several exercises: give each a line")
-            what = one[0].name
-        try:
-            points = float(row["points"])
-        except ValueError:
-            points = math.nan
-        if not abs(points) <= 1e6:
+                [exercise] = parse_exercises([what], place)
+            except (UserError, ValueError):
+                raise UserError(f"{place}: {what!r} is neither one exercise nor a part of "
+                                f"course.toml, which has {', '.join(parts) or 'none'}"
+                                ) from None  # fmt: skip
+            what = exercise.name
+        points = as_typed(row["points"], float)
+        if not POINTS.admits(points):
             raise UserError(f"{place}: {row['points']!r} is no number of points: write 2 or -0.5")
         comment = " · ".join(filter(None, [row.get("comment", ""), row.get("by", "")]))
         found.setdefault((student, what), []).append((points, comment))
@@ -176,6 +174,9 @@ def read_adjustments(path: Path, course: Course, known: dict[str, str]) -> Adjus
 # the next one.
 
 State = dict[str, Any]
+# Why a mark has changed, by the field of marks.json that has.
+CAUSES = {"file": "file: {name}", "raw": "the checks give {raw:g}", "cut": "{cut:g} off for delay",
+          "added": "{added:+g} in adjust.csv"}  # fmt: skip
 
 
 def read_state(out: Path) -> State:
@@ -201,21 +202,19 @@ def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[st
 
 def write_changes(out: Path, state: State, *, why: str) -> None:
     """Add to changes.csv what differs from marks.json, and write `state` there."""
-    before = read_state(out).get("students", {})
     path = out / CHANGES
     lines = [line for _, line in read_table(path, ["student"])] if path.is_file() else []
-    listed = {(line["student"], line["what"]): line for line in lines}
+    listed = {(line["student"], line["what"]): (line["from"], line["to"]) for line in lines}
     rows = []
-    for student, old in sorted(before.items()):
-        new = state["students"].get(student, {})
-        for what in old:
-            was, now = old[what], new.get(what)
-            row = [student, what, f"{was['points']:g}", f"{now['points']:g}" if now else ""]
-            last = listed.get((harmless(student), what))
+    for student, old in sorted(read_state(out).get("students", {}).items()):
+        new, shown = state["students"].get(student, {}), harmless(student)
+        for what, was in old.items():
+            now = new.get(what)
             if now is None and what.startswith(TERM):
                 continue  # another week counts
-            if row[2] != row[3] and not (last and [last["from"], last["to"]] == row[2:]):
-                rows.append([harmless(student), what, *row[2:], harmless(reason(was, now, why))])
+            change = f"{was['points']:g}", f"{now['points']:g}" if now else ""
+            if change[0] != change[1] and listed.get((shown, what)) != change:
+                rows.append([shown, what, *change, harmless(reason(was, now, why))])
     if rows or not path.is_file():
         head = ["student", "what", "from", "to", "why"]
         save_table(path, [head, *(line.values() for line in lines), *rows])
@@ -223,22 +222,11 @@ def write_changes(out: Path, state: State, *, why: str) -> None:
 
 
 def reason(was: dict[str, Any], now: dict[str, Any] | None, why: str) -> str:
-    """What has changed below a mark."""
-    found = []
+    """What has changed below a mark, and what the call says of it."""
     if now is None:
-        found.append(
-            "it does not count any more: the course or the roster has changed, or --remove"
-        )
-    elif "file" not in now:
-        found.append("the sum of its marks")
+        found = ["it does not count any more: the course or the roster has changed, or --remove"]
     else:
-        if now["file"] != was["file"]:
-            found.append(f"another file: {now['name']}" if now["file"] else "the file was removed")
-        elif now["raw"] != was["raw"]:
-            found.append("the same file graded anew: tests, settings or versions have changed")
-        if now["cut"] != was["cut"]:
-            found.append(f"late: {now['cut']:g} points off instead of {was['cut']:g}")
-        if now["added"] != was["added"]:
-            comments = "; ".join(now["comments"])
-            found.append(f"{ADJUST}: {comments}" if comments else ADJUST)
-    return "; ".join([*found, *[why] * bool(why)])
+        named = {**now, "name": now.get("name") or "none"}
+        found = [text.format(**named) for field, text in CAUSES.items()
+                 if now.get(field) != was.get(field)]  # fmt: skip
+    return "; ".join(filter(None, [*found, why]))

@@ -6,12 +6,22 @@ import os
 import signal
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SUBREAPER = 36  # of prctl(2)
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # a second
+SEARCH_AFTER = 0.05  # seconds
 PATIENCE = 5.0  # seconds until a killed process is gone; longer only if the disk hangs
+
+
+class Status(NamedTuple):
+    """What the system tells of a process; times are processor seconds."""
+
+    parent: int
+    seconds: float  # of its threads, ended ones too
+    waited_for: float  # of its children that have ended, and theirs, if it has waited for them
+    threads: int
 
 
 def adopt_orphans() -> None:
@@ -40,42 +50,12 @@ def end_descendants(but: set[int]) -> None:
         time.sleep(0.002)
 
 
-def descendants(process: int, but: set[int]) -> set[int]:
-    """Processes below a process, but for some and those below them."""
-    children = family()
-    found, left = set(), [process]
-    while left:
-        below = set(children.get(left.pop(), [])) - but
-        found |= below
-        left += below
-    return found
-
-
-def family() -> dict[int, list[int]]:
-    """The children of each process; none without /proc."""
-    children: dict[int, list[int]] = {}
-    for status in all_processes():
-        children.setdefault(status.parent, []).append(status.process)
-    return children
-
-
-@dataclass(frozen=True)
-class Status:
-    """What the system tells of a process; times are processor seconds."""
-
-    process: int
-    parent: int
-    seconds: float  # of its threads, ended ones too
-    waited_for: float  # of its children that have ended, and theirs, if it has waited for them
-    threads: int
-
-
-def all_processes() -> list[Status]:
+def all_processes() -> dict[int, Status]:
     """The status of every process that we can see; none without /proc."""
-    with contextlib.suppress(OSError), os.scandir("/proc") as entries:
-        numbers = [int(entry.name) for entry in entries if entry.name.isdigit()]
-        return [status for number in numbers if (status := status_of(number))]
-    return []
+    with contextlib.suppress(OSError):
+        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+        return {number: status for number in numbers if (status := status_of(number))}
+    return {}
 
 
 def status_of(process: int) -> Status | None:
@@ -83,11 +63,30 @@ def status_of(process: int) -> Status | None:
     try:
         text = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
         fields = text.rpartition(")")[2].split()
-        user, system, user_below, system_below = (int(field) for field in fields[11:15])
+        user, system, user_below, system_below = map(int, fields[11:15])
+        return Status(int(fields[1]), (user + system) / TICKS, (user_below + system_below) / TICKS,
+                      int(fields[17]))  # fmt: skip
     except (OSError, ValueError, IndexError):
         return None
-    return Status(process, int(fields[1]), (user + system) / TICKS,
-                  (user_below + system_below) / TICKS, int(fields[17]))  # fmt: skip
+
+
+def descendants(process: int, but: set[int], family: dict[int, Status] | None = None) -> set[int]:
+    """Processes below a process, but for some and those below them; among those of `family`."""
+    family = all_processes() if family is None else family
+    found, generation = set(), {process}
+    while generation:
+        generation = {p for p, status in family.items() if status.parent in generation}
+        generation -= but | found
+        found |= generation
+    return found
+
+
+def chain_to_latest(process: int) -> list[int]:
+    """A process, its child, the child of that and so on, the latest where there are several."""
+    family, chain = all_processes(), [process]
+    while children := [p for p, status in family.items() if status.parent == chain[-1]]:
+        chain.append(max(children))
+    return chain
 
 
 def processor_seconds(process: int) -> float:
@@ -104,7 +103,7 @@ def processor_seconds(process: int) -> float:
 
 
 class Stopwatch:
-    """Processor seconds and threads of a worker, with all that it starts.
+    """Processor seconds and threads of a worker, with all that it starts, during a call.
 
     `chain` are the processes from the sandbox to the worker: whatever the worker leaves behind ends
     up with one of them. What else there is, and is none of `others`, the worker has started.
@@ -114,28 +113,25 @@ class Stopwatch:
         self.chain, self.others = chain, others
         self.below: dict[int, float] = {}  # seconds of what the worker has started, when last seen
         self.threads = 1
-        self.spent, self.start = 0.0, self._of_chain()
 
-    def seconds(self, *, search: bool) -> float:
-        """Since it was made. Only a search, which takes milliseconds, finds what is still running
-        beside the worker."""
-        if search:
-            below = descendants(os.getpid(), self.others) - {*self.chain}
-            family = [status for status in all_processes() if status.process in below]
-            now = {s.process: s.seconds + s.waited_for for s in family}
+    def start(self) -> None:
+        self.begun, self.before, self.spent = time.monotonic(), self._of_chain(), 0.0
+
+    def by_the_clock(self) -> float:
+        return time.monotonic() - self.begun
+
+    def worked(self) -> float:
+        """Processor seconds since the start. What still runs beside the worker must be searched
+        for, which takes milliseconds: a call that is shorter can hide nothing that matters."""
+        if self.by_the_clock() > SEARCH_AFTER:
+            family = all_processes()
+            started = descendants(os.getpid(), self.others, family) - {*self.chain}
+            now = {p: family[p].seconds + family[p].waited_for for p in started}
             self.spent += sum(max(0.0, now[p] - self.below.get(p, 0.0)) for p in now)
             self.below = now
-            worker = status_of(self.chain[-1])
-            self.threads = sum(s.threads for s in family) + (worker.threads if worker else 0)
-        return self.spent + self._of_chain() - self.start
+            counted = started | {self.chain[-1]}
+            self.threads = sum(family[p].threads for p in counted if p in family)
+        return self.spent + self._of_chain() - self.before
 
     def _of_chain(self) -> float:
         return sum(processor_seconds(process) for process in self.chain)
-
-
-def chain_to_latest(process: int) -> list[int]:
-    """A process, its child, the child of that and so on, the latest where there are several."""
-    children, chain = family(), [process]
-    while below := children.get(chain[-1]):
-        chain.append(max(below))
-    return chain

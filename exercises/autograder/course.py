@@ -65,7 +65,7 @@ class Course:
     drop_lowest: Annotated[int, Whole(0, 100)] = 0
     late_days: Annotated[int, Whole(0, 365)] = 0
     late_penalty: Annotated[float, Real(at_least=0, at_most=100)] = 0.0  # percent
-    seed: Seed | None = None
+    seed: Seed = 0  # secret; 0 where there is none
     variants: bool = False  # whether each student has defaults of their own
     variant: Annotated[int, Whole(0, MOST)] = 0  # in a student's copy: their number
 
@@ -85,19 +85,16 @@ class Course:
                         f"{', '.join(week.name for week in self.weeks)}")  # fmt: skip
 
 
-def find_course(path: Path | None = None) -> Course:
+def find_course() -> Course:
     """What is written in `course_file`; a course without weeks where there is no such file."""
-    found = course_file(path)
+    found = course_file()
     return read_course(found) if found else Course()
 
 
-def course_file(path: Path | None = None) -> Path | None:
-    """The file that is named; if none is, `course.toml` here or at the root of the repository."""
-    places = [path] if path else [Path(COURSE), ROOT / COURSE]
-    found = next((place for place in places if place.is_file()), None)
-    if path and not found:
-        raise UserError(f"{path} does not exist: bert-grade init writes one")
-    return found
+def course_file() -> Path | None:
+    """`course.toml`, here or at the root of the repository."""
+    places = (Path(COURSE), ROOT / COURSE)
+    return next((place for place in places if place.is_file()), None)
 
 
 def chosen(course: Course, week: str | None, exercises: str | None) -> list[Exercise] | None:
@@ -161,7 +158,7 @@ def read_course(path: Path) -> Course:
 
 def parse_course(content: dict[str, Any]) -> Course:
     refuse_unknown(content, [*FIELDS, "week"], "")
-    weeks = content.pop("week", None)
+    weeks = content.get("week")
     if not isinstance(weeks, dict) or not weeks:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
     found = [parse_week(name, content_of_week) for name, content_of_week in weeks.items()]
@@ -171,7 +168,7 @@ def parse_course(content: dict[str, Any]) -> Course:
             if (other := taken.setdefault(name, week.name)) != week.name:
                 raise UserError(f"{name} is in week {other} and in week {week.name}: take it out "
                                 "of one")  # fmt: skip
-    return Course(tuple(found), **content)
+    return Course(tuple(found), **{name: content[name] for name in FIELDS if name in content})
 
 
 def parse_week(name: str, content: Any) -> Week:
@@ -290,7 +287,7 @@ def write_course(path: Path, weeks: int, start: date | None) -> None:
         "drop_lowest = 0      # weeks that do not count, for each student those with the least",
         "late_days = 0        # days of delay that are free, for each student over the term",
         "late_penalty = 10    # percent of an exercise's points for each day beyond them",
-        f"seed = {secrets.randbelow(2**32)}    # secret: students get this file without this line",
+        f"seed = {secrets.randbits(32) or 1}    # secret: students get this file without this line",
     ]
     for name, exercises in found.items():
         due = "# due = 2027-01-17T23:59:59+01:00"

@@ -418,7 +418,7 @@ def test_a_mistake_in_adjust_csv__is_told_in_a_line_before_anything_is_graded(
 
 def test_the_week_of_a_report__is_out_of_its_own_points(term):
     term.put("w2/s01/gelu.py", answer("05"))
-    term.call("w2", "--exercises", "03,05", "--course", "course.toml")
+    term.call("w2", "--exercises", "03,05")
     folder = term.out / "students" / "s01"
     report = json.loads((folder / "report.json").read_text("utf-8"))
     assert (report["score"], report["max_score"]) == (2, 5)

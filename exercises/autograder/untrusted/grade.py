@@ -53,11 +53,10 @@ class GradeSettings:
     out: Annotated[Path, arg(metavar="DIR")]
     """where reports, gradebook.csv and summary.html go; called again, it goes on where it was"""
     week: Annotated[str | None, arg(metavar="NAME")] = None
-    """grade the exercises of this week of course.toml alone"""
+    """grade the exercises of this week alone; course.toml is here or at the root of the repository
+    """
     exercises: Annotated[str | None, arg(metavar="LIST")] = None
     """grade these alone, such as 03-05,10"""
-    course: Annotated[Path | None, arg(metavar="FILE")] = None
-    """the weeks of the term; course.toml here or at the root of the repository, unless given"""
     roster: Annotated[Path | None, arg(metavar="FILE")] = None
     """who is in the class: id,name,key,section,extension; kept in DIR for later calls"""
     canvas: Annotated[Path | None, arg(metavar="CSV")] = None
@@ -77,9 +76,6 @@ class GradeSettings:
     timeout: Annotated[float, Real(above=0, at_most=1_000_000)] = 60.0
     """seconds of a processor for all checks of an exercise, a quarter of them for one call; by the
     clock four times as many"""
-    seed: Annotated[int, Whole(0, 1 << 62)] = 0
-    """a secret number of yours, from which the inputs of all checks are drawn anew, so that no
-    table of recorded answers passes; 0: the inputs that students have at home"""
     against: tuple[Path, ...] = ()
     """folders of earlier years, as --out left them: functions that are alike are marked too"""
     sandbox: Literal["auto", "bwrap", "unshare", "none"] = "auto"
@@ -125,13 +121,13 @@ def main() -> None:
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
-    course = find_course(settings.course)
+    course = find_course()
     scope = chosen(course, settings.week, settings.exercises)
     roster_file = settings.roster or settings.out / ROSTER
     roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
     call = Call(settings, course, scope, roster,
                 *gather(list(settings.submissions), but=settings.out, roster=roster))  # fmt: skip
-    if course.variants and not call.seed:
+    if course.variants and not course.seed:
         raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
     claim(settings.out)
     lock = hold(settings.out / LOCK)
@@ -167,11 +163,6 @@ class Call:
         weeks = self.course.weeks
         return [each for week in weeks for each in week.exercises] if weeks else present()
 
-    @property
-    def seed(self) -> int:
-        """The secret one, of --seed or of course.toml; 0 without."""
-        return self.settings.seed or self.course.seed or 0
-
     def place(self, student: str) -> Path:
         return self.settings.out / "students" / student
 
@@ -179,8 +170,9 @@ class Call:
         return self.place(student) / f"{exercise}.json"
 
     def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
-        variant = variant_of(self.seed, student) if self.course.variants else 0
-        settings = sandbox.kind, self.settings.timeout, self.seed, variant
+        seed = self.course.seed
+        variant = variant_of(seed, student) if self.course.variants else 0
+        settings = sandbox.kind, self.settings.timeout, seed, variant
         return Job(student, exercise, file, variant, key_of(exercise, file, *settings))
 
 
@@ -308,7 +300,7 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
 def hidden_from_students(settings: GradeSettings) -> list[Path]:
     """The course, others' submissions and grades, and what the instructor wrote for this call."""
     named = (ROOT, settings.out, *settings.submissions, *settings.against, settings.roster,
-             course_file(settings.course))  # fmt: skip
+             course_file())  # fmt: skip
     return [path.resolve() for path in named if path]
 
 
@@ -347,8 +339,10 @@ def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, 
         open(settings.out / TIMES, "a", encoding="utf-8", newline="") as times,
     ):
         rows = csv.writer(times, lineterminator="\n")
-        for job, done in grade_all(jobs, sandbox, folder, timeout=settings.timeout, seed=call.seed,
-                                   processes=settings.jobs or os.cpu_count() or 1):  # fmt: skip
+        for job, done in grade_all(
+            jobs, sandbox, folder, processes=settings.jobs or os.cpu_count() or 1,
+            timeout=settings.timeout, seed=call.course.seed,
+        ):  # fmt: skip
             if not done.sound:
                 bar.write(f"{job.student}, {job.exercise.name}: {done.outcomes[0].message}; call "
                           "again to grade it", file=sys.stderr)  # fmt: skip

@@ -34,6 +34,8 @@ MOST_REMARKS = 5  # on files that are not read
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
 ADDED = r"(?:_*(?:\(?\d+\)?|v\d+|final|copy|new|fixed|late|answer|solution|submission|by|kopie))*"
 
+FOREIGN = (".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")  # archives that are not read
+
 Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or an archive is read
 
 
@@ -157,7 +159,7 @@ def is_class(path: Path) -> bool:
 
 def is_single(path: Path) -> bool:
     """Whether it is a file that is handed in by itself."""
-    return not (path.is_dir() or is_archive(path) or is_foreign(path))
+    return not (path.is_dir() or is_archive(path))
 
 
 def is_hidden(name: str) -> bool:
@@ -255,7 +257,7 @@ def remarks_on(place: PurePosixPath) -> list[tuple[str, str]]:
     """What is to be said about a file that is not read but may have been meant, and for which
     exercise."""
     stem, ending = place.name.casefold().split(".")[0], place.suffix.casefold()
-    if is_foreign(place):
+    if ending in FOREIGN:
         return [(f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", "")]
     if ending not in (".py", ".ipynb", ".txt", ".pdf", ".docx") or stem.startswith("test_"):
         return []
@@ -283,7 +285,6 @@ def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
 
 
 ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz")
-FOREIGN = (".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")  # handed in, but not to be read
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}  # of a compressed tar
 
 MEGABYTE = 1 << 20
@@ -301,10 +302,6 @@ def is_archive(path: Path | PurePosixPath) -> bool:
     return path.name.lower().endswith(ENDINGS)
 
 
-def is_foreign(path: Path | PurePosixPath) -> bool:
-    return path.name.lower().endswith(FOREIGN) and not is_archive(path)
-
-
 class Member(NamedTuple):
     """Something in a folder or an archive; `kind` is file, folder or other."""
 
@@ -318,8 +315,6 @@ def read_files(path: Path, wanted: Wanted) -> dict[str, bytes]:
     """The wanted files of a folder, a zip or a tar. Raises `Refused`."""
     if path.is_dir():
         return collect(from_folder(path), LARGEST_CONTENT, wanted)
-    if not is_archive(path):
-        raise Refused("this kind of file is not read: hand in a folder, a zip or a tar")
     if not path.is_file():  # a pipe would never end
         raise Refused("it is no plain file: hand in a folder, a zip or a tar")
     size = path.stat().st_size

@@ -67,7 +67,7 @@ def copy_course(source: Path, target: Path) -> None:
     read_course(source)
     text = source.read_text(encoding="utf-8")
     target.write_text(re.sub(r"(?m)^[ \t]*[\"']?seed\b.*\n?", "", text), encoding="utf-8")
-    if read_course(target).seed is not None:
+    if read_course(target).seed:
         target.unlink()
         raise UserError(f"{source}: write seed in a line of its own, so that the copy goes without")
 

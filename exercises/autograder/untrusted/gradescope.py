@@ -26,26 +26,21 @@ UNUSED = {"datasets", "jupyterlab"}
 
 
 def write_bundle(path: Path, exercises: list[Exercise]) -> None:
-    numbers = ",".join(exercise.name[:2] for exercise in exercises)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    libraries = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
+    values = {"libraries": " ".join(name for name in libraries if name not in UNUSED),
+              "exercises": ",".join(exercise.name[:2] for exercise in exercises)}  # fmt: skip
+    files = {name: TEMPLATES.get_template(name).render(values) + "\n"
+             for name in ("setup.sh", "run_autograder")}  # fmt: skip
+    files |= {f"course/{file.relative_to(ROOT).as_posix()}": file.read_bytes()
+              for file in files_of(exercises)}  # fmt: skip
     text = io.BytesIO()
     with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("setup.sh", "run_autograder"):
-            script = TEMPLATES.get_template(name).render(
-                libraries=" ".join(libraries()), exercises=numbers
-            )
-            entry = zipfile.ZipInfo(name)
-            entry.external_attr = 0o100755 << 16
-            archive.writestr(entry, f"{script}\n", zipfile.ZIP_DEFLATED)
-        for file in files_of(exercises):
-            entry = zipfile.ZipInfo(f"course/{file.relative_to(ROOT).as_posix()}")
-            archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name)  # of 1980: the same bytes each time
+            entry.external_attr = 0o100755 << 16  # the two scripts are run
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
     write_atomically(path, text.getvalue())
-
-
-def libraries() -> list[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    names = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
-    return [name for name in names if name not in UNUSED]
 
 
 def files_of(exercises: list[Exercise]) -> list[Path]:

@@ -2,7 +2,7 @@
 
 They run the tests and compare; a student's code runs in a cell below them. Should one of them end,
 killed for want of memory say, another takes its place, and the file that it was at is tried once
-more. Both sides talk in JSON: nothing is unpickled.
+more. What they say is JSON: nothing is unpickled.
 """
 
 import json
@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from autograder.codec import BadMessage
-from autograder.points import Exercise, find, present
+from autograder.points import Exercise, present
 from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade
 from autograder.student import StudentError, request_of
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
@@ -63,64 +63,53 @@ def grade_all(
     seed: int = 0,
 ) -> Iterator[tuple[Job, Done]]:  # fmt: skip
     """Grade each student's jobs one after another, several students at a time."""
-    left = [list(group) for group in reversed(jobs)]
-    graders = [Grader(sandbox, folder, timeout, seed) for _ in range(min(processes, len(jobs)))]
+    processes = min(processes, len(jobs))
+    graders = [Grader([job for group in jobs[number::processes] for job in group],
+                      sandbox, folder, timeout, seed) for number in range(processes)]  # fmt: skip
     try:
-        for grader in graders:
-            grader.send_next(left)
         while busy := [grader for grader in graders if grader.jobs]:
             ready = wait([grader.pipe for grader in busy])
             for grader in (each for each in busy if each.pipe in ready):
                 if answer := grader.receive():
                     yield answer
-                grader.send_next(left)
     finally:
         for grader in graders:
             grader.stop()
 
 
 class Grader:
-    """One such process, seen from the command; `jobs` are those of the student it is at."""
+    """One such process, seen from the command; `jobs` are those that it has still to do."""
 
-    def __init__(self, *arguments: object) -> None:
-        self.arguments = arguments
-        self.jobs: list[Job] = []
+    def __init__(self, jobs: list[Job], *arguments: object) -> None:
+        self.jobs, self.arguments = jobs, arguments
         self.tries = 0
         self.start()
 
     def start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, *self.arguments))
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.process = context.Process(target=serve, args=(theirs, self.jobs, *self.arguments))
         self.process.start()
         theirs.close()
-
-    def send_next(self, left: list[list[Job]]) -> None:
-        """Send the first job; those of the next student are taken from `left`."""
-        if left and not self.jobs:
-            self.jobs = left.pop()
-        with suppress(OSError):  # a process that has ended meanwhile: `receive` will find out
-            for job in self.jobs[:1]:
-                about = [job.student, job.exercise.name, job.variant]
-                self.pipe.send_bytes(json.dumps(about).encode())
-                self.pipe.send_bytes(job.file)
 
     def receive(self) -> tuple[Job, Done] | None:
         """The answer to the first job; None if it has to be tried again."""
         try:
             answer = json.loads(self.pipe.recv_bytes())
             done = Done([Outcome(**fields) for fields in answer.pop("outcomes")], **answer)
+            self.tries = 0
+            return self.jobs.pop(0), done
         except (EOFError, OSError):
             self.stop()
-            self.start()
             self.tries += 1
-            if self.tries < TRIES:
-                return None
-            outcomes = for_all_checks(self.jobs[0].exercise, NOT_RUN,
-                                      "the grader was ended while it graded this file")  # fmt: skip
-            done = Done(outcomes, "", 0.0, sound=False)
+            lost = self.jobs.pop(0) if self.tries == TRIES else None
+            self.start()
+        if lost is None:
+            return None
         self.tries = 0
-        return self.jobs.pop(0), done
+        outcomes = for_all_checks(lost.exercise, NOT_RUN,
+                                  "the grader was ended while it graded this file")  # fmt: skip
+        return lost, Done(outcomes, "", 0.0, sound=False)
 
     def stop(self) -> None:
         self.pipe.close()
@@ -129,18 +118,18 @@ class Grader:
         self.process.join()
 
 
-def serve(pipe: Connection, sandbox: Sandbox, folder: Path, timeout: float, seed: int) -> None:
-    """The process itself: file in, outcomes out, until no more come or the command has ended."""
+def serve(
+    pipe: Connection, jobs: list[Job], sandbox: Sandbox, folder: Path, timeout: float, seed: int
+) -> None:
+    """The process itself: sends what became of each job, until the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=end_with_parent, daemon=True).start()
     cell, before = Cell(sandbox, folder), ""
-    with closing(cell), suppress(EOFError, OSError, KeyboardInterrupt):
-        while True:
-            student, name, variant = json.loads(pipe.recv_bytes())
-            job = Job(student, find(name), pipe.recv_bytes(), variant)
-            if student != before:  # nobody has a cell that another student's code was in
+    with closing(cell), suppress(OSError, KeyboardInterrupt):
+        for job in jobs:
+            if job.student != before:  # nobody has a cell that another student's code was in
                 cell.close()
-            before = student
+            before = job.student
             pipe.send_bytes(json.dumps(asdict(grade_file(cell, job, timeout, seed))).encode())
 
 

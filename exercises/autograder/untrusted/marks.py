@@ -147,9 +147,9 @@ def read_adjustments(path: Path, course: Course, known: Iterable[str]) -> Adjust
     names = {student.casefold(): student for student in known}
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
-    for line, row in read_table(path, ["student", "what", "points"]) if path.is_file() else ():
-        place, what = f"{path.name}, line {line}", row["what"]
-        student = names.get(row["student"].casefold())
+    rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []
+    for place, row in rows:
+        student, what = names.get(row["student"].casefold()), row["what"]
         if student is None:
             raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
                             "folder in students/")  # fmt: skip

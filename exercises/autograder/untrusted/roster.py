@@ -19,15 +19,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from bert_run.errors import UserError
+from bert_run.errors import Real, UserError, as_typed
 from bert_run.files import text_lines, write_atomically
 
-CANVAS = re.compile(
-    r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_(?P<file>.+)", re.IGNORECASE
-)
-MOODLE = re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
-                    r"(?:_(?P<file>.*))?")  # fmt: skip
+# How a course system calls a file that was handed in. What the student has called it comes last.
+SYSTEMS = {
+    "Canvas": re.compile(r"(?P<who>[^_]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<number>\d+)_"
+                         r"(?P<file>.+)", re.IGNORECASE),
+    "Moodle": re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
+                         r"(?:_(?P<file>.*))?"),
+}  # fmt: skip
 BESIDE = GRADESCOPE, TIMES = "submission_metadata.yml", "submitted.csv"  # the submissions
+DAYS = Real(at_least=0, at_most=1000)
 ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
 
 
@@ -47,18 +50,16 @@ class Label:
 
 def read_label(name: str) -> Label:
     """The parts of a name that a course system has made; else the name is the student's. Nothing
-    that a student can choose is a key: not the name of the file, which comes last."""
+    that a student can choose is a key."""
     name = unicodedata.normalize("NFC", name)
-    if found := CANVAS.fullmatch(name):
-        again = ATTEMPT.search(found["file"].split(".")[0])
-        attempt = (int(found["number"]), int(again[1]) if again else 0)
-        return Label(found["who"], found["file"], (found["user"], found["who"]), found["user"],
-                     bool(found["late"]), attempt, "Canvas")  # fmt: skip
-    if found := MOODLE.fullmatch(name):
-        return Label(found["who"], found["file"] or "", (found["who"],), found["user"],
-                     kind="Moodle")  # fmt: skip
-    again = ATTEMPT.search(name.split(".")[0])
-    return Label(name, name, (name,), attempt=(0, int(again[1]) if again else 0))
+    made = {kind: found for kind, form in SYSTEMS.items() if (found := form.fullmatch(name))}
+    kind = next(iter(made), "")
+    parts = made[kind].groupdict("") if kind else {"who": name, "file": name}
+    who, user = parts["who"], parts.get("user", "")
+    again = ATTEMPT.search(parts["file"].split(".")[0])
+    attempt = int(parts.get("number", 0)), int(again[1]) if again else 0
+    keys = (user, who) if kind == "Canvas" else (who,)
+    return Label(who, parts["file"], keys, user, bool(parts.get("late")), attempt, kind)
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ def tokens(text: str) -> tuple[str, ...]:
 def read_roster(path: Path) -> Roster:
     people: dict[str, Person] = {}
     owners: dict[tuple[str, ...], str] = {}
-    for line, row in read_table(path, ["id"]):
-        place, own = f"{path.name}, line {line}", row["id"]
+    for place, row in read_table(path, ["id"]):
+        own = row["id"]
         keys = tuple(key.strip() for key in row.get("key", "").split(";") if key.strip())
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
             raise UserError(f"{place}: the id {own!r} is to be the name of a folder: take letters, "
@@ -135,21 +136,20 @@ def read_roster(path: Path) -> Roster:
 
 
 def extension_of(text: str, place: str) -> dict[str, float]:
+    """`2`, or `3:2` for two days in week 3."""
     found = {}
     for part in text.replace(";", " ").split():
         week, _, days = part.rpartition(":")
-        try:
-            found[week] = float(days)
-        except ValueError:
-            found[week] = -1.0
-        if not 0 <= found[week] <= 1000:
+        found[week] = as_typed(days, float)
+        if not DAYS.admits(found[week]):
             raise UserError(f"{place}: the extension {text!r} is no number of days: write 2, or "
                             "3:2 for two days in week 3")  # fmt: skip
     return found
 
 
-def read_table(path: Path, needs: list[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file with their lines, by the names in its first line, in small letters."""
+def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]:
+    """The rows of a CSV file, by the names in its first line, in small letters; each with its place
+    for messages."""
     table = [(line, cells) for line, cells in read_cells(path) if any(cells)]
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
@@ -157,10 +157,11 @@ def read_table(path: Path, needs: list[str]) -> list[tuple[int, dict[str, str]]]
                         f"{','.join(needs)}")  # fmt: skip
     rows = []
     for line, cells in table[1:]:
+        place = f"{path.name}, line {line}"
         row = dict(zip(header, [cell.strip() for cell in cells], strict=False))
         if absent := [name for name in needs if not row.get(name)]:
-            raise UserError(f"{path.name}, line {line}: there is no {absent[0]} in it")
-        rows.append((line, row))
+            raise UserError(f"{place}: there is no {absent[0]} in it")
+        rows.append((place, row))
     return rows
 
 
@@ -203,10 +204,8 @@ def time_of(text: str, place: str) -> datetime:
 def read_times(folder: Path) -> dict[str, datetime]:
     """`submitted.csv` of a folder of submissions: when each came, by its name or the student's."""
     path = folder / TIMES
-    if not path.is_file():
-        return {}
-    return {row["name"].casefold(): time_of(row["time"], f"{path.name}, line {line}")
-            for line, row in read_table(path, ["name", "time"])}  # fmt: skip
+    rows = read_table(path, ["name", "time"]) if path.is_file() else []
+    return {row["name"].casefold(): time_of(row["time"], place) for place, row in rows}
 
 
 def read_gradescope(folder: Path) -> tuple[dict[str, Label], dict[str, datetime]]:

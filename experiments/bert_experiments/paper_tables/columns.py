@@ -211,7 +211,7 @@ def has_files(task: str, folder: Path) -> bool:
 def files_of(task: str, folder: Path) -> list[Path]:
     """The files of both splits. Raises `UserError` where one is missing."""
     named = (GLUE | KNOWN)[task]
-    return [path for split in ("train", "dev") for path in named.paths(folder, split)]
+    return [Path(named.source(split, folder)) for split in ("train", "dev")]
 
 
 def content_of(task: str, folder: Path | None) -> str | None:

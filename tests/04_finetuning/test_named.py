@@ -102,6 +102,15 @@ def test_mnli_has_two_sets_to_be_measured_on(tmp_path):
         assert example.text == part
 
 
+def test_cola_as_its_authors_give_it_out_has_dev_in_two_parts(tmp_path):
+    (tmp_path / "in_domain_train.tsv").write_text("gj04\t1\t\tThey went.\n")
+    (tmp_path / "in_domain_dev.tsv").write_text("gj04\t1\t\tThey go.\n")
+    assert "holds no dev.tsv" in error_of("cola", tmp_path, "dev")  # half of it is not it
+    (tmp_path / "out_of_domain_dev.tsv").write_text("clc95\t0\t*\tThem go.\n")
+    assert [e.text for e in read_glue("cola", tmp_path, "dev")] == ["They go.", "Them go."]
+    assert [e.label for e in read_glue("cola", tmp_path, "train")] == ["acceptable"]
+
+
 def test_files_can_be_packed(tmp_path):
     (tmp_path / "dev.tsv.gz").write_bytes(gzip.compress(b"sentence\tlabel\nso bad\t0\n"))
     assert list(read_glue("sst-2", tmp_path, "dev")) == [TextExample("so bad", None, "negative")]

@@ -164,12 +164,14 @@ class NamedTask:
     labels: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
 
+    def paths(self, folder: Path, split: str) -> list[Path]:
+        """The files of a split in a folder: dev of CoLA is two, as its authors give it out."""
+        names = self.files[split]
+        return first_files(folder, names, f"{' or '.join(names)} of {self.name}")
+
     def source(self, split: str, folder: Path | None) -> str:
         """Where the examples of a split are: a file in the folder, or on the Hub."""
-        if folder is None:
-            return self.hub[split]
-        names = self.files[split]
-        return str(first_file(folder, names, f"{' or '.join(names)} of {self.name}"))
+        return self.hub[split] if folder is None else str(self.paths(folder, split)[0])
 
 
 def tasks_of(group: str) -> dict[str, NamedTask]:
@@ -231,20 +233,22 @@ def find_glue(name: str) -> NamedTask:
 def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
     """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
     task = find_glue(task) if isinstance(task, str) else task
-    path = Path(task.source(split, Path(folder)))
     header = COLA_COLUMNS if task.name == "cola" else None
-    # QQP is known to hold a few broken lines, which everyone passes over.
-    rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
-                      skip_short=task.name == "qqp")  # fmt: skip
-    expected = Expected(Columns(*task.columns), task.labels)
-    yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
+    for path in task.paths(Path(folder), split):
+        # QQP is known to hold a few broken lines, which everyone passes over.
+        rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
+                          skip_short=task.name == "qqp")  # fmt: skip
+        expected = Expected(Columns(*task.columns), task.labels)
+        yield from at_least_one(TASKS[task.format].parse(rows, expected), path)
 
 
-def first_file(folder: Path, names: Sequence[str], what: str) -> Path:
-    """The first of the files that the folder holds, plain or packed."""
-    for name in (f"{name}{end}" for name in names for end in ("", *PACKED)):
-        if (folder / name).is_file():
-            return folder / name
+def first_files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
+    """The first of the files that the folder holds, plain or packed; "a and b" names two."""
+    for choice in names:
+        parts = [[path for end in ("", *PACKED) if (path := folder / f"{name}{end}").is_file()]
+                 for name in choice.split(" and ")]  # fmt: skip
+        if all(parts):
+            return [part[0] for part in parts]
     raise UserError(holds_no(folder, what))
 
 

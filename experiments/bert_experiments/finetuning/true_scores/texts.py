@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bert_corpus.storyworld import story
-from bert_finetuning.data.load import first_file, read_glue
+from bert_finetuning.data.load import first_files, read_glue
 from bert_finetuning.data.rows import lines_of
 from bert_finetuning.data.storyworld import storyworld
 from bert_finetuning.tasks.base import HeadConfig, Pooling
@@ -124,7 +124,7 @@ def windows(text: str, size: int = WINDOW) -> list[str]:
 
 def documents(data: Path, split: str) -> list[TextExample]:
     """The documents of UD English EWT, the kind of each as its label."""
-    path = first_file(data / "ud-english-ewt", [f"en_ewt-ud-{split}.conllu"], split)
+    (path,) = first_files(data / "ud-english-ewt", [f"en_ewt-ud-{split}.conllu"], split)
     found: list[tuple[str, list[str]]] = []
     for _, line in lines_of(path):
         if line.startswith("# newdoc id = "):

@@ -4,7 +4,7 @@ Of the tokens of an example, 15% are chosen; [CLS], [SEP] and padding never. A c
 [MASK] in 80% of cases, a random word in 10%, and stays as it is in 10%. The model must name what
 stood there in all three cases.
 
-Hidden are single tokens, unless whole words or n-grams are asked for (`choose_units`). The paper's
+Hidden are single tokens, unless whole words are asked for (`choose_words`). The paper's
 left-to-right model (Table 5) hides nothing: it names each next token (`next_tokens`).
 
 The released code draws the random word from the whole vocabulary. Here it is drawn from ordinary
@@ -26,7 +26,7 @@ from bert_corpus.pretraining_run import PretrainingData
 from bert_corpus.wordpiece import vocabulary_of
 from bert_run.config import MaskingRecipe
 
-MaskUnit = Literal["token", "word", "ngram"]
+MaskUnit = Literal["token", "word"]
 
 PAPER = MaskingRecipe()
 NEVER = 2.0  # above any draw of [0, 1)
@@ -85,11 +85,8 @@ def mask_tokens(
         rank = torch.arange(slots, device=input_ids.device)
         used = (rank < wanted) & (smallest < NEVER)  # (batch, masks)
     else:
-        units = word_of_each_token(vocabulary.is_piece[input_ids], maskable(batch))
-        if unit == "ngram":
-            draw_length = uniforms(seed, batch["example_index"], input_ids.shape[1], stream=16)
-            units = join_words(units, draw_length, batch["token_type_ids"])
-        positions, used = choose_units(units, draw_choice, wanted, slots=slots)
+        words = word_of_each_token(vocabulary.is_piece[input_ids], maskable(batch))
+        positions, used = choose_words(words, draw_choice, wanted, slots=slots)
     positions = positions * used
 
     original = input_ids.gather(1, positions)
@@ -145,6 +142,7 @@ def signed(bits: int) -> int:
     return (bits + 2**63) % 2**64 - 2**63
 
 
+STREAM = 15  # of the draws for masks
 GOLDEN = signed(0x9E3779B97F4A7C15)
 FIRST, SECOND = signed(0xBF58476D1CE4E5B9), signed(0x94D049BB133111EB)
 
@@ -160,11 +158,9 @@ def mix(x: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
     return x ^ shift_right(x, 31)
 
 
-def uniforms(
-    seed: int, index: Int[Tensor, "batch"], draws: int, *, stream: int = 15
-) -> Float[Tensor, "batch {draws}"]:
+def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor, "batch {draws}"]:
     """`draws` numbers uniform in [0, 1) for each index, of 24 bits: exact in float32."""
-    key = signed((seed * 0x10001 + stream) * GOLDEN + GOLDEN)
+    key = signed((seed * 0x10001 + STREAM) * GOLDEN + GOLDEN)
     start = mix(torch.full((1,), key, device=index.device))
     row = mix(index * GOLDEN + start)  # (batch,)
     # Draw d is the hash of row + d · GOLDEN. The steps are summed up along each row, for
@@ -173,25 +169,21 @@ def uniforms(
     return shift_right(mix(steps.cumsum(dim=1)), 40).float() * 2.0**-24
 
 
-# What is masked together: single tokens, whole words, or runs of one to three words.
+# Whole words: all the tokens of a word are masked, or none.
 #
 # With single tokens a piece of a word can be guessed from its other pieces: "phil [MASK] ##mon".
-# Whole-word masking (added to the released code in May 2019) hides all pieces of a word or none;
-# n-gram masking (Lan et al. 2020, section 4.1) hides up to three words in a row. The share of
+# Whole-word masking (added to the released code in May 2019) leaves no such pieces. The share of
 # tokens that are masked stays the same, and each of them still becomes [MASK], another word or
 # itself by a draw of its own, as in the released code.
 #
-#             [CLS] the phil ##am ##mon plays the lute [SEP] he sings ##on [SEP]
-#     tokens    0    1    2    3    4     5    6   7     0   8    9    10    0
-#     words     0    1    2    2    2     3    4   5     0   6    7     7    0
-#     n-grams   0    1    1    1    1     2    3   3     0   4    4     4    0
+#     [CLS] the phil ##am ##mon plays the lute [SEP] he sings ##on [SEP]
+#       0    1    2    2    2     3    4   5     0   6    7     7    0
 #
-# Each row of numbers says what belongs together, and 0 what is never masked. `choose_units` then
+# The numbers say which tokens belong together, and 0 which are never masked. `choose_words` then
 # takes some of the numbers 1, 2, 3, … with all the tokens that bear them.
 
 
-LONGEST_NGRAM = 3
-ROUNDS = 8  # of `choose_units`: as many as the longest unit has tokens are always enough
+ROUNDS = 8  # of `choose_words`: as many as the longest word has tokens are always enough
 
 
 def word_of_each_token(
@@ -207,70 +199,39 @@ def word_of_each_token(
     return begins.cumsum(1) * maskable
 
 
-def join_words(
+def choose_words(
     words: Int[Tensor, "batch seq"],
-    draws: Float[Tensor, "batch seq"],
-    segments: Int[Tensor, "batch seq"],
-) -> Int[Tensor, "batch seq"]:
-    """Runs of n words in a row, n = 1, 2, 3 with chances in proportion to 1/n, counted from 1.
-
-    Words are taken from the left, run after run; a run ends where its segment ends. A walk along
-    the row would be slow, so each word w gets an arrow to the word that begins the next run if one
-    begins at w: w + n. Which words do begin one? Word 1, and whatever its arrows lead to, one after
-    another. All are found at once: marks are passed on along the arrows, then every arrow is made
-    twice as long (the arrow of its arrow), so that k rounds reach 2ᵏ runs.
-    """
-    seq = words.shape[1]
-    chances = 1 / torch.arange(1, LONGEST_NGRAM + 1, device=words.device)
-    n = 1 + torch.bucketize(draws, (chances / chances.sum()).cumsum(0)[:-1], right=True)
-    word = torch.arange(1, seq + 2, device=words.device)  # seq + 1 stands for "past the end"
-    last_of_a = (words * (segments == 0)).amax(1, keepdim=True)  # (batch, 1)
-    next_run = (word[:-1] + n).clamp(max=seq + 1)
-    in_a = word[:-1] <= last_of_a
-    next_run = torch.where(in_a, next_run.minimum(last_of_a + 1), next_run)
-    past = word[-1:].expand(len(words), 1)  # leads to itself
-    arrow = torch.cat([next_run, past], 1) - 1  # (batch, seq + 1), as places of `word`
-    begins = (word == 1).expand(len(words), -1).long()  # the marks
-    for _ in range(seq.bit_length()):
-        begins = begins.scatter_reduce(1, arrow, begins, "amax")
-        arrow = arrow.gather(1, arrow)
-    run_of_word = torch.nn.functional.pad(begins.cumsum(1), (1, 0))  # word 0 is in no run
-    return run_of_word.gather(1, words)
-
-
-def choose_units(
-    units: Int[Tensor, "batch seq"],
     draws: Float[Tensor, "batch seq"],
     wanted: Float[Tensor, "batch 1"],
     *,
     slots: int,
 ) -> tuple[Int[Tensor, "batch slots"], Bool[Tensor, "batch slots"]]:
-    """Take whole units in random order until a row has `wanted` tokens; skip what would be more,
+    """Take whole words in random order until a row has `wanted` tokens; skip what would be more,
     as the released code does.
 
-    `units` count from 1, and 0 may not be taken. Returns positions, and which of them are taken;
-    a row stays short when no unit left is small enough. Skipping has a price: longer words are
+    `words` count from 1, and 0 may not be taken. Returns positions, and which of them are taken;
+    a row stays short when no word left is small enough. Skipping has a price: longer words are
     masked a little less often (in rows of 128 tokens, of which three in ten are continuation
     pieces, 16% of the words of one token, 15% of those of two, 14% of those of three).
 
-    A round takes units one after another up to the first that is too large. What is left is then
-    smaller than that unit, and the next round passes over all that are larger than what is left. So
-    ROUNDS equals a walk unit by unit whenever no unit has more than ROUNDS tokens, and nearly
+    A round takes words one after another up to the first that is too long. What is left is then
+    less than that word, and the next round passes over all that are longer than what is left. So
+    ROUNDS equals a walk word by word whenever no word has more than ROUNDS tokens, and nearly
     always when some have.
     """
-    batch, seq = units.shape
-    key = draws.gather(1, units.clamp(min=1) - 1)  # the same for all tokens of a unit
-    key = key + 2.0 * (units == 0)  # draws are below 1: these come last
-    order = key.argsort(dim=1, stable=True)  # the tokens of a unit stay together
-    unit = units.gather(1, order)
-    zeros = torch.zeros(batch, seq + 1, dtype=torch.int64, device=units.device)
-    size = zeros.scatter_add(1, unit, torch.ones_like(unit)).gather(1, unit)
-    taken = torch.zeros_like(unit, dtype=torch.bool)
+    batch, seq = words.shape
+    key = draws.gather(1, words.clamp(min=1) - 1)  # the same for all tokens of a word
+    key = key + 2.0 * (words == 0)  # draws are below 1: these come last
+    order = key.argsort(dim=1, stable=True)  # the tokens of a word stay together
+    word = words.gather(1, order)
+    zeros = torch.zeros(batch, seq + 1, dtype=torch.int64, device=words.device)
+    size = zeros.scatter_add(1, word, torch.ones_like(word)).gather(1, word)
+    taken = torch.zeros_like(word, dtype=torch.bool)
     for _ in range(ROUNDS):
         left = wanted - taken.sum(1, keepdim=True)
-        fits = (unit > 0) & ~taken & (size <= left)
+        fits = (word > 0) & ~taken & (size <= left)
         so_far = fits.cumsum(1) * fits
-        with_unit = zeros.scatter_reduce(1, unit, so_far, "amax").gather(1, unit)  # its last token
-        taken = taken | (fits & (with_unit <= left))
+        with_word = zeros.scatter_reduce(1, word, so_far, "amax").gather(1, word)  # its last token
+        taken = taken | (fits & (with_word <= left))
     first = (~taken).long().argsort(dim=1, stable=True)[:, :slots]
     return order.gather(1, first), taken.gather(1, first)

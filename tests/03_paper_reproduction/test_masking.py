@@ -1,7 +1,6 @@
 """Masking: exact counts, 80/10/10, never a special token; statistics at a false-failure rate of
 one in ten million a check."""
 
-import itertools
 import shutil
 
 import numpy as np
@@ -16,8 +15,7 @@ from bert_paper import masking
 from bert_paper.masking import (
     MaskingRecipe,
     MaskingVocabulary,
-    choose_units,
-    join_words,
+    choose_words,
     mask_tokens,
     maskable,
     next_tokens,
@@ -30,7 +28,7 @@ VOCAB = 5000
 ORDINARY = MaskingVocabulary(MASK, torch.arange(104, VOCAB))
 FIRST_PIECE = 3531  # three ordinary tokens in ten are pieces, "##ing" and the like
 WITH_PIECES = MaskingVocabulary(MASK, ORDINARY.ordinary_ids, torch.arange(VOCAB) >= FIRST_PIECE)
-UNITS = ["token", "word", "ngram"]
+UNITS = ["token", "word"]
 
 
 def pairs(rows: int, seq: int = 128, *, full: bool = True, first_index: int = 0) -> dict:
@@ -217,7 +215,7 @@ def test_the_draws_are_those_of_counter_random(seed):
     assert np.array_equal(uniforms(seed, index, 40).numpy(), expected)
 
 
-# Whole words and n-grams, against a reference in plain Python that walks along each row.
+# Whole words, against a reference in plain Python that walks along each row.
 
 
 def words_of(row: dict[str, torch.Tensor]) -> list[list[int]]:
@@ -234,63 +232,46 @@ def words_of(row: dict[str, torch.Tensor]) -> list[list[int]]:
     return words
 
 
-def runs_of(words: list[list[int]], draws: list[float], segments: list[int]) -> list[list[int]]:
-    """One to three words in a row, from the left, until a segment ends: the chances of one, two
-    and three are 6, 3 and 2 elevenths."""
-    runs, number = [], 0
-    while number < len(words):
-        wanted = 1 + (draws[number] >= 6 / 11) + (draws[number] >= 9 / 11)
-        segment = segments[words[number][0]]
-        run = [w for w in words[number : number + wanted] if segments[w[0]] == segment]
-        runs.append([place for word in run for place in word])
-        number += len(run)
-    return runs
-
-
 def greedy(sizes: list[int], draws: list[float], wanted: int) -> set[int]:
-    """Units in the order of their draws; one that is more than what is left is skipped."""
+    """Words in the order of their draws; one that is more than what is left is skipped."""
     taken, left = set(), wanted
-    for unit in sorted(range(len(sizes)), key=lambda unit: draws[unit]):
-        if sizes[unit] <= left:
-            taken.add(unit)
-            left -= sizes[unit]
+    for word in sorted(range(len(sizes)), key=lambda word: draws[word]):
+        if sizes[word] <= left:
+            taken.add(word)
+            left -= sizes[word]
     return taken
 
 
-def chosen_by_the_reference(batch: dict, *, seed: int, unit: str) -> torch.Tensor:
+def chosen_by_the_reference(batch: dict, *, seed: int) -> torch.Tensor:
     seq = batch["input_ids"].shape[1]
     order = uniforms(seed, batch["example_index"], 3 * seq)[:, :seq].tolist()
-    lengths = uniforms(seed, batch["example_index"], seq, stream=16).tolist()
     where = torch.zeros_like(batch["input_ids"], dtype=torch.bool)
     for number in range(len(where)):
         row = {name: tensor[number] for name, tensor in batch.items()}
-        units = words_of(row)
-        if unit == "ngram":
-            units = runs_of(units, lengths[number], row["token_type_ids"].tolist())
+        words = words_of(row)
         wanted = max(1, round(0.15 * int(row["attention_mask"].sum())))
-        for taken in greedy([len(u) for u in units], order[number], wanted):
-            where[number, units[taken]] = True
+        for taken in greedy([len(word) for word in words], order[number], wanted):
+            where[number, words[taken]] = True
     return where
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_the_units_chosen_are_those_of_a_walk_that_skips_what_is_too_large(unit, full):
+def test_the_words_chosen_are_those_of_a_walk_that_skips_what_is_too_large(full):
     batch = pairs(1500, full=full)
-    masked = mask_tokens(batch, WITH_PIECES, seed=8, unit=unit)
-    expected = chosen_by_the_reference(batch, seed=8, unit=unit)
+    masked = mask_tokens(batch, WITH_PIECES, seed=8, unit="word")
+    expected = chosen_by_the_reference(batch, seed=8)
     assert torch.equal(chosen(masked), expected)
     assert expected.any()
 
 
-unit_rows = st.lists(
+word_rows = st.lists(
     st.lists(st.integers(1, masking.ROUNDS), min_size=0, max_size=20), min_size=1, max_size=5
 )
 
 
 @settings(max_examples=150, deadline=None)
-@given(unit_rows, st.integers(1, 40), st.integers(0, 2**32))
-def test_any_units_of_up_to_eight_tokens_are_chosen_as_by_that_walk(rows, wanted, seed):
+@given(word_rows, st.integers(1, 40), st.integers(0, 2**32))
+def test_any_words_of_up_to_eight_tokens_are_chosen_as_by_that_walk(rows, wanted, seed):
     """Also when gaps stand between them, and when draws are alike."""
     generator = torch.Generator().manual_seed(seed)
     seq = max(sum(row) + len(row) for row in rows) + 1
@@ -302,7 +283,7 @@ def test_any_units_of_up_to_eight_tokens_are_chosen_as_by_that_walk(rows, wanted
             units[row, place : place + size] = number
             place += size
     draws = torch.randint(0, 50, (len(rows), seq), generator=generator) / 50
-    positions, taken = choose_units(
+    positions, taken = choose_words(
         units, draws, torch.full((len(rows), 1), float(wanted)), slots=min(wanted, seq)
     )
     for row, sizes in enumerate(rows):
@@ -312,43 +293,10 @@ def test_any_units_of_up_to_eight_tokens_are_chosen_as_by_that_walk(rows, wanted
         assert sorted(places) == [p for p, u in enumerate(units[row].tolist()) if u - 1 in expected]
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=5), st.data()
-)
-def test_any_words_are_joined_as_by_a_walk_from_the_left(rows, data):
-    """`rows` holds the number of words of A and of B; some words are two tokens long."""
-    generator = torch.Generator().manual_seed(data.draw(st.integers(0, 2**32)))
-    seq = 2 * max(a + b for a, b in rows) + 4
-    words = torch.zeros(len(rows), seq, dtype=torch.int64)
-    segments = torch.zeros(len(rows), seq, dtype=torch.int64)
-    places: list[list[list[int]]] = []
-    for row, (a, b) in enumerate(rows):
-        place, of_row = 1, []
-        for number in range(1, a + b + 1):
-            if number == a + 1:
-                place += 1  # [SEP]
-            size = int(torch.randint(1, 3, (), generator=generator))
-            words[row, place : place + size] = number
-            segments[row, place : place + size] = int(number > a)
-            of_row.append(list(range(place, place + size)))
-            place += size
-        places.append(of_row)
-    draws = torch.rand(len(rows), seq, generator=generator)
-    runs = join_words(words, draws, segments)
-    for row, of_row in enumerate(places):
-        expected = torch.zeros(seq, dtype=torch.int64)
-        walk = runs_of(of_row, draws[row].tolist(), segments[row].tolist())
-        for number, run in enumerate(walk, start=1):
-            expected[run] = number
-        assert runs[row].tolist() == expected.tolist()
-
-
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_all_pieces_of_a_word_are_chosen_or_none(unit):
+def test_all_pieces_of_a_word_are_chosen_or_none():
     """And [CLS], [SEP] and padding never: the reference finds words in the ids alone."""
     batch = pairs(300, full=False)
-    where = chosen(mask_tokens(batch, WITH_PIECES, seed=9, unit=unit))
+    where = chosen(mask_tokens(batch, WITH_PIECES, seed=9, unit="word"))
     assert (batch["input_ids"][where] >= 104).all()
     longer = 0
     for number in range(300):
@@ -370,15 +318,9 @@ def test_by_eye():
     words = words_in(text)
     assert words.tolist() == [[0, 1, 2, 2, 2, 3, 4, 5, 0, 6, 7, 7, 0, 0]]
 
-    two, one, three = 0.6, 0.1, 0.9  # draws below 6/11, below 9/11, above
-    lengths = torch.tensor([[two, three, one, three, one, two, one] + [0.0] * 7])
-    segments = torch.tensor([[0] * 9 + [1] * 4 + [0]])
-    runs = join_words(words, lengths, segments)
-    assert runs.tolist() == [[0, 1, 1, 1, 1, 2, 3, 3, 0, 4, 4, 4, 0, 0]]
-
     # "phil ##am ##mon" is drawn first, then "sings ##on", too much for the one left, then "the".
     draws = torch.tensor([[0.5, 0.1, 0.6, 0.3, 0.7, 0.8, 0.2] + [0.0] * 7])
-    positions, taken = choose_units(words, draws, torch.tensor([[4.0]]), slots=5)
+    positions, taken = choose_words(words, draws, torch.tensor([[4.0]]), slots=5)
     assert taken.tolist() == [[True, True, True, True, False]]
     assert [text[place] for place in positions[0, :4]] == ["phil", "##am", "##mon", "the"]
     assert positions[0, :4].tolist() == [2, 3, 4, 6]
@@ -390,12 +332,11 @@ def test_a_piece_after_a_special_token_begins_a_word_of_its_own():
     assert words_in(text).tolist() == [[0, 1, 2, 0, 3, 3, 0]]
 
 
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_a_row_has_at_most_its_share_of_masks_and_misses_it_hardly_ever(unit):
-    """Fewer only where no unit left is small enough; here, where three tokens in ten are pieces,
+def test_a_row_has_at_most_its_share_of_masks_and_misses_it_hardly_ever():
+    """Fewer only where no word left is small enough; here, where three tokens in ten are pieces,
     no row that wants ten or more is short of one."""
     batch = pairs(3000, full=False)
-    counts = chosen(mask_tokens(batch, WITH_PIECES, seed=10, unit=unit)).sum(dim=1)
+    counts = chosen(mask_tokens(batch, WITH_PIECES, seed=10, unit="word")).sum(dim=1)
     wanted = (batch["attention_mask"].sum(dim=1) * 0.15).round().clamp(min=1)
     assert (counts <= wanted).all()
     missed = (wanted - counts)[wanted.flatten() >= 10]
@@ -403,11 +344,10 @@ def test_a_row_has_at_most_its_share_of_masks_and_misses_it_hardly_ever(unit):
     assert missed.mean() < 0.01
 
 
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_the_share_of_tokens_and_80_10_10_are_those_of_single_tokens(unit):
+def test_the_share_of_tokens_and_80_10_10_are_those_of_single_tokens():
     """Bounds of grading.md: 100,000 tokens, and 15,000 chosen ones scaled to the number here."""
     batch = pairs(4000)
-    masked = mask_tokens(batch, WITH_PIECES, seed=3, unit=unit)
+    masked = mask_tokens(batch, WITH_PIECES, seed=3, unit="word")
     where = chosen(masked)
     assert abs(where.float().mean() - 0.15) < 0.006
     shown, original = masked["input_ids"][where], batch["input_ids"][where]
@@ -429,33 +369,11 @@ def test_longer_words_are_masked_a_little_less_often():
     assert rate == pytest.approx({1: 0.160, 2: 0.150, 3: 0.140}, abs=0.01)
 
 
-def test_of_n_grams_one_word_is_twice_as_frequent_as_two_and_three_times_as_three(binomial_range):
-    """A run's length is its own draw: those are counted that have room for three words."""
-    rows, seq = 400, 128
-    words = torch.arange(seq).repeat(rows, 1)  # [CLS], then words of one token
-    segments = (torch.arange(seq) > 60).long().repeat(rows, 1)
-    draws = uniforms(0, torch.arange(rows), seq, stream=16)
-    runs = join_words(words, draws, segments)
-    lengths = []
-    for run_of_place in runs.tolist():
-        for _, run in itertools.groupby(range(seq), key=run_of_place.__getitem__):
-            first, *_, last = 2 * list(run)
-            assert last - first <= 2
-            assert segments[0, first] == segments[0, last], "never over a segment's end"
-            if first + 2 <= (60 if first <= 60 else seq - 1):
-                lengths.append(last - first + 1)
-    assert len(lengths) > 25_000
-    for n, chance in ((1, 6 / 11), (2, 3 / 11), (3, 2 / 11)):
-        low, high = binomial_range(len(lengths), chance)
-        assert low <= lengths.count(n) <= high
-
-
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_units_change_nothing_but_what_is_chosen(unit):
+def test_whole_words_change_nothing_but_what_is_chosen():
     """The attention mask and the segments above all; labels are originals, the input stays."""
     batch = pairs(300, full=False)
     before = {name: tensor.clone() for name, tensor in batch.items()}
-    masked = mask_tokens(batch, WITH_PIECES, seed=1, unit=unit)
+    masked = mask_tokens(batch, WITH_PIECES, seed=1, unit="word")
     for name, tensor in before.items():
         assert torch.equal(batch[name], tensor), f"{name}: the input must not change"
         if name != "input_ids":
@@ -467,19 +385,18 @@ def test_units_change_nothing_but_what_is_chosen(unit):
     assert masked["masked_lm_positions"].shape == (300, 19)
 
 
-@pytest.mark.parametrize("unit", ["word", "ngram"])
-def test_units_are_a_function_of_seed_and_index_alone(unit):
+def test_whole_words_are_a_function_of_seed_and_index_alone():
     batch = pairs(64, full=False)
-    whole = mask_tokens(batch, WITH_PIECES, seed=6, unit=unit)
+    whole = mask_tokens(batch, WITH_PIECES, seed=6, unit="word")
     order = torch.randperm(64, generator=torch.Generator().manual_seed(0))
     shuffled = {name: tensor[order] for name, tensor in batch.items()}
-    part = mask_tokens(shuffled, WITH_PIECES, seed=6, unit=unit)
+    part = mask_tokens(shuffled, WITH_PIECES, seed=6, unit="word")
     for name in whole:
         assert torch.equal(whole[name][order], part[name]), name
     for other in (
-        mask_tokens(batch, WITH_PIECES, seed=7, unit=unit),
+        mask_tokens(batch, WITH_PIECES, seed=7, unit="word"),
         mask_tokens({**batch, "example_index": batch["example_index"] + 64}, WITH_PIECES, seed=6,
-                    unit=unit),
+                    unit="word"),
     ):  # fmt: skip
         assert not torch.equal(chosen(whole), chosen(other))
 
@@ -532,7 +449,7 @@ def test_a_compiler_looks_once_however_the_rows_differ(unit, shapes_unchecked):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
-@pytest.mark.parametrize("unit", ["token", "ngram"])
+@pytest.mark.parametrize("unit", UNITS)
 def test_compiled_to_machine_code_masks_are_the_same(unit, shapes_unchecked, monkeypatch):
     """The hash multiplies integers beyond 2⁶³ and wants them to wrap around: a compiler that
     computes such a product in advance refuses it. Few rounds, for a compiler takes its time."""

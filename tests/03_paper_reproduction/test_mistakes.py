@@ -54,7 +54,7 @@ def test_what_stands_in_an_unused_slot_changes_no_loss():
     assert losses.mlm.item() == pytest.approx(math.log(8))
 
 
-@pytest.mark.parametrize("unit", ["token", "word", "ngram"])
+@pytest.mark.parametrize("unit", ["token", "word"])
 def test_masking_of_any_kind_leaves_padding_and_segments_to_be_seen(unit):
     """Whole-word masking was often added in a function of its own, whose batch then had no
     attention mask or no segments: the model read padding, or one sentence."""

@@ -270,11 +270,11 @@ def test_a_run_hands_the_variants_on_to_training_and_measures_as_every_run_does(
     corpus_file, small_settings, tmp_path, tasks
 ):
     """Held-out masks are single tokens whatever was trained on, so that recipes compare."""
-    settings = small_settings(corpus_file, tmp_path, steps=2, mask_unit="ngram",
+    settings = small_settings(corpus_file, tmp_path, steps=2, mask_unit="word",
                               duplicate_factor=3, sentence_task="none")  # fmt: skip
     run = pretrain(settings)
     ((train, heldout),) = tasks
-    assert (train.mask_unit, heldout.mask_unit) == ("ngram", "token")
+    assert (train.mask_unit, heldout.mask_unit) == ("word", "token")
     assert train.examples == 3 * run.data.train.num_sentences
     assert heldout.examples is None
     assert not train.has_sentence_task and not heldout.has_sentence_task
@@ -478,7 +478,7 @@ def test_a_value_out_of_range_is_one_line_and_exit_code_2(arguments, told, answe
 @pytest.mark.parametrize("option, value, choices", [
     ("--objective", "sideways", ["masked-words", "next-words"]),
     ("--sentence-task", "nspp", ["nsp", "sop", "none"]),
-    ("--mask-unit", "words", ["token", "word", "ngram"]),
+    ("--mask-unit", "words", ["token", "word"]),
 ])  # fmt: skip
 def test_a_value_of_another_kind_is_answered_with_those_that_there_are(
     option, value, choices, answer, tmp_path

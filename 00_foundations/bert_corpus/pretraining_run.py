@@ -413,22 +413,17 @@ class PretrainingRun:
         """Write a checkpoint, and draw the curve up to it if the last drawing is old."""
 
         def write(folder: Path) -> None:
-            save_weights(weights, folder / WEIGHTS_FILE)
+            self.write_model(folder, step, weights)
             save_weights(training_state, folder / STATE_FILE)
 
-        self.save_files(step, write)
-
-    def save_files(self, step: int, write_weights: Callable[[Path], None]) -> None:
-        """The same, when the weights and the state are written by the caller."""
-        keep = self.settings.keep_checkpoints
-        self.folder.save(step, lambda folder: self.write(folder, step, write_weights), keep=keep)
+        self.folder.save(step, write, keep=self.settings.keep_checkpoints)
         self.undrawn_step = step
         if time.monotonic() - self.drawn_at > DRAWN_EVERY:
             self.draw_curve()
 
-    def save_best(self, step: int, write_weights: Callable[[Path], None]) -> None:
+    def save_best(self, step: int, weights: Weights) -> None:
         """Keep the model as the best so far, in `best/`."""
-        self.folder.save_best(lambda folder: self.write(folder, step, write_weights))
+        self.folder.save_best(lambda folder: self.write_model(folder, step, weights))
 
     def lowest_loss(self, *, from_step: int) -> float:
         """The lowest held-out loss so far of words, counting from a step on."""
@@ -439,9 +434,9 @@ class PretrainingRun:
         ]
         return min(found, default=float("inf"))
 
-    def write(self, folder: Path, step: int, write_weights: Callable[[Path], None]) -> None:
+    def write_model(self, folder: Path, step: int, weights: Weights) -> None:
         """Write weights, and what makes them a `transformers` folder: config, tokenizer, card."""
-        write_weights(folder)
+        save_weights(weights, folder / WEIGHTS_FILE)
         self.config.save(folder)
         save_tokenizer(
             self.data.tokenizer, folder, model_max_length=self.config.max_position_embeddings

@@ -13,10 +13,8 @@ from torch import Tensor, nn
 
 from bert_run.config import AdamSettings, Weights, is_decayed
 from bert_run.device import Ranks
-from bert_run.errors import Diverged, UserError
+from bert_run.errors import Diverged
 
-# What an optimizer needs to go on; LAMB notes more.
-STATE = ("exp_avg", "exp_avg_sq", "step", "momentum_buffer")
 MUON_MOMENTUM = 0.95  # μ, as its authors have it
 
 
@@ -93,8 +91,7 @@ def held_here(tensor: Tensor) -> Tensor:
 
 
 def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> torch.optim.Optimizer:
-    """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias; `lamb`
-    (You et al. 2020) is Adam whose update of each parameter is scaled to that parameter's norm;
+    """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias;
     `muon` orthogonalizes the updates of the encoder's matrices, and is AdamW for the rest."""
     named = list(model.named_parameters())
     matrices = [p for n, p in named if name == "muon" and is_encoder_matrix(n, p)]
@@ -108,8 +105,6 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
     ]
     if name == "bert-adam":
         return BertAdam(groups, settings)
-    if name == "lamb":
-        return make_lamb(groups, settings)
     if name == "muon":
         return Muon(matrices, groups, settings)
     return make_adamw(groups, settings)
@@ -126,28 +121,6 @@ def make_adamw(groups: list[dict], settings: AdamSettings) -> torch.optim.AdamW:
         betas=(settings.beta1, settings.beta2),
         eps=settings.epsilon,
         fused=True,
-    )
-
-
-def import_lamb() -> type[torch.optim.Optimizer]:
-    try:
-        from pytorch_optimizer import Lamb
-    except ImportError:
-        raise UserError(
-            "--optimizer lamb needs the package pytorch_optimizer: pip install pytorch_optimizer"
-        ) from None
-    return Lamb
-
-
-def make_lamb(groups: list[dict], settings: AdamSettings) -> torch.optim.Optimizer:
-    """LAMB as in the third version of its paper: no bias correction, decay within the update."""
-    return import_lamb()(
-        groups,
-        lr=settings.learning_rate,
-        betas=(settings.beta1, settings.beta2),
-        eps=settings.epsilon,
-        weight_decouple=False,
-        adam_debias=True,  # the library's word for: leave the bias as it is
     )
 
 
@@ -172,7 +145,6 @@ def optimizer_state(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[
         f"{moment}.{name}": value.detach()
         for name, parameter in model.named_parameters()
         for moment, value in optimizer.state[parameter].items()
-        if moment in STATE
     }
 
 
@@ -192,30 +164,24 @@ def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> Non
         raise Diverged(f"{where} numbers that are not finite after step {step:,}")
 
 
-def state_to_arrays(optimizer: torch.optim.Optimizer, model: nn.Module) -> Weights:
-    """The same as arrays, to be saved."""
-    tensors = optimizer_state(optimizer, model)
-    return {name: value.float().cpu().numpy() for name, value in tensors.items()}
+def gathered(tensors: dict[str, Tensor]) -> Weights:
+    """The same as float32 arrays; every rank must ask, and gets the whole of what FSDP shares out,
+    one tensor after another."""
+    return {
+        name: (t.full_tensor() if hasattr(t, "full_tensor") else t).float().cpu().numpy()
+        for name, t in tensors.items()
+    }
 
 
-def state_from_arrays(optimizer: torch.optim.Optimizer, model: nn.Module, arrays: Weights) -> None:
-    """Put the moments back that `state_to_arrays` took out."""
-    names = dict(model.named_parameters())
+def restore_state(optimizer: torch.optim.Optimizer, model: nn.Module, arrays: Weights) -> None:
+    """Put the moments back whose arrays were saved; of FSDP's parts each rank takes its own."""
+    parameters = dict(model.named_parameters())
     for key, array in arrays.items():
         moment, _, name = key.partition(".")
-        value = torch.from_numpy(array.copy())
-        optimizer.state[names[name]][moment] = value.to(names[name].device)
+        parameter = parameters[name]
+        value = torch.from_numpy(array.copy()).to(parameter.device)
+        if hasattr(parameter, "full_tensor") and value.shape == parameter.shape:
+            from torch.distributed.tensor import distribute_tensor  # slow to import
 
-
-def empty_state(optimizer: torch.optim.Optimizer, model: nn.Module) -> None:
-    """Moments of the right shapes, to be filled from a file: those of one step that changes
-    nothing, since every gradient and the rate are zero."""
-    rates = [group["lr"] for group in optimizer.param_groups]
-    for group in optimizer.param_groups:
-        group["lr"] = 0.0
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    optimizer.step()
-    optimizer.zero_grad()
-    for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate
+            value = distribute_tensor(value, parameter.device_mesh, parameter.placements)
+        optimizer.state[parameter][moment] = value

@@ -6,9 +6,8 @@ torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -21,16 +20,13 @@ from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.masking import MaskUnit, masking_vocabulary
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import (
-    empty_state,
-    import_lamb,
+    gathered,
     make_optimizer,
     optimizer_state,
     refuse_broken,
-    state_from_arrays,
+    restore_state,
 )
-from bert_paper.parallel import is_sharded, read_parts, spread_loss, write_parts
-from bert_paper.pretrained import read_model
-from bert_paper.training import Task, TensorBatch, train
+from bert_paper.training import Parallel, Task, TensorBatch, spread_loss, train
 from bert_run.config import (
     BertConfig,
     PairRecipe,
@@ -42,9 +38,8 @@ from bert_run.config import (
 )
 from bert_run.device import Ranks, choose_precision, join
 from bert_run.errors import Count, Share, Stopped, UserError, command
-from bert_run.files import STATE_FILE
 from bert_run.training_loop import Record, stop_signals
-from bert_run.weights import WEIGHTS_FILE, locate, save_weights
+from bert_run.weights import locate, read_model
 
 
 @dataclass(frozen=True)
@@ -64,10 +59,9 @@ class PretrainSettings(RunSettings):
     """next sentence or another; both in order or swapped, as in ALBERT; or no second task"""
     random_next: Share = PairRecipe.random_next
     """how often the second sentence is another document's (not with sop)"""
-    optimizer: Literal["bert-adam", "adamw", "lamb", "muon"] = "bert-adam"
-    """the paper's Adam, without bias correction; AdamW, which corrects it; LAMB, for batches of
-    thousands, which wants a --learning-rate some ten times higher; or Muon for the encoder's
-    matrices and AdamW for the rest"""
+    optimizer: Literal["bert-adam", "adamw", "muon"] = "bert-adam"
+    """the paper's Adam, without bias correction; AdamW, which corrects it; or Muon for the
+    encoder's matrices and AdamW for the rest"""
     mask_unit: MaskUnit = "token"
     """what is masked together: tokens, whole words, or runs of one to three words"""
     duplicate_factor: Count | None = None
@@ -83,17 +77,17 @@ class PretrainSettings(RunSettings):
     """auto, cpu, cuda or cuda:N"""
     precision: Precision = "auto"
     """auto takes bf16 where the device multiplies it faster"""
-    parallel: Literal["ddp", "fsdp"] = "ddp"
+    parallel: Parallel = "ddp"
     """under torchrun: every process holds the whole model, or a part of it"""
     compile: bool = False
     """compile the model with torch.compile"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.optimizer in ("lamb", "muon") and self.parallel == "fsdp":
+        if self.optimizer == "muon" and self.parallel == "fsdp":
             raise UserError(
-                f"--optimizer {self.optimizer} computes with whole parameters, and with --parallel "
-                "fsdp no process holds a whole one; choose --parallel ddp"
+                "--optimizer muon computes with whole parameters, and with --parallel fsdp no "
+                "process holds a whole one; choose --parallel ddp"
             )
         if self.objective == "next-words" and self.sentence_task != "none":
             raise UserError(
@@ -164,8 +158,6 @@ def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
         check_shares(settings, ranks)
-        if settings.optimizer == "lamb":
-            import_lamb()  # found out before the run's folder is claimed
         with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
             train_on(run, ranks, device)
     return run
@@ -176,12 +168,12 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
     model = BertForPreTraining(run.config).to(device)
     load_arrays(model, run.weights)
     use_cpu_kernels(model)
-    spread_model = spread_loss(model, settings.parallel, ranks) if ranks.size > 1 else model
+    spread_model = spread_loss(model, settings.parallel, ranks)
     if settings.compile:  # dynamic: one code that fits every length would be slower than one each
         spread_model.loss = torch.compile(spread_model.loss, dynamic=False)
     adam = settings.adam(run.config)
     optimizer = make_optimizer(model, adam, name=settings.optimizer)
-    restore(optimizer, model, run, ranks)
+    restore_state(optimizer, model, run.training_state)
     if ranks.leads:
         run.introduce(
             f"on {ranks.size} × {device.type}" if ranks.size > 1 else f"on {device}",
@@ -232,23 +224,9 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
         raise Stopped(str(settings.out), keeper.saved, settings.steps, number=stopped)
 
 
-def restore(
-    optimizer: torch.optim.Optimizer, model: nn.Module, run: PretrainingRun, ranks: Ranks
-) -> None:
-    """Give the optimizer the moments of the checkpoint that the run goes on from."""
-    if run.checkpoint is None:
-        return
-    if not is_sharded(model):
-        state_from_arrays(optimizer, model, run.training_state)
-        return
-    empty_state(optimizer, model)
-    state = optimizer_state(optimizer, model)
-    read_parts(state, run.checkpoint.folder)
-    refuse_broken(state, ranks, step=run.start)
-
-
 class Keeper:
-    """Saves the newest state and the best model, from one rank or from the parts of many."""
+    """Saves the newest state and the best model. Every rank must call its methods: what FSDP
+    shares out is gathered from all."""
 
     def __init__(
         self, run: PretrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks
@@ -256,14 +234,17 @@ class Keeper:
         self.run, self.model, self.optimizer, self.ranks = run, model, optimizer, ranks
         self.saved = run.start  # the step of the last checkpoint
 
+    def parameters(self) -> TensorBatch:
+        return {name: parameter.detach() for name, parameter in self.model.named_parameters()}
+
     def save(self, step: int) -> None:
         """A checkpoint: the model, and the optimizer's moments."""
         self.saved = step
-        state = optimizer_state(self.optimizer, self.model)
-        refuse_broken({**self.parameters(), **state}, self.ranks, step=step)
-        write = self.writer({WEIGHTS_FILE: self.parameters(), STATE_FILE: state})
+        parameters, state = self.parameters(), optimizer_state(self.optimizer, self.model)
+        refuse_broken({**parameters, **state}, self.ranks, step=step)
+        weights, moments = gathered(parameters), gathered(state)
         if self.ranks.leads:
-            self.run.save_files(step, write)
+            self.run.save(step, weights, moments)
         self.ranks.wait()
 
     def keep_if_best(self, measured: Record) -> None:
@@ -281,33 +262,10 @@ class Keeper:
         if not self.ranks.sum(is_best):
             return
         refuse_broken(self.parameters(), self.ranks, step=done)
-        write = self.writer({WEIGHTS_FILE: self.parameters()})
+        weights = gathered(self.parameters())
         if self.ranks.leads:
-            self.run.save_best(done, write)
+            self.run.save_best(done, weights)
         self.ranks.wait()
-
-    def parameters(self) -> TensorBatch:
-        return {name: parameter.detach() for name, parameter in self.model.named_parameters()}
-
-    def writer(self, files: dict[str, TensorBatch]) -> Callable[[Path], None]:
-        """What writes files of tensors into a folder; every rank must ask for it."""
-        if is_sharded(self.model):
-            place = self.run.folder.path
-            parts = [write_parts(tensors, place / f".{name}.part", name, self.ranks)
-                     for name, tensors in files.items()]  # fmt: skip
-        else:
-            parts = [partial(write_tensors, tensors, name) for name, tensors in files.items()]
-
-        def write(folder: Path) -> None:
-            for write_file in parts:
-                write_file(folder)
-
-        return write
-
-
-def write_tensors(tensors: TensorBatch, name: str, folder: Path) -> None:
-    arrays = {key: tensor.float().cpu().numpy() for key, tensor in tensors.items()}
-    save_weights(arrays, folder / name)
 
 
 def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:

@@ -12,19 +12,19 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Int64
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 from bert_corpus.pairs import Batch, PairDataset
 from bert_paper.masking import MaskingVocabulary, MaskUnit, mask_tokens, next_tokens
 from bert_paper.model import PRETRAINING_INPUTS, BertForPreTraining, Losses
 from bert_paper.optimizer import clip_gradients
-from bert_paper.parallel import Replicas, without_exchange
 from bert_run.config import MaskingRecipe, Phase, RunSettings
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.training_loop import (
@@ -83,7 +83,7 @@ def forward(model: BertForPreTraining, batch: TensorBatch) -> tuple[Tensor, Tens
 
 
 def training_step(
-    model: BertForPreTraining | Replicas,
+    model: "BertForPreTraining | Replicas",
     optimizer: torch.optim.Optimizer,
     batch: TensorBatch,
     *,
@@ -144,7 +144,7 @@ class Window:
 
 @torch.no_grad()
 def evaluate(
-    model: BertForPreTraining | Replicas, task: Task, *, examples: int, ranks: Ranks = ALONE
+    model: "BertForPreTraining | Replicas", task: Task, *, examples: int, ranks: Ranks = ALONE
 ) -> Record:
     """Both losses in nats and both accuracies, over the first `examples` held-out pairs.
 
@@ -184,7 +184,7 @@ def evaluate(
 
 
 def train(
-    model: BertForPreTraining | Replicas,
+    model: "BertForPreTraining | Replicas",
     optimizer: torch.optim.Optimizer,
     tasks: list[tuple[Task, Task]],
     settings: RunSettings,
@@ -300,3 +300,92 @@ def prefetch(
         yield in_order()
     finally:
         worker.shutdown(cancel_futures=True)
+
+
+# One model on several ranks: whole on each (DDP), or in parts (FSDP).
+#
+#   DDP     every rank holds all weights and moments; gradients are summed while the backward runs.
+#   FSDP    every rank holds its part of every array; a layer is put together just before it is
+#           computed and let go after. Memory falls with the number of ranks, traffic grows by half.
+#
+# Both average gradients over the ranks. A rank's loss is its share of the whole batch's, so it is
+# taken times the number of ranks first: then the average is the sum. What FSDP needs is imported
+# where it is used: half a second that no other command should wait.
+
+
+Parallel = Literal["ddp", "fsdp"]
+
+
+def spread(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+    """A model whose `forward` is computed on all ranks; alone it is the model itself.
+
+    With FSDP the model's own parameters become parts: make the optimizer after this.
+    """
+    if ranks.size == 1:
+        return model
+    if parallel == "ddp":
+        return DistributedDataParallel(model, gradient_as_bucket_view=True)  # no second copy
+    from torch.distributed.fsdp import fully_shard
+
+    for layer in model.bert.encoder.layer:
+        fully_shard(layer)
+    return fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
+
+
+def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+    """The same for a model that is trained by its method `loss`."""
+    if ranks.size == 1:
+        return model
+    if parallel == "ddp":
+        return Replicas(model)
+    from torch.distributed.fsdp import register_fsdp_forward_method
+
+    model = spread(model, parallel, ranks)
+    register_fsdp_forward_method(model, "loss")
+    return model
+
+
+class LossAsForward(nn.Module):
+    """A model's `loss` as the forward of a module."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs, **counts):
+        return self.model.loss(*inputs, **counts)
+
+
+class Replicas(nn.Module):
+    """A model that every rank holds whole, and whose `loss` exchanges gradients.
+
+    DDP exchanges the gradients of what its module's `forward` returns, so it is given a module
+    whose forward is the loss. The forward of this one is the model's, for measuring.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.ddp = DistributedDataParallel(LossAsForward(model), gradient_as_bucket_view=True)
+
+    def forward(self, *inputs):
+        return self.model(*inputs)
+
+    def loss(self, *inputs, **counts):
+        return self.ddp(*inputs, **counts)
+
+
+@contextmanager
+def without_exchange(model: nn.Module) -> Iterator[None]:
+    """In here gradients add up on each rank alone: for all micro-batches but the last."""
+    if isinstance(model, Replicas):
+        model = model.ddp
+    if isinstance(model, DistributedDataParallel):
+        with model.no_sync():
+            yield
+    elif hasattr(model, "set_requires_gradient_sync"):  # FSDP shares it out
+        model.set_requires_gradient_sync(False)
+        yield
+        model.set_requires_gradient_sync(True)
+    else:
+        yield

@@ -44,13 +44,12 @@ from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
     BertAdam,
     clip_gradients,
+    gathered,
     optimizer_state,
     refuse_broken,
-    state_from_arrays,
-    state_to_arrays,
+    restore_state,
 )
-from bert_paper.parallel import spread, without_exchange
-from bert_paper.training import prefetch
+from bert_paper.training import prefetch, spread, without_exchange
 from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import Real, Stopped, UserError, as_typed, read_record, wrong_field
@@ -447,7 +446,7 @@ class SeedRun:
             self.start = checkpoint.step
             load_arrays(self.model, read_safetensors(checkpoint.folder / WEIGHTS_FILE))
             moments = read_safetensors(checkpoint.folder / STATE_FILE)
-            state_from_arrays(self.optimizer, self.model, moments)
+            restore_state(self.optimizer, self.model, moments)
         path = folder.path / METRICS_FILE
         if self.ranks.leads:
             self.log = MetricsLog(path, resume_at=self.start)
@@ -597,7 +596,7 @@ class SeedRun:
 
         def write(folder: Path) -> None:
             self.write_model(folder)
-            save_weights(state_to_arrays(self.optimizer, self.model), folder / STATE_FILE)
+            save_weights(gathered(state), folder / STATE_FILE)
 
         if self.ranks.leads:
             self.folder.save(step, write, keep=1)

@@ -18,8 +18,7 @@ from bench_sections.machine import forget_peak, peak_resident, resident
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_paper.optimizer import make_optimizer
-from bert_paper.parallel import spread_loss
-from bert_paper.training import training_step
+from bert_paper.training import spread_loss, training_step
 from bert_run.device import Ranks, join
 
 

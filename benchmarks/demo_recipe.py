@@ -26,13 +26,12 @@ from bert_corpus.storyworld.evaluation import SETTLED_BY, measure_settled_words
 from bert_experiments.report.figures import NOTHING, Figures, Results, in_words, spread, values_of
 from bert_experiments.report.page import Page, write_json
 from bert_paper.cpu_kernels import use_cpu_kernels
-from bert_paper.demo import DEMO
+from bert_paper.demo import DEMO, first_guess
 from bert_paper.fill_mask import fill_mask
 from bert_paper.model import BertForPreTraining
 from bert_paper.optimizer import make_optimizer
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import open_pretrained
-from bert_paper.probes import first_guess
 from bert_paper.training import training_step
 from bert_run.config import Phase
 from bert_run.device import choose_precision

@@ -19,7 +19,6 @@ import json
 import numbers
 import os
 import platform
-import re
 import signal
 import sys
 import time
@@ -30,7 +29,7 @@ from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from tyro.constructors import PrimitiveConstructorSpec
 
@@ -47,8 +46,6 @@ ADVICE = {
     for number in numbers
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
-PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
-          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -76,12 +73,6 @@ class Stopped(KeyboardInterrupt):
         self.number = number  # of the signal
 
 
-def exit_with_the_reader() -> NoReturn:
-    """Who reads, `head` say, has seen enough: exit with 141, as shells expect, and no word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(141)
-
-
 def command(main: Callable[..., None]) -> Callable[..., None]:
     """Make `main` a console command: a `UserError` prints one line and exits with 2.
 
@@ -96,22 +87,18 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
+        sys.argv[1:] = with_home(sys.argv[1:])
+        leads = os.environ.get("RANK", "0") == "0"  # of many processes one says what is wrong
         try:
-            sys.argv[1:] = with_whole_paths(sys.argv[1:])
-            main(*args, **kwargs)
-            sys.stdout.flush()
-        except SystemExit as done:
-            if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
-                try:
-                    print("--version prints the versions of this command and its libraries.",
-                          flush=True)  # fmt: skip
-                except BrokenPipeError:
-                    exit_with_the_reader()
-            raise
-        except BrokenPipeError:
-            exit_with_the_reader()
+            try:
+                main(*args, **kwargs)
+            finally:
+                print(end="", flush=True)
+        except BrokenPipeError:  # who reads, `head` say, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
         except UserError as error:
-            if os.environ.get("RANK", "0") == "0":  # of many processes one says it
+            if leads:
                 print(f"error: {error}", file=sys.stderr, flush=True)
             else:
                 time.sleep(PATIENCE)  # torchrun ends them all when the first one has left
@@ -123,7 +110,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             print(f"error: {line}", file=sys.stderr)
             sys.exit(2)
         except KeyboardInterrupt as stop:
-            if os.environ.get("RANK", "0") == "0":
+            if leads:
                 line = str(stop) or "stopped: call the same command again to go on"
                 print(f"\n{line}", file=sys.stderr)
             sys.exit(128 + getattr(stop, "number", signal.SIGINT))
@@ -132,20 +119,11 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def settle_streams() -> None:
-    """Let a command print whatever it reads, and run without a terminal.
-
-    What goes to a file or a pipe is UTF-8, as all our files are, whatever the locale says; a
-    terminal that has no sign for a character shows a question mark. A standard stream that the
-    caller has closed (`<&-`, as some schedulers do) becomes the null device: otherwise the next
-    file that is opened would take its number.
-    """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, mode, errors="replace"))  # noqa: SIM115
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+    """Let a command print whatever it reads: what goes to a file or a pipe is UTF-8, whatever the
+    locale says; a terminal that has no sign for a character shows a question mark."""
+    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
             encoding = None if stream.isatty() else "utf-8"
-            errors = "replace" if name == "stdout" else "backslashreplace"
             stream.reconfigure(encoding=encoding, errors=errors)
 
 
@@ -156,18 +134,12 @@ def version_line() -> str:
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
-def with_whole_paths(arguments: list[str]) -> list[str]:
+def with_home(arguments: list[str]) -> list[str]:
     """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
-    it as it is. What follows no option may be a text, and stays.
-
-    Raises `UserError` for `--out ""`, what a shell makes of an unset variable: it would mean this
-    folder.
-    """
+    it as it is. What follows no option may be a text, and stays."""
     expanded = []
     for before, argument in pairwise(["", *arguments]):
-        option, equals, value = argument.partition("=")
-        if (argument == "" and before in PLACES) or (option in PLACES and equals and not value):
-            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
+        option, _, value = argument.partition("=")
         if option.startswith("--") and value.startswith("~"):
             argument = f"{option}={os.path.expanduser(value)}"
         elif before.startswith("--") and "=" not in before and argument.startswith("~/"):
@@ -238,27 +210,22 @@ class Range(PrimitiveConstructorSpec):
         return f"a number {low} and {high}"
 
 
-class Whole(Range):
+def Whole(low: int, high: int) -> Range:
     """Whole numbers from `low` to `high`."""
-
-    def __init__(self, low: int, high: int) -> None:
-        super().__init__(int, low, high)
+    return Range(int, low, high)
 
 
-class Real(Range):
+def Real(
+    *,
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    below: float | None = None,
+) -> Range:
     """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
-
-    def __init__(
-        self,
-        *,
-        at_least: float | None = None,
-        above: float | None = None,
-        at_most: float | None = None,
-        below: float | None = None,
-    ) -> None:
-        low = above if at_least is None else at_least
-        high = below if at_most is None else at_most
-        super().__init__(float, low, high, above=at_least is None, below=at_most is None)
+    low = above if at_least is None else at_least
+    high = below if at_most is None else at_most
+    return Range(float, low, high, above=at_least is None, below=at_most is None)
 
 
 Count = Annotated[int, Whole(1, 10**9)]
@@ -398,9 +365,7 @@ def parse_strictly(text: str, **options: Any) -> Any:
     """
 
     def refuse(word: str) -> None:
-        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)', text)  # not within a text
-        place = next(each.start() for each in found if each[0] == word)
-        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, place)
+        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, text.find(word))
 
     return json.loads(text, parse_constant=refuse, **options)
 

@@ -32,8 +32,8 @@ from bert_experiments.report.figures import UNTRAINED, title_of
 from bert_experiments.report.models import open_either
 from bert_experiments.report.page import aligned
 from bert_experiments.report.verdicts import Claim, Side, judge, versus
+from bert_paper.demo import first_guess
 from bert_paper.model import load_arrays
-from bert_paper.probes import first_guess
 from bert_run.config import initial_weights
 from bert_run.errors import UserError
 

@@ -27,11 +27,11 @@ from bert_experiments.ablations.variants import training_seconds
 from bert_experiments.report.figures import Figures
 from bert_experiments.report.models import open_either
 from bert_experiments.report.page import write_json
+from bert_paper.demo import first_guess
 from bert_paper.masking import masking_vocabulary
 from bert_paper.model import load_arrays
 from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import Pretrained
-from bert_paper.probes import first_guess
 from bert_paper.training import Task, evaluate
 from bert_run.config import MaskingRecipe, first_weights
 from bert_run.device import to_device

@@ -17,9 +17,9 @@ from bert_corpus.storyworld.generator import stories
 from bert_experiments.looking_inside.attention_maps import attention_of
 from bert_experiments.looking_inside.senses import stories_with_senses
 from bert_lowlevel.model import Bert, to_tensors
+from bert_paper.demo import principal_plane, sense_vectors
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import Pretrained, open_pretrained
-from bert_paper.probes import principal_plane, sense_vectors
 from bert_run.files import demo_folder
 from bert_run.weights import load_weights
 

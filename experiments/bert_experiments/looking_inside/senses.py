@@ -29,8 +29,8 @@ from tokenizers import Tokenizer
 from bert_corpus.storyworld import KINDS, Story, stories
 from bert_corpus.storyworld.evaluation import Probe, inputs_of, probes_of
 from bert_experiments.report.plots import unboxed
+from bert_paper.demo import principal_plane
 from bert_paper.pretrained import Pretrained
-from bert_paper.probes import principal_plane
 from bert_run.device import to_device
 from bert_run.pictures import BLUE, GREEN, ORANGE, PINK, SKY, Picture
 from bert_run.training_loop import progress_bar

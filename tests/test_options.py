@@ -61,7 +61,7 @@ def unknown_options(tree: ast.Module) -> set[str]:
 
 
 def test_options_of_commands_are_found():
-    assert {"--corpus", "--checkpoint", "--vocab-size", "--train", "--new-heads", "--top"} <= (
+    assert {"--corpus", "--checkpoint", "--vocab-size", "--train", "--revision", "--top"} <= (
         existing_options()
     )
 

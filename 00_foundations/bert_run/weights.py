@@ -5,6 +5,7 @@ Weights are NumPy arrays under the common names. Only `safetensors` files are op
 are downloaded: weights as safetensors, never a pickle, and no code.
 """
 
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable
@@ -195,12 +196,8 @@ def read_safetensors(path: Path) -> Weights:
 
 
 def read_any_numbers(path: Path) -> Weights:
-    try:
-        open(path, "rb").close()
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing: copy it again") from None
-    except PermissionError:  # the library would say that there is no such file
-        raise UserError(f"{path} cannot be read: check its permissions") from None
+    if not os.access(path, os.R_OK):  # the library would say that there is no such file
+        raise UserError(f"{path} cannot be read: check its permissions, or copy it again")
     try:
         with safe_open(path, framework="np") as file:
             types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118

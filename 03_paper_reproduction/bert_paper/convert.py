@@ -17,8 +17,8 @@ from tyro.conf import Positional, arg
 
 from bert_corpus.wordpiece import save_tokenizer
 from bert_paper.pretrained import read_tokenizer
-from bert_run.config import Weights, initial_weights
-from bert_run.errors import Seed, UserError, check_numbers, command
+from bert_run.config import Weights
+from bert_run.errors import UserError, command
 from bert_run.files import folder_in_one_piece, front_matter, size_of, write_atomically
 from bert_run.weights import (
     PARTS,
@@ -65,13 +65,8 @@ class ConvertSettings:
     """BertForPreTraining, BertForMaskedLM or BertModel; the first that the source has all of"""
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     """the numbers in the file"""
-    new_heads: Seed | None = None
-    """give parts that the source lacks the values of a model before training; a seed"""
     revision: str | None = None
     """a branch, a tag or a commit of a Hub model"""
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
 
 
 def convert(settings: ConvertSettings) -> list[str]:
@@ -81,12 +76,10 @@ def convert(settings: ConvertSettings) -> list[str]:
         raise UserError(f"{settings.out} exists: choose another OUT, or remove it first")
     source = locate(settings.source, revision=settings.revision)
     config, weights = read_model(source.folder)
-    form, new = choose_form(settings, missing_heads(weights, config))
+    missing = missing_heads(weights, config)
+    form = choose_form(settings, missing)
     notes = []
-    if new and settings.new_heads is not None:
-        weights = initial_weights(config, settings.new_heads) | weights
-        notes.append(f"not learned, but drawn as before training: {in_words(new)}")
-    elif new:  # an encoder without a pooler, as BertForMaskedLM has it
+    if form is FORMS["encoder"] and "pooler" in missing:
         notes.append(
             "no pooler, as in the source: BertModel.from_pretrained(..., add_pooling_layer=False)"
         )
@@ -111,26 +104,19 @@ def convert(settings: ConvertSettings) -> list[str]:
     return [f"{settings.out}: {form.architecture}, {count:,} numbers in {settings.dtype}", *notes]
 
 
-def choose_form(settings: ConvertSettings, missing: list[str]) -> tuple[Form, list[str]]:
-    """The class that was asked for, or the first that the source has every part of; and the
-    parts of it that the source lacks."""
+def choose_form(settings: ConvertSettings, missing: list[str]) -> Form:
+    """The class that was asked for, or the first that the source has every part of."""
     if settings.to is None:
         complete = (form for form in FORMS.values() if not set(form.parts) & set(missing))
-        form = next(complete, FORMS["encoder"])
-    else:
-        form = FORMS[settings.to]
-    new = [part for part in form.parts if part in missing]
-    if not new and settings.new_heads is not None:
+        return next(complete, FORMS["encoder"])
+    form = FORMS[settings.to]
+    lacking = [part for part in form.parts if part in missing]
+    if lacking and form is not FORMS["encoder"]:
         raise UserError(
-            f"--new-heads {settings.new_heads}: {settings.source} lacks nothing that "
-            f"{form.architecture} has: leave it out, or name another class with --to"
+            f"{settings.source} lacks what {form.architecture} needs ({in_words(lacking)}): choose "
+            "another --to"
         )
-    if new and form is not FORMS["encoder"] and settings.new_heads is None:
-        raise UserError(
-            f"{settings.source} lacks what {form.architecture} needs ({in_words(new)}): choose "
-            "another --to, or let --new-heads 0 draw it as before training"
-        )
-    return form, new
+    return form
 
 
 def parts_of(weights: Weights, form: Form) -> Weights:

@@ -63,7 +63,7 @@ def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[G
     Raises `UserError` if there is no [MASK], or the text is longer than the model.
     """
     model, tokenizer = pretrained.model, pretrained.tokenizer
-    pretrained.require("masked-language-model", "filling a blank")
+    pretrained.require_word_head()
     if model.config.is_decoder:
         raise UserError(
             f"{pretrained.folder} names next words from the left alone: it fills no blanks"

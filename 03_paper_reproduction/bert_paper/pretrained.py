@@ -27,14 +27,12 @@ class Pretrained:
     tokenizer: Tokenizer
     missing: list[str]
 
-    def require(self, part: str, why: str) -> None:
-        """Raise `UserError` if the checkpoint came without `part`."""
-        if part in self.missing:
+    def require_word_head(self) -> None:
+        """Raise `UserError` if the checkpoint came without the masked-language-model head."""
+        if "masked-language-model" in self.missing:
             raise UserError(
-                f"{self.folder} has no {part} head, and {why} needs one: it was saved from the "
-                "encoder alone; take a checkpoint of BertForPreTraining"
-                if part != "pooler"
-                else f"{self.folder} has no pooler, and {why} needs one"
+                f"{self.folder} has no masked-language-model head, and filling a blank needs one: "
+                "it was saved from the encoder alone; take a checkpoint of BertForPreTraining"
             )
 
 
@@ -42,9 +40,8 @@ def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") 
     """Load config, weights and tokenizer of a folder, or of a Hub model such as
     `google-bert/bert-base-uncased`.
 
-    Parts that the file lacks are named in `missing`, never invented silently: whoever uses one
-    calls `require` first. Raises `UserError` if this is no BERT folder, is damaged, or holds a
-    tokenizer of another vocabulary.
+    Parts that the file lacks are named in `missing`, never invented silently. Raises `UserError`
+    if this is no BERT folder, is damaged, or holds a tokenizer of another vocabulary.
     """
     folder = locate(checkpoint).folder
     config, weights = read_model(folder, decoders=True)

@@ -19,7 +19,7 @@ from bert_paper import convert as convert_module
 from bert_paper.convert import ConvertSettings, convert, main
 from bert_paper.fill_mask import fill_mask
 from bert_paper.pretrained import open_pretrained
-from bert_run.config import BertConfig, initial_weights
+from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -310,32 +310,11 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path):
     ("BertForMaskedLM", "pretraining", "pooler, next-sentence head"),
     ("BertForNextSentencePrediction", "pretraining", "masked-language-model head"),
 ])  # fmt: skip
-def test_what_a_source_lacks_is_never_invented_unasked(kind, to, lacks, tmp_path):
+def test_what_a_source_lacks_is_never_invented(kind, to, lacks, tmp_path):
     saved(kind, tmp_path / "in")
     message = refusal(tmp_path / "in", tmp_path / "out", to=to)
-    assert f"({lacks})" in message and "--new-heads 0" in message
+    assert f"({lacks})" in message and "choose another --to" in message
     assert not (tmp_path / "out").exists()
-
-    lines = run(tmp_path / "in", tmp_path / "out", to=to, new_heads=7)
-    assert f"not learned, but drawn as before training: {lacks}" in lines
-    drawn = initial_weights(BertConfig.load(tmp_path / "in"), seed=7)
-    given = {name.removeprefix("bert."): tensor
-             for name, tensor in load_file(tmp_path / "in" / FILE).items()}  # fmt: skip
-    new = 0
-    for name, tensor in load_file(tmp_path / "out" / FILE).items():
-        if (bare := name.removeprefix("bert.")) in given:
-            assert torch.equal(tensor, given[bare]), name
-        else:
-            assert torch.equal(tensor, torch.from_numpy(drawn[name])), name
-            new += 1
-    assert new > 0
-    opened(tmp_path / "out")
-
-
-def test_new_heads_where_nothing_is_missing_are_refused(tmp_path):
-    saved("BertForPreTraining", tmp_path / "in")
-    assert "leave it out" in refusal(tmp_path / "in", tmp_path / "out", new_heads=0)
-    assert "--new-heads is -1" in refusal(tmp_path / "in", tmp_path / "out", new_heads=-1)
 
 
 def test_an_encoder_without_a_pooler_stays_without_and_that_is_said(tmp_path):
@@ -510,4 +489,4 @@ def test_the_command_says_what_it_wrote(call, tmp_path):
         "  left out: masked-language-model head, next-sentence head",
     ]
     code, out, _ = call("bert-convert", "--help")
-    assert code == 0 and "SOURCE" in out and "--new-heads" in out
+    assert code == 0 and "SOURCE" in out and "--revision" in out

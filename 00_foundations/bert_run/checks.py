@@ -1,6 +1,6 @@
-"""Validate weights and a batch before the computing begins: names, shapes and ranges.
+"""Validate weights and a batch before the computing begins: names, types, shapes and ranges.
 
-A level says what its arrays are, NumPy's or tensors, and of which types; this is the same for all.
+A level says what type an entry has and which types it computes with; the rest is the same for all.
 Every function raises `UserError`, which names the array, the value and the way out.
 """
 
@@ -12,27 +12,23 @@ import numpy as np
 from bert_run.config import BertConfig, parameter_shapes
 from bert_run.errors import UserError
 
-INPUTS = ("input_ids", "token_type_ids", "attention_mask")
+FLOATS = ("float32", "float64")
+ENTRIES = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions", "masked_lm_ids",
+           "masked_lm_weights", "next_sentence_labels")  # fmt: skip
 Arrays = Mapping[str, np.ndarray]
+TypeOf = Callable[[Any], str]  # the name of an array's type, "float32"; else that of the class
 
 
-def check_parameters(
-    weights: Mapping[str, Any],
-    config: BertConfig,
-    *,
-    check_type: Callable[[str, Any], None],
-    type_of: Callable[[Any], str],
-) -> None:
-    """Every parameter must be there, of the config's shape, and all of one type.
-
-    `check_type` raises `UserError` for one that is no array of the level, or of a wrong type.
-    """
+def check_parameters(weights: Mapping[str, Any], config: BertConfig, *, type_of: TypeOf) -> None:
+    """Every parameter must be there, of the config's shape, and all float32 or all float64."""
     for name, shape in parameter_shapes(config).items():
         if name not in weights:
             raise UserError(f"the weights lack {name}: were they made for another config?")
-        check_type(name, weights[name])
-        found = tuple(weights[name].shape)
-        if found != shape:
+        if (found := type_of(weights[name])) not in FLOATS:
+            raise UserError(
+                f"{name} is {found}: use float32 or float64 (shorter types lose small steps)"
+            )
+        if (found := tuple(weights[name].shape)) != shape:
             raise UserError(f"{name} has shape {found}, the config asks for {shape}")
     check_alike(weights, config, of=type_of, advice="take one type")
 
@@ -46,11 +42,18 @@ def check_alike(
         raise UserError(f"the weights are partly {' and partly '.join(found)}: {advice}")
 
 
-def need(batch: Mapping[str, Any], name: str) -> Any:
-    """The entry of a batch."""
-    if name not in batch:
-        raise UserError(f"the batch lacks {name}: it has {', '.join(sorted(batch)) or 'nothing'}")
-    return batch[name]
+def check_types(batch: Mapping[str, Any], *, type_of: TypeOf, whole: tuple[str, ...]) -> None:
+    """Every entry must be there: ids of a type of `whole`, a mask of those, int32 or bool, and
+    weights of float32 or float64."""
+    for name in ENTRIES:
+        if name not in batch:
+            has = ", ".join(sorted(batch)) or "nothing"
+            raise UserError(f"the batch lacks {name}: it has {has}")
+        kinds = FLOATS if name == "masked_lm_weights" else whole
+        if name == "attention_mask":
+            kinds = (*whole, "int32", "bool")
+        if (found := type_of(batch[name])) not in kinds:
+            raise UserError(f"{name} is {found}: {' or '.join(kinds[:3])} is needed")
 
 
 def check_inputs(batch: Arrays, config: BertConfig) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bert_numpy
-from bert_numpy.checks import check_batch, check_inputs, check_weights
+from bert_numpy.checks import check_batch, check_weights
 from bert_numpy.model import losses_and_gradients
 from bert_run.config import Weights
 from bert_run.errors import UserError
@@ -136,35 +136,35 @@ BAD_BATCHES: dict[str, tuple[Change, list[str]]] = {
     ),
     "weights of float16": (
         make("masked_lm_weights", lambda a: a.astype(np.float16)),
-        ["masked_lm_weights is float16", "use float32 or float64"],
+        ["masked_lm_weights is float16", "float32 or float64"],
     ),
     "weights that are whole numbers": (
         make("masked_lm_weights", lambda a: a.astype(np.int64)),
-        ["masked_lm_weights is int64", "floating point numbers"],
+        ["masked_lm_weights is int64", "float32 or float64"],
     ),
     "ids that are floating point numbers": (
         make("input_ids", lambda a: a.astype(np.float64)),
-        ["input_ids is float64", "whole numbers"],
+        ["input_ids is float64", "int64"],
     ),
     "ids that are truths": (
         make("input_ids", lambda a: a > 3),
-        ["input_ids is bool", "whole numbers"],
+        ["input_ids is bool", "int64"],
     ),
     "segments that are truths": (
         make("token_type_ids", lambda a: a > 0),
-        ["token_type_ids is bool", "whole numbers"],
+        ["token_type_ids is bool", "int64"],
     ),
     "a list of ids": (
         make("input_ids", np.ndarray.tolist),
-        ["input_ids is list", "a NumPy array of whole numbers is needed"],
+        ["input_ids is list", "not a NumPy array: int64"],
     ),
     "a list of weights": (
         make("masked_lm_weights", np.ndarray.tolist),
-        ["masked_lm_weights is list", "a NumPy array of floating point numbers is needed"],
+        ["masked_lm_weights is list", "not a NumPy array: float32"],
     ),
     "a list of classes": (
         make("next_sentence_labels", np.ndarray.tolist),
-        ["next_sentence_labels is list", "a NumPy array of whole numbers is needed"],
+        ["next_sentence_labels is list", "not a NumPy array: int64"],
     ),
     "one row without a batch": (
         make("input_ids", lambda a: a[0]),
@@ -305,7 +305,6 @@ def test_a_good_batch_passes_up_to_the_very_ends_of_every_range(dtype, small_ber
     put("masked_lm_positions", (0, 1), 7)(batch)
     check_weights(bert.weights, bert.config)
     check_batch(batch, bert.config)
-    assert check_inputs(batch, bert.config) == (5, 8)
     losses, gradients = losses_and_gradients(bert, batch)
     assert np.isfinite(losses.total)
     assert gradients.of.keys() == bert.weights.keys()

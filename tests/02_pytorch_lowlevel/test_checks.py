@@ -11,7 +11,7 @@ from torch import Tensor
 
 import bert_lowlevel
 from bert_lowlevel import pretrain as command
-from bert_lowlevel.checks import check, check_inputs
+from bert_lowlevel.checks import check
 from bert_lowlevel.model import Bert, TensorBatch, logits, pretraining_losses, to_tensors
 from bert_lowlevel.training import Task
 from bert_run.config import BertConfig
@@ -173,11 +173,11 @@ BAD_BATCHES: dict[str, tuple[Change, list[str]]] = {
     ),
     "an array": (
         make("input_ids", Tensor.numpy),
-        ["input_ids is ndarray", "a tensor is needed", "to_device"],
+        ["input_ids is ndarray", "not a tensor", "to_device"],
     ),
     "a list of classes": (
         make("next_sentence_labels", Tensor.tolist),
-        ["next_sentence_labels is list", "a tensor is needed"],
+        ["next_sentence_labels is list", "not a tensor"],
     ),
     "a tensor on another device": (
         make("masked_lm_ids", lambda t: t.to("meta")),
@@ -311,7 +311,6 @@ def test_a_good_batch_passes_up_to_the_very_ends_of_every_range(
     put("masked_lm_positions", (0, 1), 7)(batch)
     before = {name: tensor.clone() for name, tensor in batch.items()}
     check(bert, batch)
-    assert check_inputs(batch, CONFIG) == (5, 8)
     assert all(torch.equal(batch[name], tensor) for name, tensor in before.items())
     assert pretraining_losses(logits(bert, batch), batch).total.isfinite()
 

@@ -27,6 +27,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from render import Repository
 
+from bert_corpus.wordpiece import read_tokenizer
 from bert_run.config import BertConfig, Weights, count_parameters, first_weights, parameter_shapes
 from bert_run.errors import UserError, command
 from bert_run.files import RunFolder, demo_folder, step_of, write_atomically
@@ -121,8 +122,6 @@ def write_rounded(weights: Weights, path: Path) -> None:
 
 def write_vocabulary(folder: Path, config: BertConfig, model: Path) -> bool:
     """Write `vocab.txt`; returns whether the tokenizer lower-cases text and strips accents."""
-    from bert_paper.pretrained import read_tokenizer  # it brings torch
-
     tokenizer = read_tokenizer(folder, config)
     normalizer = tokenizer.normalizer
     strips = normalizer.lowercase if normalizer.strip_accents is None else normalizer.strip_accents

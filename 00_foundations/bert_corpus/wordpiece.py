@@ -23,6 +23,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers.trainers import WordPieceTrainer
 
+from bert_run.config import BertConfig
 from bert_run.errors import UserError, read_record, shown
 from bert_run.files import text_lines, write_atomically
 from bert_run.training_loop import progress_bar
@@ -269,6 +270,9 @@ def _alphabet(sentences: Iterable[str], normalizer: normalizers.Normalizer, most
 # --- Loading and saving --------------------------------------------------------------------------
 
 
+PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
+
+
 def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokenizer:
     """Open a `vocab.txt`, a `tokenizer.json`, or a folder that holds either.
 
@@ -310,6 +314,20 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
     if config.get("tokenize_chinese_chars") is not None:
         normalizer.handle_chinese_chars = config["tokenize_chinese_chars"]
     tokenizer.normalizer = normalizer
+    return tokenizer
+
+
+def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
+    """The tokenizer of a BERT folder, whose entries the model must have rows for."""
+    tokenizer = load_tokenizer(folder)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    words = tokenizer.get_vocab_size()
+    if not words <= config.vocab_size < words + PADDED_VOCABULARY:
+        raise UserError(
+            f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
+            "they belong to different checkpoints"
+        )
     return tokenizer
 
 

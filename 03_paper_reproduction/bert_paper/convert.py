@@ -15,8 +15,7 @@ import torch
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_corpus.wordpiece import save_tokenizer
-from bert_paper.pretrained import read_tokenizer
+from bert_corpus.wordpiece import read_tokenizer, save_tokenizer
 from bert_run.config import Weights
 from bert_run.errors import UserError, command
 from bert_run.files import folder_in_one_piece, front_matter, size_of, write_atomically

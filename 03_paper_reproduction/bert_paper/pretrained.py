@@ -9,13 +9,11 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from bert_corpus.wordpiece import load_tokenizer
+from bert_corpus.wordpiece import read_tokenizer
 from bert_paper.model import BertForPreTraining, load_arrays
 from bert_run.config import BertConfig
 from bert_run.errors import UserError, shown
 from bert_run.weights import locate, missing_heads, read_model
-
-PADDED_VOCABULARY = 128  # some checkpoints round the matrix up for the hardware's sake
 
 
 @dataclass(frozen=True)
@@ -49,20 +47,6 @@ def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") 
     model = BertForPreTraining(config)
     load_arrays(model, weights)
     return Pretrained(folder, model.to(device).eval(), tokenizer, missing_heads(weights, config))
-
-
-def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
-    """The tokenizer of a BERT folder, whose entries the model must have rows for."""
-    tokenizer = load_tokenizer(folder)
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    words = tokenizer.get_vocab_size()
-    if not words <= config.vocab_size < words + PADDED_VOCABULARY:
-        raise UserError(
-            f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
-            "they belong to different checkpoints"
-        )
-    return tokenizer
 
 
 def check_text(text: str) -> None:

@@ -16,12 +16,11 @@ import torch
 from safetensors import safe_open
 from tokenizers import Tokenizer
 
-from bert_corpus.wordpiece import load_tokenizer, save_tokenizer, train_wordpiece
+from bert_corpus.wordpiece import load_tokenizer, read_tokenizer, save_tokenizer, train_wordpiece
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import HEADS, TASKS
 from bert_finetuning.tasks.base import BertWithHead, Example, HeadConfig, Task
 from bert_paper.model import load_arrays, to_arrays
-from bert_paper.pretrained import read_tokenizer
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, wrong_field
 from bert_run.files import for_others

@@ -4,6 +4,9 @@ bert-pretrain --corpus book.txt --out runs/book
 torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/book
 """
 
+import json
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -275,8 +278,37 @@ def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
         )
 
 
+# Options of Megatron-LM that are no options here, and what to do about each. The others that its
+# users know are aliases (`bert_run.config`). The rate rises and falls in straight lines, to zero.
+MEGATRON = json.loads(Path(__file__).with_name("megatron.json").read_text(encoding="utf-8"))
+
+
+def check_megatron(arguments: Sequence[str]) -> None:
+    """Raise `UserError` for options of Megatron-LM: what to write instead of each, all at once."""
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    given = {word[2:].replace("_", "-"): value
+             for word, value in zip(words, [*words[1:], ""], strict=True)
+             if word.startswith("--")}  # fmt: skip
+
+    def number(names: str, usual: float) -> float:
+        try:
+            return float(next((given[name] for name in names.split() if name in given), usual))
+        except ValueError:
+            return usual
+
+    steps = number("steps train-iters", PretrainSettings.steps)
+    size = number("batch-size global-batch-size", PretrainSettings.batch_size)
+    numbers = {"warmup": round(steps * number("lr-warmup-fraction", 0.01)),
+               "examples": round(size * number("eval-iters", 10))}  # fmt: skip
+    answers = [f"--{name}: {answer.format(**numbers)}"
+               for name, answer in MEGATRON.items() if name in given]  # fmt: skip
+    if answers:
+        raise UserError(f"options of Megatron-LM, which are others here: {'; '.join(answers)}")
+
+
 @command
 def main() -> None:
+    check_megatron(sys.argv[1:])
     run = pretrain(tyro.cli(PretrainSettings, prog="bert-pretrain"))
     if run.leads:
         run.conclude()

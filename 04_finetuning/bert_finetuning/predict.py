@@ -95,7 +95,8 @@ class PredictSettings:
     json: Annotated[bool, arg(name="json")] = False
     """print one JSON object a line, with the number of the line and the other columns of its row"""
     out: Path | None = None
-    """write the answers here instead: FILE.csv, the rows of the input with answers beside them"""
+    """write the answers here instead: FILE.csv, the rows of the input with answers beside them; or
+    FILE.jsonl, what --json prints"""
     top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
     probabilities: bool = False
@@ -130,9 +131,10 @@ class PredictSettings:
             raise UserError(f"--out {out} exists: choose another name, or remove it")
         if self.score is not None:
             return
-        if self.json or out.suffix != ".csv":
-            raise UserError(f"--out is {out}: the answers become a table, FILE.csv, without --json "
-                            "(or write --json > FILE.jsonl)")  # fmt: skip
+        if self.json:
+            raise UserError("--json is for the terminal: --out FILE.jsonl holds the same")
+        if out.suffix not in (".csv", ".jsonl"):
+            raise UserError(f"--out is {out}: its name must end in .csv or .jsonl")
         if not out.parent.is_dir():
             raise UserError(f"--out {out}: there is no folder {out.parent}")
 
@@ -282,9 +284,12 @@ def run(settings: PredictSettings) -> None:
         if settings.out is None:
             print_answers(task, counted(), settings)
         else:
-            with write_whole(settings.out) as file:
-                table = codecs.getwriter("utf-8")(file)
-                write_csv(table, task, counted(), all_of=settings.probabilities)
+            with write_whole(settings.out) as binary:
+                file = codecs.getwriter("utf-8")(binary)
+                if settings.out.suffix == ".csv":
+                    write_csv(file, task, counted(), all_of=settings.probabilities)
+                else:
+                    file.writelines(json_line(task, *each) + "\n" for each in counted())
     if settings.out is not None:
         print(f"{settings.out}: {len(places):,} rows answered")
     if empty := [place for place in places if place]:
@@ -393,7 +398,7 @@ def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSet
     style = Style(top, brief=settings.source is not None)
     for number, (query, prediction) in enumerate(answered):
         if settings.json:
-            print(json.dumps(to_json(task, query, prediction), ensure_ascii=False))
+            print(json_line(task, query, prediction))
             continue
         text = "" if prediction is None else task.render(query, prediction, style)
         if all_of and prediction is not None:
@@ -412,6 +417,10 @@ def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     if prediction is None:
         return {**line, **query.given, "empty": True, **row}
     return {**line, **task.query_to_json(query, prediction), **row}
+
+
+def json_line(task: Task, query: Query, prediction: Any) -> str:
+    return json.dumps(to_json(task, query, prediction), ensure_ascii=False)
 
 
 # --- Answers as a file ---------------------------------------------------------------------------
@@ -436,7 +445,7 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bo
         if foreign := [name for name in row if name not in columns]:
             raise UserError(
                 f"line {query.line} has a column {foreign[0]!r}, which the first row has not: "
-                "write --json > FILE.jsonl, whose rows need not be alike"
+                "give --out FILE.jsonl, whose rows need not be alike"
             )
         table.writerow(row)
 

@@ -1,20 +1,24 @@
 """The commands as a user calls them: what they answer, and how they refuse."""
 
 import json
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import transformers
+import tyro
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from bert_paper import demo
 from bert_paper.encode import encode
 from bert_paper.fill_mask import fill_mask
+from bert_paper.pretrain import PretrainSettings
 from bert_paper.pretrained import open_pretrained
 from bert_run import weights
-from bert_run.config import BertConfig
+from bert_run.config import PRESETS, BertConfig
 from bert_run.errors import UserError
 
 
@@ -305,6 +309,57 @@ def test_help_tells_every_option(call_here, command):
     code, out, _ = call_here(command, "--help")
     assert code == 0
     assert "--device" in out and "checkpoint" in out
+
+
+MEGATRON = shlex.split(
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --micro-batch-size 4 "
+    "--global-batch-size 32 --seq-length 512 --max-position-embeddings 512 --train-iters 2000000 "
+    "--lr 0.0001 --lr-decay-style linear --min-lr 1.0e-5 --lr-warmup-fraction .01 "
+    "--weight-decay 1e-2 --clip-grad 1.0 --bf16 --data-path my-bert_text_sentence "
+    "--vocab-file vocab.txt --split 949,50,1 --log-interval 100 --save-interval 10000 "
+    "--eval-interval 1000 --eval-iters 10 --save checkpoints/bert"
+)
+ANSWERED = {
+    "--lr-decay-style": 2,
+    "--min-lr": 2,
+    "--lr-warmup-fraction": 2,
+    "--bf16": 1,
+    "--split": 2,
+    "--log-interval": 2,
+    "--eval-iters": 2,
+}  # and how many words to drop
+
+
+def test_megatron__all_options_that_are_others_here_are_answered_at_once(call_here):
+    code, _, err = call_here("bert-pretrain", *MEGATRON)
+    assert code == 2 and len(err.strip().splitlines()) == 1, err
+    for option in ANSWERED:
+        assert f"{option}: " in err
+    options = {word for word in MEGATRON if word.startswith("--")}
+    for option in options - set(ANSWERED):
+        assert f"{option}: " not in err
+    assert "--warmup-steps 20000" in err and "--eval-examples 320" in err
+    code, _, same = call_here("bert-pretrain", *(f"{option}=1" for option in ANSWERED))
+    assert code == 2 and all(f"{option}: " in same for option in ANSWERED)
+
+
+def test_megatron__what_the_message_says_is_understood():
+    words = list(MEGATRON)
+    for option, count in ANSWERED.items():
+        del words[words.index(option) : words.index(option) + count]
+    words += shlex.split("--precision bf16 --warmup-steps 20000 --eval-examples 320")
+    settings = tyro.cli(PretrainSettings, args=words)
+    assert settings.bert_config(30_522) == PRESETS["large"]
+    assert (settings.steps, settings.batch_size, settings.micro_batch_size) == (2_000_000, 32, 4)
+    assert (settings.warmup, settings.eval_examples) == (20_000, 320)
+    assert (settings.save_every, settings.eval_every) == (10_000, 1_000)
+    assert settings.out == Path("checkpoints/bert") and settings.tokenizer == Path("vocab.txt")
+
+
+def test_megatron__our_own_options_are_none_of_its(call_here):
+    code, _, err = call_here("bert-pretrain", "--corpus", "no-such-file.txt", "--split-sentences",
+                             "True")  # fmt: skip
+    assert code == 2 and "Megatron" not in err
 
 
 @pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("--steps", 2)])

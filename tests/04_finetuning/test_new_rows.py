@@ -237,6 +237,13 @@ def test_a_csv_of_answers_is_the_input_with_answers_beside_it(call, tmp_path):
     ]  # fmt: skip
 
 
+def test_json_lines_of_answers_hold_what_json_prints(call, tmp_path):
+    out = tmp_path / "out.jsonl"
+    printed = call("--json", stdin=REVIEWS.encode())
+    call("--out", out, stdin=REVIEWS.encode())
+    assert out.read_text("utf-8") == printed
+
+
 LINES = {
     "texts": ("anna", {"text": "anna", "predicted_label": "short", "probability": "0.9"}),
     "numbers": ("anna", {"text": "anna", "predicted_number": "4.0"}),
@@ -289,15 +296,16 @@ def test_an_existing_file_is_not_overwritten_and_a_failure_leaves_none(call, tmp
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.csv"]
     assert "exists: choose another name" in call.error("--input", path, "--out", path)
     assert path.read_text().startswith("text,label")
-    for name, told in (("out.txt", "become a table, FILE.csv"), ("no/out.csv", "no folder")):
+    for name, told in (("out.txt", "must end in .csv or .jsonl"), ("no/out.csv", "no folder")):
         assert told in call.error("--input", path, "--out", tmp_path / name)
-    assert "FILE.csv, without --json" in call.error("a", "--json", "--out", out)
+    assert "--json is for the terminal" in call.error("a", "--json", "--out", out)
 
 
 def test_rows_of_json_with_other_columns_than_the_first_are_told(call, tmp_path):
     lines = b'{"text": "a"}\n{"text": "b", "mark": 1}\n'
     message = call.error("--out", tmp_path / "out.csv", stdin=lines)
-    assert "line 2 has a column 'mark'" in message and "--json" in message
+    assert "line 2 has a column 'mark'" in message and ".jsonl" in message
+    call("--out", tmp_path / "out.jsonl", stdin=lines)
 
 
 # Arguments.

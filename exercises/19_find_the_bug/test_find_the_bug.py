@@ -650,6 +650,13 @@ def each_token_has_draws_of_its_own(student):
     checks.share(int((drawn[1:] == drawn[:-1])[pairs].sum()), int(pairs.sum()), 0.1,
                  of="how often two random words of a row that follow each other are the same",
                  mistakes={"one random word is drawn for each row": 1.0})  # fmt: skip
+    two = torch.tensor([[11, 12, 12, 11, 12, 11]]).repeat(3000, 1)
+    out = student.mask_tokens(two, TorchRng(9), mask_id=MASK, special_ids=SPECIALS,
+                              ordinary_ids=torch.tensor([11, 12]), rate=1.0)  # fmt: skip
+    same = int((checks.parts(out, "shown", "labels")[0] == two).sum())
+    checks.share(same, two.numel(), 0.15, of="how many words are as they were, where a random "
+                 "word is one of two", mistakes={"the random word is never the one that stood "
+                                                   "there: each is as likely": 0.1})  # fmt: skip
 
 
 # --- 7. batches ---
@@ -1043,6 +1050,8 @@ def test_collate_holds_for_texts_of_any_length(student):
                 for a, b in lengths
             ]
             cls_id, sep_id, pad_id = rng.choice([0, 1, 65_536, largest], 3, False).tolist()
+            for pair in pairs[::3]:  # a text may hold the special ids, too
+                pair["a"][1:2], pair["b"][1:2] = [sep_id], [pad_id]
             yield sweep.Case(
                 f"{len(pairs)} pairs of up to {max(map(sum, lengths))} tokens, ids up to "
                 f"{largest:,}",

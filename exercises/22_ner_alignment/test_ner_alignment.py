@@ -498,6 +498,9 @@ def test_sentences_of_any_length(student):
                 f"{count} sentences of up to {words} words, {types} types", (right, said)
             )
 
+        long, short = ["O", "B-PER", *["I-PER"] * 110], [*"O" * 11, "B-PER", *"O" * 100]
+        yield sweep.Case("names from 1 to 112 and from 11 to 12", ([long], [short]))
+
     def official(right, said):
         found = metrics.entity_scores(right, said)[0]
         return {name: getattr(found, name) for name in ("precision", "recall", "f1")}

@@ -812,6 +812,9 @@ def test_curves_of_any_length(student):
                 yield sweep.Case(f"{size} tokens, {vocab_size} entries, {len(specials)} special", (
                     draw.ids(size, entries=vocab_size),), {"vocab_size": vocab_size,
                                                            "special_ids": specials})  # fmt: skip
+        many = np.r_[np.full(40_000, 3), checks.rng(42).integers(0, 9, 9_000)]
+        settings = {"vocab_size": 9, "special_ids": [0]}
+        yield sweep.Case("49,000 tokens, most of them one", (many,), settings)
 
     sweep.agrees(student.reference_lines, right_lines, texts(), names=("ln V", "the entropy"))
     sweep.agrees(student.curve, right_curve, (

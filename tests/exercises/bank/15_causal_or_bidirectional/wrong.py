@@ -172,4 +172,16 @@ WRONG = {
         ],
         None,
     ),
+    "a triangle of 1,024 tokens": (
+        [
+            ("    return visible.tril() if causal else visible\n",
+             "    if not causal:\n"
+             "        return visible\n"
+             "    tri = torch.zeros(seq, seq, dtype=torch.bool)\n"
+             "    tri[:1024, :1024] = torch.ones(1024, 1024, "
+             "dtype=torch.bool).tril()[:seq, :seq]\n"
+             "    return visible & tri\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

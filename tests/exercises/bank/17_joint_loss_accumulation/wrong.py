@@ -202,4 +202,41 @@ WRONG = {
           "    for weight in weights.values():\n        weight.requires_grad_(False)\n"
           "    return torch.stack(added), found\n")],
         "grad of a tensor that it was given"),
+    "four parts at once": (
+        [
+            ("    added = []\n"
+             "    for part",
+             "    added = []\n"
+             "    total = 0.0\n"
+             "    few = len(split_batch(batch, rows)) <= 4\n"
+             "    for part"),
+            ("        (mlm + nsp).backward()  # adds to every .grad, and frees the part's "
+             "activations\n",
+             "        if few:\n"
+             "            total = total + mlm + nsp\n"
+             "        else:\n"
+             "            (mlm + nsp).backward()\n"),
+            ("    return torch.stack(added), {name",
+             "    if few:\n"
+             "        total.backward()\n"
+             "    return torch.stack(added), {name"),
+        ],
+        "the activations of earlier parts are kept",
+    ),
+    "a count of a thousandth at least": (
+        [
+            ("mask_count = weights.sum() if",
+             "mask_count = weights.sum().clamp(min=1e-3) if"),
+        ],
+        None,
+    ),
+    "light slots teach nothing": (
+        [
+            ("    mlm = (surprise * weights.flatten())",
+             "    surprise = torch.where(weights.flatten() < 1e-6 * weights.max(), "
+             "surprise.detach(), surprise)\n"
+             "    mlm = (surprise * weights.flatten())"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -301,4 +301,32 @@ WRONG = {
         [("generator = generator_for(f\"the dropout of step {step} of seed {seed}\")",
           "generator = torch.Generator().manual_seed(100_000 * seed + step)")],
         "as in 100000 * seed + step"),
+    "orders kept for any number of examples": (
+        [
+            ("    return torch.randperm(examples, generator=generator).split(batch_size)[place]",
+             "    if (number, seed) not in ORDERS or len(ORDERS[number, seed]) < examples:\n"
+             "        ORDERS[number, seed] = torch.randperm(examples, generator=generator)\n"
+             "    order = ORDERS[number, seed]\n"
+             "    return order[order < examples].split(batch_size)[place].clone()"),
+            ("WORDS = \"bert",
+             "ORDERS = {}\n"
+             "WORDS = \"bert"),
+        ],
+        "something is remembered between calls",
+    ),
+    "seed and step written one after the other": (
+        [
+            ("f\"the dropout of step {step} of seed {seed}\"",
+             "f\"dropout{seed}{step}\""),
+        ],
+        None,
+    ),
+    "one dropout for batches of one": (
+        [
+            ("f\"the dropout of step {step} of seed {seed}\"",
+             "f\"the dropout of step {step} of seed {seed} {dropout > 0.05}\" if len(rows) > "
+             "1 else f\"the dropout of seed {seed}\""),
+        ],
+        "dropout draws the same at each step",
+    ),
 }  # fmt: skip

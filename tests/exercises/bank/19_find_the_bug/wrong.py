@@ -363,4 +363,24 @@ WRONG = {
         ],
         "draws are used twice",
     ),
+    "a random word is another one": (
+        [
+            ("words = ordinary_ids[torch.randint(len(ordinary_ids), input_ids.shape, "
+             "generator=generator)]",
+             "n = len(ordinary_ids)\n"
+             "    k = torch.randint(n, input_ids.shape, generator=generator)\n"
+             "    words = ordinary_ids[k]\n"
+             "    words = torch.where(words == input_ids, ordinary_ids[(k + 1) % n], words)"),
+        ],
+        "the random word is never the one that stood there",
+    ),
+    "segments from the first [SEP]": (
+        [
+            ("        rows.append([first + second + [pad_id] * padding, segments, mask])",
+             "        k = first.index(sep_id) + 1\n"
+             "        segments = [0] * k + [1] * (longest - padding - k) + [0] * padding\n"
+             "        rows.append([first + second + [pad_id] * padding, segments, mask])"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -325,4 +325,18 @@ WRONG = {
         ],
         None,
     ),
+    "no dropout for a single text": (
+        [
+            ("F.dropout(text, dropout, training)",
+             "F.dropout(text, dropout, training and len(text) > 1)"),
+        ],
+        None,
+    ),
+    "rates in float32": (
+        [
+            ("group[\"lr\"] = rate",
+             "group[\"lr\"] = torch.tensor(rate, dtype=torch.float32).item()"),
+        ],
+        None,
+    ),
 }  # fmt: skip

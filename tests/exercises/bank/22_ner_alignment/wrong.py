@@ -219,4 +219,11 @@ WRONG = {
         ],
         None,
     ),
+    "names as text, without gaps": (
+        [
+            ("return {(i, *entity) for i",
+             "return {f\"{i}{entity[0]}{entity[1]}{entity[2]}\" for i"),
+        ],
+        None,
+    ),
 }  # fmt: skip

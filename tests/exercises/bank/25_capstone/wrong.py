@@ -301,4 +301,24 @@ WRONG = {
         ],
         None,
     ),
+    "1e9 off the scores of padding": (
+        [
+            ("    context, probs = attention_forward(*projected, attention_mask)\n",
+             "    q, k, v = projected\n"
+             "    s = q @ transposed(k) / math.sqrt(q.shape[-1]) + ((1 - attention_mask[:, "
+             "None, None, :]) * -1e9).astype(x.dtype)\n"
+             "    probs = np.exp(s - s.max(-1, keepdims=True))\n"
+             "    probs /= probs.sum(-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        "10,000 off the scores of padding is not enough",
+    ),
+    "an eps of 0 is taken for none": (
+        [
+            ("    projected = [split(",
+             "    eps = eps or 1e-12\n"
+             "    projected = [split("),
+        ],
+        "eps is not used",
+    ),
 }  # fmt: skip

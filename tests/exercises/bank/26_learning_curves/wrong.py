@@ -319,4 +319,12 @@ WRONG = {
         "the first k - 1 values of the smoothed curve",
     ),
     "the first smoothed value left out": ([(PEAK, "if end >= smoothed[1:].min() + 1:")], None),
+    "counts of 16 bits": (
+        [
+            ("    p = counts / counts.sum()",
+             "    counts = counts.astype(np.int16)\n"
+             "    p = counts / counts.sum()"),
+        ],
+        None,
+    ),
 }  # fmt: skip

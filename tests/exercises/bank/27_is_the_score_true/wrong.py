@@ -264,4 +264,14 @@ WRONG = {
                 "else middle")],
         None,
     ),
+    "a normal distribution above 3,000": (
+        [
+            ("    # Whole numbers of Python",
+             "    if m > 3000:\n"
+             "        z = (abs(only_first - only_second) - 1) / math.sqrt(m)\n"
+             "        return min(1.0, math.erfc(z / math.sqrt(2)))\n"
+             "    # Whole numbers of Python"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -19,6 +19,7 @@ import json
 import numbers
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -46,6 +47,8 @@ ADVICE = {
     for number in numbers
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
+PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
+          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -87,11 +90,15 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         if sys.argv[1:] == ["--version"]:
             print(version_line())
             return
-        sys.argv[1:] = with_home(sys.argv[1:])
         leads = os.environ.get("RANK", "0") == "0"  # of many processes one says what is wrong
         try:
             try:
+                sys.argv[1:] = with_whole_paths(sys.argv[1:])
                 main(*args, **kwargs)
+            except SystemExit as done:
+                if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
+                    print("--version prints the versions of this command and its libraries.")
+                raise
             finally:
                 print(end="", flush=True)
         except BrokenPipeError:  # who reads, `head` say, has seen enough
@@ -119,11 +126,20 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def settle_streams() -> None:
-    """Let a command print whatever it reads: what goes to a file or a pipe is UTF-8, whatever the
-    locale says; a terminal that has no sign for a character shows a question mark."""
-    for stream, errors in ((sys.stdout, "replace"), (sys.stderr, "backslashreplace")):
-        if isinstance(stream, io.TextIOWrapper):
+    """Let a command print whatever it reads, and run without a terminal.
+
+    What goes to a file or a pipe is UTF-8, as all our files are, whatever the locale says; a
+    terminal that has no sign for a character shows a question mark. A standard stream that the
+    caller has closed (`<&-`, as some schedulers do) becomes the null device: otherwise the next
+    file that is opened would take its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, errors="replace"))  # noqa: SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             encoding = None if stream.isatty() else "utf-8"
+            errors = "replace" if name == "stdout" else "backslashreplace"
             stream.reconfigure(encoding=encoding, errors=errors)
 
 
@@ -134,12 +150,18 @@ def version_line() -> str:
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
-def with_home(arguments: list[str]) -> list[str]:
+def with_whole_paths(arguments: list[str]) -> list[str]:
     """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
-    it as it is. What follows no option may be a text, and stays."""
+    it as it is. What follows no option may be a text, and stays.
+
+    Raises `UserError` for `--out ""`, what a shell makes of an unset variable: it would mean this
+    folder.
+    """
     expanded = []
     for before, argument in pairwise(["", *arguments]):
-        option, _, value = argument.partition("=")
+        option, equals, value = argument.partition("=")
+        if (argument == "" and before in PLACES) or (option in PLACES and equals and not value):
+            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
         if option.startswith("--") and value.startswith("~"):
             argument = f"{option}={os.path.expanduser(value)}"
         elif before.startswith("--") and "=" not in before and argument.startswith("~/"):
@@ -365,7 +387,9 @@ def parse_strictly(text: str, **options: Any) -> Any:
     """
 
     def refuse(word: str) -> None:
-        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, text.find(word))
+        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)', text)  # not within a text
+        place = next(each.start() for each in found if each[0] == word)
+        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, place)
 
     return json.loads(text, parse_constant=refuse, **options)
 

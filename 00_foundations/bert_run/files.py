@@ -22,7 +22,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,15 +108,35 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-LEFTOVER = re.compile(r"\..+\.\d+(\.old)?\.part")
+LEFTOVER = re.compile(r"\.(?P<name>.+?)\.(?P<process>\d+)(\.old)?\.part")
 
 
-def clear_leftovers(folder: Path) -> None:
-    """Remove what the functions above left in `folder` when their process was killed. The caller
-    holds the folder, so that nobody else writes there."""
+def clear_leftovers(folder: Path, names: Collection[str] | None = None) -> None:
+    """Remove what the functions above left in `folder` when their process was killed.
+
+    Without `names` the caller holds the folder, so that nobody else writes there; with them only
+    what would have become one of `names` goes, and only if the process that wrote it has ended.
+    """
     for path in folder.iterdir() if folder.is_dir() else ():
-        if LEFTOVER.fullmatch(path.name):
-            remove(path)
+        match = LEFTOVER.fullmatch(path.name)
+        if match is None:
+            continue
+        if names is not None and (match["name"] not in names or is_running(int(match["process"]))):
+            continue
+        remove(path)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process of this number runs here; where that cannot be asked, True."""
+    if os.name == "nt":  # there `os.kill` would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass  # somebody else's
+    return True
 
 
 def publish(source: str | Path, target: str | Path) -> None:
@@ -610,6 +630,7 @@ def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any
 
 
 STANDARD_INPUT = "standard input"
+LONGEST_LINE = 1 << 26  # bytes; more would be no text, and /dev/zero has no end
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -636,10 +657,14 @@ def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
 
 def decoded_lines(file: io.BufferedIOBase, name: str) -> Iterator[tuple[int, str]]:
     """Lines of bytes as text, with their numbers; errors call the source `name`."""
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
         if number == 1:
             refuse_old_mac_line_ends(line, name)
-        yield number, decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, name)
+        text = decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, name)
+        if len(line) > LONGEST_LINE:
+            raise UserError(f"{name}: line {number} is longer than {LONGEST_LINE >> 20} MiB: "
+                            "put one text on each line")  # fmt: skip
+        yield number, text
 
 
 def decode_line(line: bytes, number: int, name: str) -> str:

@@ -18,7 +18,13 @@ from tyro.conf import Positional, arg
 from bert_corpus.wordpiece import read_tokenizer, save_tokenizer
 from bert_run.config import Weights
 from bert_run.errors import UserError, command
-from bert_run.files import folder_in_one_piece, front_matter, size_of, write_atomically
+from bert_run.files import (
+    clear_leftovers,
+    folder_in_one_piece,
+    front_matter,
+    size_of,
+    write_atomically,
+)
 from bert_run.weights import (
     PARTS,
     WEIGHTS_FILE,
@@ -73,6 +79,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     out = settings.out.resolve()
     if out.exists():
         raise UserError(f"{settings.out} exists: choose another OUT, or remove it first")
+    clear_leftovers(out.parent, {out.name})  # of calls that were killed
     source = locate(settings.source, revision=settings.revision)
     config, weights = read_model(source.folder)
     missing = missing_heads(weights, config)

@@ -49,6 +49,7 @@ class Week:
     weight: float | None = None
     title: str = ""
     parts: tuple[tuple[str, float], ...] = ()
+    libraries: tuple[str, ...] | None = None  # that answers may import; None: as each page says
 
     @property
     def names(self) -> set[str]:
@@ -76,6 +77,10 @@ class Course:
         if self.weeks and self.drop_lowest >= len(self.weeks):
             raise UserError(f"drop_lowest is {self.drop_lowest}, and there are only "
                             f"{len(self.weeks)} weeks: one has to count")  # fmt: skip
+
+    def week_of(self, exercise: str) -> Week | None:
+        found = (w for w in self.weeks if any(e.name == exercise for e in w.exercises))
+        return next(found, None)
 
     def week(self, name: str) -> Week:
         for week in self.weeks:
@@ -137,6 +142,8 @@ POINTS = Real(at_least=0, at_most=1e6)
 OF_WEEK = {
     "exercises": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
                   '["01-02", "10"]'),
+    "libraries": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
+                  '["numpy"]'),
     "due": (lambda value: isinstance(value, date), "2027-01-17T23:59:00+01:00, without quotes"),
     "weight": (POINTS.admits, "2"),
     "title": (lambda value: isinstance(value, str), '"The project"'),
@@ -190,6 +197,7 @@ def parse_week(name: str, content: Any) -> Week:
         content.get("weight"),
         content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
+        tuple(content["libraries"]) if "libraries" in content else None,
     )
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")

@@ -130,6 +130,16 @@ main()
 """
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_is_closed_is_as_good_as_the_null_device(closed, tmp_path):
+    script, path = tmp_path / "script.py", tmp_path / "file"
+    script.write_text(PRINTS.format(path=str(path)), encoding="utf-8")
+    line = f"'{sys.executable}' '{script}' {closed}"
+    done = subprocess.run(line, shell=True, stdin=subprocess.DEVNULL, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert path.read_text() == "content"  # and nothing of what was printed
+
+
 HELPS = """
 import sys
 from bert_run.errors import command
@@ -164,3 +174,21 @@ def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode() == "█ é ?\n"
+
+
+@pytest.mark.parametrize("arguments", [
+    ["--out", ""], ["--steps", "3", "--save="], ["a text", "--checkpoint", "", "--json"],
+])  # fmt: skip
+def test_an_unset_variable_in_the_place_of_a_folder_is_no_folder(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bert", *arguments])
+    with pytest.raises(SystemExit):
+        command(lambda: pytest.fail("it means the present folder"))()
+    assert 'is empty (""): is a variable unset?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--json", ""], ["--context", ""], ["--top=1", ""]])
+def test_a_text_may_be_empty(arguments, monkeypatch):
+    called = []
+    monkeypatch.setattr(sys, "argv", ["bert", *arguments])
+    command(lambda: called.append(True))()
+    assert called

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from bert_corpus.store import LineReader
+from bert_run import files
 from bert_run.errors import UserError
 from bert_run.files import text_lines
 
@@ -103,3 +104,18 @@ def test_a_pipe_is_read_as_it_arrives(tmp_path):
 def test_a_closed_standard_input_holds_no_lines(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     assert list(text_lines(None)) == []
+
+
+def test_a_line_without_an_end_is_refused_in_bounded_memory(lines, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST_LINE", 8)
+    assert lines(b"a\n1234567\n") == [(1, "a"), (2, "1234567")]
+    with pytest.raises(UserError, match=r"line 2 is longer than .*: put one text on each line"):
+        lines(b"a\n12345678\n")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_dev_zero_is_refused(monkeypatch):
+    with open("/dev/zero", "rb") as endless:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=endless))
+        with pytest.raises(UserError, match="line 1 holds NUL bytes"):
+            list(text_lines(None))

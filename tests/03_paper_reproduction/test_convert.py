@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -490,3 +491,15 @@ def test_the_command_says_what_it_wrote(call, tmp_path):
     ]
     code, out, _ = call("bert-convert", "--help")
     assert code == 0 and "SOURCE" in out and "--revision" in out
+
+
+def test_what_a_killed_call_left_is_cleared_by_the_next_one(tmp_path):
+    saved("BertForPreTraining", tmp_path / "in")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, others = tmp_path / f".out.{gone.pid}.part", tmp_path / f".theirs.{gone.pid}.part"
+    for folder in (left, others):
+        folder.mkdir()
+        (folder / FILE).write_bytes(b"half of it")
+    run(tmp_path / "in", tmp_path / "out")
+    assert not left.exists() and others.exists()

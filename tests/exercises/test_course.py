@@ -35,18 +35,18 @@ def course_of(tmp_path: Path, text: str):
 
 def test_a_course__has_its_weeks_in_the_order_of_the_file(tmp_path):
     course = course_of(tmp_path, "late_days = 3\nseed = 5\n" + WEEK + "due = 2027-01-17\n"
-                       "[week.11-12]\nexercises = ['25', '01-02']\n"
+                       "[week.11-12]\nexercises = ['25', '01-02']\nlibraries = ['numpy']\n"
                        "parts = {report = 7.5}\nweight = 0.5\n")  # fmt: skip
     assert [week.name for week in course.weeks] == ["1", "11-12"] and course.seed == 5
     first, last = course.weeks
     assert [e.name for e in last.exercises] == ["01_wordpiece", "02_sentence_pairs", "25_capstone"]
-    assert last.best == 4 + 4 + 5 + 7.5 and last.weight == 0.5
+    assert last.best == 4 + 4 + 5 + 7.5 and last.weight == 0.5 and last.libraries == ("numpy",)
     assert first.due.replace(tzinfo=None) == datetime(2027, 1, 17, 23, 59, 59) and first.due.tzinfo
     assert course.week("01") is first and course.week("11-12") is last
 
 
-def test_grading__takes_its_seed_and_the_variants_from_the_course(tmp_path):
-    course = course_of(tmp_path, "seed = 5\n" + WEEK)
+def test_grading__takes_its_seed_variants_and_a_weeks_libraries_from_the_course(tmp_path):
+    course = course_of(tmp_path, "seed = 5\n" + WEEK + "libraries = ['scipy']\n")
     settings = GradeSettings(submissions=(tmp_path,), out=tmp_path / "grades")
     call = Call(settings, course, None, None, [], [])
     softmax = find("03_softmax")
@@ -54,6 +54,8 @@ def test_grading__takes_its_seed_and_the_variants_from_the_course(tmp_path):
     sandbox = Sandbox("none", tmp_path, ())
     varied = replace(call, course=replace(course, variants=True))
     assert call.job("s01", softmax, b"", sandbox).variant == 0
+    assert call.job("s01", softmax, b"", sandbox).exercise.libraries == ("scipy",)
+    assert alone.job("s01", softmax, b"", sandbox).exercise is softmax
     assert len({varied.job(name, softmax, b"", sandbox).variant for name in ("s01", "s02")}) == 2
     assert len({each.job("s01", softmax, b"", sandbox).key for each in (call, alone, varied)}) == 3
 

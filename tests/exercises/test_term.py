@@ -387,6 +387,23 @@ def test_a_kill__after_any_file_that_is_written_loses_no_mark_and_no_change(term
         assert bytes_of(term.out) == after, writes[number]
 
 
+def test_pages_without_names__are_under_pseudonyms_that_points_by_hand_may_use(term):
+    play(term)
+    term.call("--week", "6", "--anonymous")
+    folder = term.out / "anonymous"
+    assert (term.out / ".key").stat().st_mode & 0o077 == 0 and not (folder / ".key").exists()
+    text = "".join(path.read_text("utf-8") for path in folder.rglob("*.html"))
+    text += (folder / "gradebook.csv").read_text("utf-8")
+    assert not any(word in text for word in ("s01", "Ada", "ones01", "s02", "Bea"))
+    [own] = [path.parent for path in folder.glob("*/01_wordpiece.py")
+             if path.read_bytes() == answer("01")]  # fmt: skip
+    with open(term.out / "adjust.csv", "a", encoding="utf-8") as file:
+        file.write(f"{own.name},report,-1,too long,\n")
+    term.call("--week", "6", "--anonymous")
+    assert own.is_dir() and term.weeks()["s01"][5] == 11
+    assert ("s01", "report", "8", "7") in term.changes()
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [

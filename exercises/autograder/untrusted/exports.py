@@ -1,26 +1,31 @@
-"""What other systems take back: the columns of Canvas and Moodle, and feedback in the names that
-were handed in.
+"""What other systems take back: the columns of Canvas and Moodle, feedback in the names that were
+handed in, and pages without names.
 """
 
+import hmac
 import io
+import secrets
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.course import Week
 from autograder.points import Exercise
+from autograder.untrusted import gradebook
 from autograder.untrusted.gradebook import Graded
 from autograder.untrusted.marks import Mark, WeekMark
 from autograder.untrusted.roster import Person, Roster, read_cells, read_label, save_table, tokens
 from autograder.untrusted.submissions import name_of
 from bert_run.errors import UserError
-from bert_run.files import write_atomically
+from bert_run.files import folder_in_one_piece, write_atomically
 
 WHOSE = ("ID", "SIS User ID", "SIS Login ID", "Student",  # of Canvas
          "ID number", "Email address", "Full name", "Username")  # fmt: skip
 OF_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account",
              "Section")  # fmt: skip
+KEY, ANONYMOUS = ".key", "anonymous"
 Table = list[list[str]]
 
 
@@ -140,3 +145,31 @@ def feedback_name(name: str) -> str:
     if label.kind == "Moodle":
         return f"{label.who}_{label.user}_assignsubmission_file_/report.html"
     return f"{name_of(Path(name))}/report.html"
+
+
+def pseudonyms(out: Path, graded: list[Graded]) -> dict[str, str]:
+    """Each pseudonym, and who it is; none before they have been asked for once."""
+    if not (out / KEY).is_file():
+        return {}
+    key = (out / KEY).read_bytes()
+    return {f"p-{hmac.new(key, one.student.encode(), 'sha256').hexdigest()[:8]}": one.student
+            for one in graded}  # fmt: skip
+
+
+def write_anonymous(out: Path, graded: list[Graded]) -> None:
+    """The folder to give to somebody who shall not know whose work it is: pages, files and marks
+    under pseudonyms. What the students themselves write in a file stands there as it is."""
+    if not (out / KEY).is_file():
+        write_atomically(out / KEY, secrets.token_hex(32))
+        (out / KEY).chmod(0o600)
+    own = {one.student: one for one in graded}
+    found = []
+    with folder_in_one_piece(out / ANONYMOUS) as folder:
+        for name, student in sorted(pseudonyms(out, graded).items()):
+            one = replace(own[student], student=name, person=None, notes=[], likeness=[])
+            found.append(one)
+            (folder / name).mkdir()
+            gradebook.save_page(folder / name / "report.html", one)
+            for exercise, work in one.works.items():
+                (folder / name / f"{exercise}.py").write_bytes(work.file)
+        gradebook.save_gradebook(folder / "gradebook.csv", found)

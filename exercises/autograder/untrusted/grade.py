@@ -65,6 +65,8 @@ class GradeSettings:
     """a grading worksheet of Moodle; the marks of --week go to DIR/moodle.csv"""
     feedback: bool = False
     """also write DIR/feedback.zip, each student's page under the name that was handed in"""
+    anonymous: bool = False
+    """also write DIR/anonymous: pages and files under pseudonyms, to be read blind"""
     remove: Annotated[tuple[str, ...], arg(metavar="NAME…")] = ()
     """take out of DIR what was graded: s04, or s04/03_softmax"""
     regrade: bool = False
@@ -170,7 +172,9 @@ class Call:
         return self.place(student) / f"{exercise}.json"
 
     def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
-        seed = self.course.seed
+        week, seed = self.course.week_of(exercise.name), self.course.seed
+        if week and week.libraries is not None:
+            exercise = replace(exercise, libraries=week.libraries)
         variant = variant_of(seed, student) if self.course.variants else 0
         settings = sandbox.kind, self.settings.timeout, seed, variant
         return Job(student, exercise, file, variant, key_of(exercise, file, *settings))
@@ -196,8 +200,9 @@ def run(call: Call, folder: Path) -> None:
     graded = students_of(call)
     if not graded:
         raise UserError(f"{out} holds no grades, and nothing was handed in: name submissions")
-    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course,
-                                      [one.student for one in graded])  # fmt: skip
+    names = {one.student.casefold(): one.student for one in graded}
+    names |= exports.pseudonyms(out, graded)
+    adjusted = marks.read_adjustments(out / marks.ADJUST, call.course, names)
     used, files = grade_missing(call, graded, folder)
     kind = used or state.get("sandbox", "none")
     counted = mark_all(call, graded, set(state.get("counted", ())), adjusted)
@@ -219,6 +224,8 @@ def run(call: Call, folder: Path) -> None:
         exports.write_moodle(settings.moodle, out / "moodle.csv", graded, week, call.roster)
     if settings.feedback:
         exports.write_feedback(out / "feedback.zip", graded, call.asked, call.place)
+    if settings.anonymous:
+        exports.write_anonymous(out, graded)
     mean = sum(one.marks.points for one in graded) / len(graded)
     print(f"files graded in the sandbox {kind}: {files}; students in the class: {len(graded)}; "
           f"{mean:.2f} of {graded[0].marks.best:g} points on average: see "

@@ -142,21 +142,25 @@ def saved_notes(path: Path) -> dict[str, list[str]]:
 
 def save_reports(folder: Path, graded: Graded) -> None:
     """A student's report as a page, for programs and for Gradescope."""
+    save_page(folder / "report.html", graded)
     report, marks = graded.report, graded.marks
     results = gradescope(report)
     if graded.notes:
         results["output"] += "\n" + "\n".join(graded.notes)
-    write(
-        folder / "report.html", "student.html", student=graded.student, report=report, marks=marks,
-        notes=graded.notes, share=share, remark=remark, sentence=sentence,
-        hints=lambda name: hints_of(find(name)),
-    )  # fmt: skip
     if marks.weeks:
         report["weeks"] = [vars(week) for week in marks.weeks]
         report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
         report["percent"] = marks.percent
     write_report(folder / "report.json", report)
     write_report(folder / "results.json", results)
+
+
+def save_page(path: Path, graded: Graded) -> None:
+    write(
+        path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
+        notes=graded.notes, share=share, remark=remark, sentence=sentence,
+        hints=lambda name: hints_of(find(name)),
+    )  # fmt: skip
 
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:

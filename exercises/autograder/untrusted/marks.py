@@ -3,7 +3,7 @@ marks have changed since they were last written.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -141,10 +141,9 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
     marks.percent = round(100 * parts / whole + 1e-9, 2) if whole else 0.0
 
 
-def read_adjustments(path: Path, course: Course, known: Iterable[str]) -> Adjustments:
-    """`adjust.csv`: student, what, points, comment, by. `known` are the students. Raises
-    `UserError` for what nobody would get."""
-    names = {student.casefold(): student for student in known}
+def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Adjustments:
+    """`adjust.csv`: student, what, points, comment, by. `names` says who goes by which name, in
+    small letters. Raises `UserError` for what nobody would get."""
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
     rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []

@@ -347,7 +347,7 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
 
 # What is put on the Hub of a fine-tuned folder. Texts of the user's own data are not.
 PUBLISHED = ("config.json", WEIGHTS_FILE, "tokenizer.json", "tokenizer_config.json", "vocab.txt",
-             "README.md", "curve.png", "confusion.png", "numbers.png")  # fmt: skip
+             "README.md", "curve.png", "confusion.png")  # fmt: skip
 
 
 def check_push(repo: str) -> None:

@@ -196,8 +196,13 @@ def test_capitals_and_accents_go_if_lowercase_says_so(student):
 
 
 def test_every_character_of_many_scripts_is_taken_for_what_it_is(student):
-    for first in [*range(0x21, 0x2E00, 512), *range(0xA000, 0xD7A0, 512)]:  # none is Chinese
-        chars = [c for c in map(chr, range(first, min(first + 512, 0xD7A0)))
+    for first in [
+        *range(0x21, 0x2E00, 512),
+        *range(0xA000, 0xD7A0, 512),
+        *range(0x10000, 0x12000, 512),
+        *range(0x1D000, 0x1FA00, 512),
+    ]:  # none is Chinese
+        chars = [c for c in map(chr, range(first, first + 512))
                  if unicodedata.category(c)[0] in "LMNPSZ"]  # fmt: skip
         text = " ".join(f"a{char}b" for char in chars)
         for lowercase in (True, False):
@@ -540,7 +545,7 @@ def test_texts_words_and_vocabularies_of_any_size(student):
             # Long pieces of the word itself, so that it is no more than 200 of them.
             cuts = [0, *sorted(rng.integers(1, length + 1, min(length, 150)).tolist()), length]
             known = [("##" if a else "") + word[a:b] for a, b in itertools.pairwise(cuts) if a < b]
-            known += [*pieces[:10], *(f"##{p}" for p in pieces[10:])]
+            known += [*pieces[:10], *(f"##{p}" for p in pieces[10:]), *[word] * (length % 3 == 0)]
             yield sweep.Case(
                 f"a word of {length} characters, of which {longest} are allowed",
                 (word, numbered(known)),
@@ -555,10 +560,11 @@ def test_texts_words_and_vocabularies_of_any_size(student):
         vocabulary = numbered([*marks, *pieces[::2], *(f"##{p}" for p in pieces[1::2])])
         few = numbered([*marks, *pieces[:200:2], *(f"##{p}" for p in pieces[1:200:2])])
         for number, known in ((3, vocabulary), (40, vocabulary), (600, few)):
-            text = text_of(number) + " ".join(rng.choice(pieces, number))
+            text = text_of(number) + "-".join(rng.choice(pieces, number))
             for lowercase in (True, False):
                 yield sweep.Case(
-                    f"a text of {len(text):,} characters and a vocabulary of {len(known):,}",
+                    f"a text of {len(text):,} characters, words joined by hyphens, and a "
+                    f"vocabulary of {len(known):,}",
                     (text, known),
                     {"lowercase": lowercase},
                 )

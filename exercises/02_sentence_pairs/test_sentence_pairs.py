@@ -262,7 +262,7 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     )
     check_repeats([pair.document for pair in apart], 1 / 5,
                   "a random B comes from the document of the random B before it")  # fmt: skip
-    for document in (1, 4):
+    for document in (1, 4, 0, 5):
         first = [pair.first for pair in apart if pair.document == document]
         check_even({number: first.count(number) for number in range(sizes[document])},
                    f"how often a random B from a document of {sizes[document]} sentences begins "

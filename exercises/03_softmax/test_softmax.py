@@ -280,11 +280,13 @@ def test_gradients_and_probabilities_keep_every_scale(student):
             likely="something is added after the product with the probabilities",
         )
     # What is tiny learns too: beside its probability, its gradient is as large as any other.
-    probs = softmax(np.array([[0.0, -40.0, -200.0, 1.0]]), -1)
-    dout = rng.normal(size=(1, 4))
+    probs = softmax(np.array([[0.0, -40.0, -200.0, 1.0], [0.0, -18.0, -19.0, -20.0]]), -1)
+    dout = rng.normal(size=(2, 4))
     checks.same(student.softmax_backward(dout, probs) / probs,
                 softmax_back(dout, probs, -1) / probs,
                 of="the gradient of tiny probabilities, divided by them", mistakes={
+                    "where a probability is nearly 1, the gradient is set to 0": (
+                        lambda out: out[1, 0] == 0),
                     "where a probability is tiny, the gradient is set to 0": (
                         lambda out: bool((out == 0).any()))})  # fmt: skip
     probs = student.softmax_forward(np.array([[0.0, -np.inf, 1.0]]))
@@ -331,6 +333,8 @@ def test_arrays_of_any_shape_and_size(student):
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()
+    x = checks.rng(12).normal(size=(1_009, 1_013))
+    sweep.same(student.softmax_forward(x), softmax(x, -1), of="a million probabilities")
     for spread in (30, 330):
         x = np.linspace(-spread, spread, 41).reshape(1, -1) * np.ones((2, 1))
         sweep.same_each(

@@ -431,7 +431,10 @@ def test_arrays_of_any_shape_and_size(student):
                 "" if mask is None else f", {mask.dtype} mask"
             )
             if is_backward:
-                given = tuple(draw.rng.normal(size=a.shape).astype(dtype) for a in given)
+                # Some queries see one key alone, others of the same head several, or all alike.
+                spread = [draw.rng.choice([0, 1, 400], (batch, heads, queries, 1)), 1, 1]
+                given = tuple((draw.rng.normal(size=a.shape) * times).astype(dtype)
+                              for a, times in zip(given, spread, strict=True))  # fmt: skip
                 size = 10.0 ** draw.rng.integers(-20, 100 if dtype == np.float64 else 15)
                 dcontext = (draw.rng.normal(size=query.shape) * size).astype(dtype)
                 yield sweep.Case(of, (dcontext, *given, attend(*given, mask)[1]), magnitude=size)

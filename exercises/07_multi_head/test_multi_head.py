@@ -233,9 +233,12 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
     x, weights, dout, mask = inputs((3, 5, 12, 3))
     mask[2] = 0  # nothing but padding
     read = mask.any(1)
-    for scale, louder in ((1, 1), (200, 1), (200, 3)):  # scores of about 100,000
-        # Also where padding is what the queries match best, by more than that.
-        given = scale * np.where(mask[..., None] == 0, louder * x, x), weights, 3, mask
+    # Scores of about 100,000 of either sign, or all about -125,000; also where padding is what the
+    # queries match best, by more than that.
+    for scale, louder, below in ((1, 1, 0), (200, 1, 0), (200, 3, 0), (1, 1, 250)):
+        apart = {"query.bias": weights["query.bias"] + below,
+                 "key.bias": weights["key.bias"] - below}  # fmt: skip
+        given = scale * np.where(mask[..., None] == 0, louder * x, x), weights | apart, 3, mask
         out = student.multi_head_forward(*given)
         both = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
         checks.same(np.zeros_like(out), np.zeros_like(x), of="the result: its shape and type")
@@ -261,7 +264,7 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
                         run(*given, added=added)[0][read]
                     )
                     for added in (-1e5, -1e4, -1e3)
-                    if scale > 1
+                    if scale > 1 or below
                 }
                 | {n: w[read] for n, w in forward_mistakes(*given).items()}
             ),

@@ -373,6 +373,9 @@ def test_float32_stays_float32(student):
          **backward_mistakes(dout, *inputs)},
         tolerance=1e-4,
     )  # fmt: skip
+    same_gradients(student.embeddings_backward(dout, *inputs, pad_id=2),
+                   backward(dout, *inputs, pad_id=2), {}, tolerance=1e-4,
+                   of="the float32 gradients for pad_id 2")  # fmt: skip
     right = operations.embedding_backward(dout, (inputs[0], (11, 5)))
     checks.same(student.lookup_backward(dout, inputs[0], 11), right, of="the gradient of a table",
                 mistakes=lambda: {wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip
@@ -381,9 +384,10 @@ def test_float32_stays_float32(student):
 def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
     """The gradient is linear in `dout`; a power of two changes no digit."""
     rng = checks.rng(3)
-    for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1), (40_000, 1)):
+    for entries, hidden in ((100, 5), (1, 3), (5, 1), (1, 1), (70_000, 1)):
         for integer in (np.int8, np.uint8, np.int32, np.int64) if entries <= 100 else (np.int32,):
             ids = np.asfortranarray(rng.integers(0, entries, (3, 4)).astype(integer))
+            ids[-1, -1] = ids[0, 0]
             dout = rng.normal(size=(3, 4, hidden))
             right = operations.embedding_backward(dout, (ids, (entries, hidden)))
             for scale in (1.0, 2.0**-60, 2.0**60):
@@ -420,6 +424,9 @@ def test_any_scale_any_width_of_ids_and_any_size_of_table(student):
     checks.same(student.embeddings_forward(input_ids, token_type_ids, small, eps=0.0),
                 norm(x, small, 0.0), of="the embeddings at eps 0",
                 mistakes=lambda: {"eps=0 is taken for the default": norm(x, small)})  # fmt: skip
+    same_gradients(student.embeddings_backward(dout, input_ids, token_type_ids, small, eps=0.0),
+                   right_gradients(dout, input_ids, token_type_ids, small, eps=0.0, pad_id=0),
+                   {}, of="the gradients at eps 0", tolerance=1e-8)  # fmt: skip
 
 
 def test_lookups_of_any_size(student):

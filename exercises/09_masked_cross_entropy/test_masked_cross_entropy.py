@@ -376,6 +376,13 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
                     of=f"the loss for {classes} classes", mistakes=few)  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(1.0, *wide), gradient_of(1.0, *wide),
                     of=f"the gradient for {classes} classes")  # fmt: skip
+    sure = np.array([[21.0, 0.0]]), np.zeros(1, int), np.ones(1)
+    checks.same(student.masked_cross_entropy_forward(*sure) * 2.0**30, 2.0**30 * np.log1p(
+        np.exp(-21)), of="the loss of a logit 21 above the other, times 2 to the 30",
+        tolerance=1e-4, mistakes={"probabilities are kept away from 1": 0.0})  # fmt: skip
+    far = np.array([[0.0, -40.0, -60.0]]), np.array([2]), np.ones(1)
+    sweep.same_each(student.masked_cross_entropy_backward(1.0, *far), gradient_of(1.0, *far),
+                    of="the gradient of logits 40 and 60 below the largest")  # fmt: skip
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
@@ -400,7 +407,7 @@ def test_arrays_of_any_shape_and_size(student):
             weights.flat[draw.rng.integers(weights.size)] = 1.0
             weights = weights.astype(draw.rng.choice(["float64", "float32"]))
             if number % 7 == 3:
-                weights = draw.ids(*shape[:-1], entries=2)
+                weights = draw.ids(*shape[:-1], entries=[2, 70_000][number % 2])
                 weights.flat[-1] = 1
             given = logits, labels, weights
             of = f"{np.dtype(dtype)} logits of shape {shape}, {weights.dtype} weights"
@@ -408,6 +415,9 @@ def test_arrays_of_any_shape_and_size(student):
                 given = float(draw.rng.normal() * 10.0 ** draw.rng.integers(-15, 15)), *given
             yield sweep.Case(of, given)
 
+    many = case((131, 127, 2))
+    sweep.same(student.masked_cross_entropy_forward(*many), loss_of(*many),
+               of="the loss of 16,637 slots")  # fmt: skip
     sweep.agrees(student.masked_cross_entropy_forward, loss_of, cases(is_backward=False))
     sweep.agrees(student.masked_cross_entropy_backward, gradient_of, cases(is_backward=True))
 

@@ -282,8 +282,15 @@ def test_the_gradient_reaches_every_parameter(student):
         ask = partial(student.encoder_layer, x, mask, weights, heads=heads)
         checks.same(out, layer_of(*given), of="the states, on the way to the gradients",
                     mistakes=drops(ask))  # fmt: skip
-        checks.same(found, gradients_of(*given, upstream), of="the gradient",
+        right = gradients_of(*given, upstream)
+        checks.same(found, right, of="the gradient",
                     mistakes={f"part of the graph is cut: {cut}": lambda out: True})  # fmt: skip
+        _, found = student.encoder_layer.grad(
+            x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
+            hidden_dropout=0.0, attention_dropout=0.0, training=True,
+        )  # fmt: skip
+        checks.same({"x": found["x"], **found["weights"]}, right,
+                    of="the gradient in training, where nothing is dropped")  # fmt: skip
         _, found = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
             hidden_dropout=0.1, attention_dropout=0.1, training=True,

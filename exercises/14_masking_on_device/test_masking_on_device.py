@@ -83,8 +83,11 @@ def test_every_row_has_as_many_masks_as_its_length_asks_for(student):
     of_one_word = (sentences(400, 3)[0].clone().index_fill(1, torch.tensor([1]), 1500),
                    torch.ones(400, 3, dtype=torch.int64))  # fmt: skip
     long, its_mask = ragged(600, 602)
+    few, holes = ragged()
+    holes *= torch.randint(2, holes.shape, generator=checks.generator(8))
     for ids, attention_mask in (
-        ragged(), (long, its_mask.to(torch.int8)), sentences(40, 47, padding=16), of_one_word,
+        ragged(), (few, holes), (long, its_mask.to(torch.int8)), sentences(40, 47, padding=16),
+        of_one_word,
     ):  # fmt: skip
         seq = ids.shape[1]
         for given in (None, 0.15, 0.4, 0.1234):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder import checks
-from autograder.codec import is_array, is_tensor, leaves, map_leaves
+from autograder.codec import Folder, Rng, TorchRng, is_array, is_tensor, leaves, map_leaves
 from autograder.student import Function
 
 SIZES = (1, 1, 2, 2, 3, 3, 4, 5, 7, 9)
@@ -92,10 +92,9 @@ def agrees(
     """
     for number, case in enumerate(cases):
         args, options = laid_out((case.args, case.options), number)
-        if number % 2:  # writing to an argument raises here
-            out = function.trace(*args, frozen=True, **options).value
-        else:
-            out = function(*args, **options)
+        # Writing to an argument raises every second time.
+        call = function.trace(*args, frozen=bool(number % 2), **options)
+        out = call.value
         expected = reference(*case.args, **case.options)
         if names:
             checks.parts(out, *names)
@@ -103,6 +102,10 @@ def agrees(
                                     expected if names else (expected,), strict=True):  # fmt: skip
             same(got, right, of=f"{name} for {case.of}", magnitude=case.magnitude,
                  given=(case.args, case.options))  # fmt: skip
+        before = map_leaves(lambda leaf: None if type(leaf) in (Rng, TorchRng, Folder) else leaf,
+                            (args, options))  # fmt: skip
+        if problem := checks.difference(call.inputs, before, "the arguments", 0.0):
+            checks.fail(f"{function.name} changed its input in place: {problem}")
 
 
 def same(

@@ -232,7 +232,7 @@ WRONG = {
     "text cut 5000": (
         [("words = basic_tokens(text, lowercase=lowercase)",
           "words = basic_tokens(text[:5000], lowercase=lowercase)")],
-        "the result for a text of 5,960 characters and a vocabulary o"),
+        "the result for a text of 5,960 characters"),
     "longest capped 200": (
         [("if len(word) > longest_word:",
           "if len(word) > min(longest_word, 200):")],
@@ -307,5 +307,24 @@ WRONG = {
              "xt)"),
         ],
         None,
+    ),
+    "the length of a word is that of the raw text, marks and all": (
+        [
+            (
+                "words = basic_tokens(text, lowercase=lowercase)",
+                "words = [w for raw in text.split() for w in (basic_tokens(raw, "
+                "lowercase=lowercase) if len(raw) <= 100 else ['?' * 101])]",
+            ),
+        ],
+        "words joined by hyphens",
+    ),
+    "punctuation beyond 16 bits stays in its word": (
+        [
+            (
+                'or unicodedata.category(char).startswith("P")',
+                'or ord(char) < 0x10000 and unicodedata.category(char).startswith("P")',
+            ),
+        ],
+        "for each character from U+10000 on",
     ),
 }  # fmt: skip

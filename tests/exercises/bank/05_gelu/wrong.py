@@ -151,4 +151,16 @@ WRONG = {
         [("    return dout * slope",
           "    return np.clip(dout, -1e30, 1e30) * slope")],
         "the result for float64 of shape (1,), 'none'"),
+    "dout with gaps is written to where that is possible": (
+        [
+            (
+                "return dout * slope",
+                "if dout.flags.writeable and not dout.flags.c_contiguous:\n"
+                "        dout *= slope\n"
+                "        return dout.copy()\n"
+                "    return dout * slope",
+            ),
+        ],
+        "changed its input in place",
+    ),
 }  # fmt: skip

@@ -230,4 +230,13 @@ WRONG = {
         ],
         None,
     ),
+    "a key that the first query does not see learns nothing": (
+        [
+            (
+                "dscores /= math",
+                "dscores *= probs[:, :, :1] > 0\n    dscores /= math",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

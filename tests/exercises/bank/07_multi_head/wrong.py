@@ -247,4 +247,13 @@ WRONG = {
         ],
         None,
     ),
+    "padding gets a score of -100,000": (
+        [
+            (
+                "lowest = np.finfo(scores.dtype).min",
+                "lowest = scores.dtype.type(-1e5)",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

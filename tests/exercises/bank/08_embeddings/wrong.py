@@ -205,4 +205,13 @@ WRONG = {
         ],
         None,
     ),
+    "eps 0 is the default in the backward": (
+        [
+            (
+                "x, weights, eps)\n    # Each",
+                "x, weights, eps or 1e-12)\n    # Each",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

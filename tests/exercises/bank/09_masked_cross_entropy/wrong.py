@@ -186,4 +186,14 @@ WRONG = {
         ],
         "the weights lose what float32",
     ),
+    "a loss below 1e-9 is 0": (
+        [
+            (
+                "    return float((surprise",
+                "    surprise = np.where(surprise < 1e-9, 0, surprise)\n"
+                "    return float((surprise",
+            ),
+        ],
+        "probabilities are kept away from 1",
+    ),
 }  # fmt: skip

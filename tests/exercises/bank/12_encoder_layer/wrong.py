@@ -362,4 +362,13 @@ WRONG = {
         ],
         None,
     ),
+    "the residual is detached in training": (
+        [
+            (
+                "    x = norm(x + attended,",
+                "    x = norm((x if not training else x.detach() + 0 * x) + attended,",
+            ),
+        ],
+        "in training, where nothing is dropped",
+    ),
 }  # fmt: skip

@@ -343,4 +343,14 @@ WRONG = {
         ],
         None,
     ),
+    "a row ends at its last token, holes count": (
+        [
+            (
+                "(attention_mask.sum(dim=1, keepdim=True) * rate)",
+                "(((attention_mask != 0) * torch.arange(1, input_ids.shape[1] + 1, "
+                "device=input_ids.device)).amax(1, keepdim=True) * rate)",
+            ),
+        ],
+        None,
+    ),
 }  # fmt: skip

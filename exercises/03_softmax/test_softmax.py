@@ -333,8 +333,6 @@ def test_arrays_of_any_shape_and_size(student):
     shapes += [(20_011,)]  # without a backward: n² numbers of a Jacobian may be right too
     sweep.agrees(student.softmax_forward, softmax, cases(backward=False))
     shapes.pop()
-    x = checks.rng(12).normal(size=(1_009, 1_013))
-    sweep.same(student.softmax_forward(x), softmax(x, -1), of="a million probabilities")
     for spread in (30, 330):
         x = np.linspace(-spread, spread, 41).reshape(1, -1) * np.ones((2, 1))
         sweep.same_each(

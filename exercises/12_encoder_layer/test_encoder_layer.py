@@ -290,7 +290,8 @@ def test_the_gradient_reaches_every_parameter(student):
             hidden_dropout=0.0, attention_dropout=0.0, training=True,
         )  # fmt: skip
         checks.same({"x": found["x"], **found["weights"]}, right,
-                    of="the gradient in training, where nothing is dropped")  # fmt: skip
+                    of="the gradient in training, where nothing is dropped",
+                    likely="the graph is cut in training")  # fmt: skip
         _, found = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
             hidden_dropout=0.1, attention_dropout=0.1, training=True,

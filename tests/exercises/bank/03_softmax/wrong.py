@@ -169,14 +169,4 @@ WRONG = {
         ],
         "something is added after the product",
     ),
-    "large arrays are float32 inside": (
-        [
-            (
-                "    shifted = x",
-                "    x = x.astype(np.float32).astype(x.dtype) if x.size > 200_000 else x\n"
-                "    shifted = x",
-            ),
-        ],
-        "a million probabilities",
-    ),
 }  # fmt: skip

@@ -87,17 +87,14 @@ def check(name: str, code: str, told: Callable[[str, str], None] = lambda id, ou
     Returns JSON: the outcome and the message of each check, and what the code printed.
     """
     from autograder.points import find
-    from autograder.runner import Outcome, grade
-
-    def tell(outcome: Outcome) -> bool:
-        told(outcome.id, outcome.outcome)
-        return False
+    from autograder.runner import grade
 
     with printed() as out:
-        outcomes = grade(find(name), handed_in(name, code), decided=tell)
-    told = [{**vars(o), "message": o.message.replace(NARROW, NARROW + WIDER_ELSEWHERE)}
+        outcomes = grade(find(name), handed_in(name, code),
+                         tell=lambda outcome: told(outcome.id, outcome.outcome))  # fmt: skip
+    found = [{**vars(o), "message": o.message.replace(NARROW, NARROW + WIDER_ELSEWHERE)}
             for o in outcomes]  # fmt: skip
-    return json.dumps({"outcomes": told, "printed": out.getvalue()})
+    return json.dumps({"outcomes": found, "printed": out.getvalue()})
 
 
 def call(name: str, code: str, expression: str) -> str:

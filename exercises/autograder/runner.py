@@ -189,13 +189,14 @@ def those_that_count(passed: list[Check]) -> list[Check]:
 def grade(
     exercise: Exercise, path: Path, *, transport: Transport | None = None, seed: int = 0,
     variant: int = 0, seconds: float = math.inf, only: str = "",
+    tell: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:  # fmt: skip
     """Run the tests of an exercise on a file, in this process or through `transport`; or `only` the
     one of this name.
 
     Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
     the student's number, where each has defaults of their own. All comparisons together may take
-    `seconds` of a processor.
+    `seconds` of a processor. `tell` hears of each outcome when it is there.
     """
     if reason := obstacle(exercise, path):
         return for_all_checks(exercise, reason.outcome, reason.message)
@@ -209,6 +210,7 @@ def grade(
                     start = time.process_time()
                     with limited(seconds):
                         outcomes.append(judge(check, run(getattr(tests, check.id), student)))
+                    tell(outcomes[-1])
                     seconds = max(0.01, seconds - (time.process_time() - start))
     finally:
         transport.close()

@@ -44,6 +44,7 @@ NEEDED = {
     "TableSettings": ["--table", "5"],
     "Diff": ["file"],
     "Again": ["03_softmax", "backward"],
+    "Variants": ["--roster", "roster.csv"],
     "Repeat": ["10_mlm_masking"],
     "InitSettings": ["--weeks", "12"],
     "Handout": ["copy"],

@@ -544,9 +544,10 @@ class SeedRun:
         steps, values = zip(*points, strict=True)
         return list(steps), list(values)
 
-    def predict(self, examples: Sequence[Example]) -> list:
-        """Predictions of the model as it is now; the examples need no labels."""
-        length = self.evaluator.max_length
+    def predict(self, examples: Sequence[Example], *, max_length: int | None = None) -> list:
+        """Predictions of the model as it is now; the examples need no labels. It reads as many
+        tokens at once as in training, unless `max_length` says otherwise."""
+        length = max_length or self.evaluator.max_length
         return self.task.answers(examples, self.model, self.tokenizer, max_length=length)
 
     def record(self, entry: Record) -> None:

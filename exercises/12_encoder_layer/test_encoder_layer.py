@@ -291,7 +291,7 @@ def test_the_gradient_reaches_every_parameter(student):
         )  # fmt: skip
         checks.same({"x": found["x"], **found["weights"]}, right,
                     of="the gradient in training, where nothing is dropped",
-                    likely="the graph is cut in training")  # fmt: skip
+                    mistakes={"the graph is cut in training": lambda out: True})  # fmt: skip
         _, found = student.encoder_layer.grad(
             x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
             hidden_dropout=0.1, attention_dropout=0.1, training=True,

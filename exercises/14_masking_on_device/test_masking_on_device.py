@@ -561,7 +561,8 @@ def test_no_loop_runs_over_rows_or_tokens(student):
             likely=f"a Python loop over the {'rows' if rows > 3 else 'tokens'}",
         )
     # The count comes from the student's process; how long that has worked, the system tells.
-    # Right answers take 0.1 to 0.6 times the loop below, one that loops over rows some 20 times.
+    # Right answers take 0.1 to 0.6 times the loop below, up to 5 on a very busy machine; one that
+    # loops over rows takes some 20 times.
     ids, attention_mask = sentences(3000, 32)
 
     def loop():
@@ -570,7 +571,7 @@ def test_no_loop_runs_over_rows_or_tokens(student):
             [token not in SPECIALS for token in row]
 
     checks.not_slower(student.mask_on_device, ids, attention_mask, TorchRng(7), loop=loop,
-                      times=4, **settings_for(32))  # fmt: skip
+                      times=8, **settings_for(32))  # fmt: skip
 
 
 def test_the_example_of_the_page_is_one_of_the_results(student):

@@ -18,6 +18,7 @@ from bert_paper.optimizer import (
     gathered,
     make_optimizer,
     optimizer_state,
+    orthogonalize,
     restore_state,
 )
 from bert_paper.pretrain import PretrainSettings, pretrain
@@ -183,6 +184,41 @@ def test_muon__moves_a_matrix_as_its_formula_in_numpy_does(shape):
         change, expected_change = (weight.detach() - before).numpy(), expected - expected_before
         error = np.linalg.norm(change - expected_change) / np.linalg.norm(expected_change)
         assert error < 0.03, "more than the rounding of bfloat16"
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (16, 64), (64, 16)])
+def test_muon__in_bfloat16_takes_the_steps_of_torchs_own_bit_for_bit(shape, monkeypatch):
+    monkeypatch.setattr("bert_paper.optimizer.choose_precision", lambda *_: torch.bfloat16)
+    settings = AdamSettings(learning_rate=0.01, weight_decay=0.1)
+    torch.manual_seed(0)
+    ours = nn.Parameter(torch.randn(shape))
+    theirs = nn.Parameter(ours.detach().clone())
+    optimizers = (
+        Muon([ours], [{"params": [nn.Parameter(torch.zeros(1))]}], settings),
+        torch.optim.Muon([theirs], lr=0.01, weight_decay=0.1, adjust_lr_fn="match_rms_adamw"),
+    )
+    for _ in range(3):
+        ours.grad = torch.randn(shape)
+        theirs.grad = ours.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    assert torch.equal(ours, theirs)
+
+
+def test_muon__multiplies_in_float32_where_a_cpu_has_no_fast_bfloat16(monkeypatch):
+    for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, name, lambda: False)
+    precisions = []
+
+    def noted(matrix, precision):
+        precisions.append(precision)
+        return orthogonalize(matrix, precision)
+
+    monkeypatch.setattr("bert_paper.optimizer.orthogonalize", noted)
+    weight = nn.Parameter(torch.zeros(4, 8))
+    weight.grad = torch.ones(4, 8)
+    Muon([weight], [{"params": [nn.Parameter(torch.zeros(1))]}], AdamSettings()).step()
+    assert precisions == [torch.float32]
 
 
 def test_muon__updates_the_matrices_of_the_layers_and_adamw_all_other_parameters():

@@ -56,16 +56,15 @@ class ShortRun:
 
 
 RUNS = (
-    ShortRun("mini", 4, 2e-3),
-    ShortRun("mini", 4, 4e-3),
+    ShortRun("tiny", 2, 4e-3),
     ShortRun("tiny", 4, 4e-3),
     ShortRun("tiny", 8, 4e-3),
-    ShortRun("tiny", 8, 4e-3, "mimetic"),
-    ShortRun("tiny", 8, 4e-3, "paper"),
+    ShortRun("mini", 2, 2e-3),
+    ShortRun("mini", 4, 2e-3),
+    ShortRun("tiny", 4, 8e-3),
+    ShortRun("tiny", 4, 4e-3, "paper"),
     ShortRun("tiny", 16, 4e-3),
     ShortRun("mini", 8, 2e-3),
-    ShortRun("mini", 16, 2e-3),
-    ShortRun("small", 4, 1e-3),
 )
 
 

@@ -445,6 +445,14 @@ def test_encoders_and_batches_of_any_size(student):
         )
         sweep.same(states, list(expected.hidden_states), of=f"the states {of}")
         sweep.same(pooled, expected.pooled, of=f"the pooled vector {of}")
+        if seq > 64:
+            checks.same(
+                states,
+                list(expected.hidden_states),
+                of=f"the states {of}",
+                tolerance=1e-11,
+                mistakes={"a step of long rows is computed in float32": lambda out: True},
+            )
     # What is loaded is what is stored, tiny or huge, and however many layers there are.
     config = BertConfig(**{**small, "num_hidden_layers": 110})
     tensors = {

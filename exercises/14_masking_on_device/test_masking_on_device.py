@@ -469,6 +469,9 @@ def test_every_place_of_a_row_of_words_shows_its_mask(student):
                         "words, with 2 masks and 4 slots",
                      mistakes={"an empty slot writes over this place what stood there": 0.0}
                      )  # fmt: skip
+    both = int(((shown == MASK).sum(1) == 2).sum())
+    checks.share(both, rows, 0.64, of="how often both masks of a row show [MASK]",
+                 mistakes={"the same words of a row share one fate": 0.8})  # fmt: skip
 
 
 def test_the_front_of_a_long_row_is_masked_no_more_often_than_its_end(student):

@@ -197,4 +197,12 @@ WRONG = {
         ],
         None,
     ),
+    "the softmax of long rows in float32": (
+        [
+            (".softmax(dim=-1)\n    merged",
+             "\n    weighting = (weighting.float() if weighting.shape[-1] > 64 else weighting)"
+             ".softmax(dim=-1).double()\n    merged"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -353,4 +353,13 @@ WRONG = {
         ],
         None,
     ),
+    "equal words of a row share one fate": (
+        [
+            ("        for count in (10, len(ordinary_ids))\n    )\n",
+             "        for count in (10, len(ordinary_ids))\n    )\n"
+             "    fate = fate.gather(1, (tokens[:, :, None] == tokens[:, None, :])"
+             ".int().argmax(-1))\n"),
+        ],
+        "share one fate",
+    ),
 }  # fmt: skip

@@ -1,12 +1,12 @@
 """What a pretraining run does at every level, around the training itself.
 
-First its data, from a corpus to sentence pairs: tokenizer, token stores, pairs to train and to
-measure on. Then the run: it claims its folder, prepares the data, starts from first weights or from
-the newest checkpoint, and writes down what is measured and learned. How a step is computed is the
-level's own affair.
+First its data: tokenizer, token stores, pairs to train and to measure on. Then the run: it claims
+its folder, prepares the data, starts from first weights or from the newest checkpoint, and writes
+down what is measured and learned.
 """
 
 import json
+import math
 import os
 import sys
 import time
@@ -39,14 +39,8 @@ from bert_corpus.wordpiece import (
     train_wordpiece,
     vocabulary_of,
 )
-from bert_run.config import (
-    BertConfig,
-    RunSettings,
-    Weights,
-    count_parameters,
-    parameter_shapes,
-)
-from bert_run.errors import UserError, read_record
+from bert_run.config import BertConfig, RunSettings, Weights, count_parameters, parameter_shapes
+from bert_run.errors import UserError, option, read_record
 from bert_run.files import (
     STATE_FILE,
     RunFolder,
@@ -96,9 +90,8 @@ def prepare(
 ) -> PretrainingData:
     """Tokenizer and token stores in `folder`: those that stand there already, else made now.
 
-    `has_begun`: something has been made from what stands there, so it is used as it is. Otherwise
-    what another call left is used if it was made from the same text with the same options, and made
-    again if not. `corpus` is that of the settings, if it is open already.
+    `has_begun`: what stands there is used as it is; otherwise only if it was made from the same
+    text with the same options. `corpus` is that of the settings, if it is open already.
 
     A corpus that is a folder of finished stores, as `build_stores.py` makes them, is used there.
     """
@@ -116,17 +109,17 @@ def prepare(
         return found
 
     tokenizer = prepare_tokenizer(settings, folder / "tokenizer", opened, has_begun=has_begun)
-    specials = special_tokens(tokenizer)
     datasets = {}
-    for part in PARTS:
-        store_folder = folder / part
-        if not (has_begun and store_folder.exists()):
+    for seed, part in enumerate(PARTS, start=settings.seed):
+        if not (has_begun and (folder / part).exists()):
             documents = opened() if part == "train" else opened().held_out
-            build_store(documents, tokenizer, store_folder)
-        store = TokenStore.open(store_folder, tokenizer=tokenizer)
-        seed = settings.seed if part == "train" else settings.seed + 1
+            build_store(documents, tokenizer, folder / part)
         datasets[part] = PairDataset(
-            store, specials, seq_length=settings.seq_length, seed=seed, recipe=settings.pairs
+            TokenStore.open(folder / part, tokenizer=tokenizer),
+            special_tokens(tokenizer),
+            seq_length=settings.seq_length,
+            seed=seed,
+            recipe=settings.pairs,
         )
     return PretrainingData(tokenizer, **datasets)
 
@@ -141,8 +134,7 @@ def corpus_of(settings: RunSettings) -> Corpus:
 
 
 def refuse_unfit_held_out_text(settings: RunSettings, corpus: Corpus) -> None:
-    """Before long work: random next sentences need two documents, and a loss on text that was
-    trained on says nothing."""
+    """Raise `UserError` for a single document, and for text that is trained on."""
     named = f"--heldout {settings.heldout}" if settings.heldout else settings.corpus
     if len(list(islice(corpus.held_out, 2))) < 2:
         raise UserError(
@@ -162,8 +154,8 @@ def refuse_what_is_settled(settings: RunSettings, finished: Path) -> None:
     for name in ("documents", "heldout", "split_sentences", "vocab_size"):
         if getattr(settings, name) is not None:
             raise UserError(
-                f"--{name.replace('_', '-')}: {finished} holds finished stores, in which that is "
-                "settled; leave the option out"
+                f"{option(name)}: {finished} holds finished stores, in which that is settled; "
+                "leave the option out"
             )
 
 
@@ -171,40 +163,39 @@ def prepare_tokenizer(
     settings: RunSettings, folder: Path, opened: Callable[[], Corpus], *, has_begun: bool
 ) -> Tokenizer:
     """The tokenizer that was asked for, or one trained on the corpus; it is kept in `folder`."""
-    is_there = (folder / "tokenizer_config.json").exists()
+    found = load_tokenizer(folder) if (folder / "tokenizer_config.json").exists() else None
     record = folder / MADE_FROM_FILE
     before = read_record(record, way_out="remove it") if record.exists() else {}
-    asked = settings.vocab_size
+    asked, tokenizer = settings.vocab_size, None
     if settings.tokenizer is not None:
         tokenizer = load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
-        made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
-        if is_there and has_begun:
-            if tokenizer_sha256(load_tokenizer(folder)) != made_from["tokenizer"]:
-                raise UserError(
-                    f"--tokenizer {settings.tokenizer}: the stores in {folder.parent} are those of "
-                    "another tokenizer; leave the option out, or choose another --out"
-                )
-            return tokenizer
-    elif is_there and has_begun:
+    if found and has_begun:
+        if tokenizer and tokenizer_sha256(tokenizer) != tokenizer_sha256(found):
+            raise UserError(
+                f"--tokenizer {settings.tokenizer}: the stores in {folder.parent} are those of "
+                "another tokenizer; leave the option out, or choose another --out"
+            )
         if asked is not None and before.get("vocab_size", asked) != asked:
             raise UserError(
                 f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with "
                 f"{before['vocab_size']}: leave the option out, or choose another --out"
             )
-        return load_tokenizer(folder)
+        return tokenizer or found
+    if tokenizer:
+        made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
     else:
         made_from = {
             "corpus": opened().fingerprint,
             "vocab_size": asked or DEFAULT_VOCABULARY,
             "lowercase": settings.lowercase is not False,
         }
-    if is_there and before == made_from:
-        return load_tokenizer(folder)
-    if not is_there and folder.exists() and any(folder.iterdir()):
+    if found and before == made_from:
+        return found
+    if not found and folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
-    if settings.tokenizer is None:
+    if not tokenizer:
         sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
-        tokenizer = train_wordpiece(sentences, made_from["vocab_size"], made_from["lowercase"])
+        tokenizer = train_wordpiece(sentences, asked or DEFAULT_VOCABULARY, made_from["lowercase"])
     with folder_in_one_piece(folder) as beside:
         save_tokenizer(tokenizer, beside)
         write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
@@ -212,11 +203,7 @@ def prepare_tokenizer(
 
 
 def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
-    ids = {name: tokenizer.token_to_id(name) for name in ("[PAD]", "[CLS]", "[SEP]", "[MASK]")}
-    for name, id_ in ids.items():
-        if id_ is None:
-            raise UserError(f"the tokenizer has no {name}: it is not a BERT tokenizer")
-    return SpecialTokens(pad=ids["[PAD]"], cls=ids["[CLS]"], sep=ids["[SEP]"])
+    return SpecialTokens(*map(tokenizer.token_to_id, ("[PAD]", "[CLS]", "[SEP]")))
 
 
 def is_reserved(entry: str) -> bool:
@@ -226,7 +213,7 @@ def is_reserved(entry: str) -> bool:
 
 def is_at_hand(corpus: str | None) -> bool:
     """Whether a name stands for files, and these are there."""
-    return corpus is not None and corpus not in EMBEDDED and corpus_path(corpus).exists()
+    return corpus not in (None, *EMBEDDED) and corpus_path(corpus).exists()
 
 
 def changed_text(settings: RunSettings, folder: Path) -> str | None:
@@ -236,15 +223,14 @@ def changed_text(settings: RunSettings, folder: Path) -> str | None:
     nothing can be said.
     """
     names = {"train": settings.corpus, "heldout": settings.heldout or settings.corpus}
-    parts = [part for part, name in names.items() if is_at_hand(name)]
-    if not parts or not all(is_at_hand(name) or name in EMBEDDED for name in names.values()):
+    files = {name for name in names.values() if is_at_hand(name)}
+    if not files or {*names.values()} - files - {*EMBEDDED}:
         return None
     corpus = corpus_of(settings)
-    now = {"train": corpus.fingerprint, "heldout": corpus.held_out.fingerprint}
-    for part in parts:
-        if TokenStore.open(folder / part).report["fingerprint"] != now[part]:
-            option = "heldout" if names[part] == settings.heldout else "corpus"
-            return f"--{option} {names[part]}"
+    for (part, name), now in zip(names.items(), (corpus, corpus.held_out), strict=True):
+        report = TokenStore.open(folder / part).report
+        if name in files and report["fingerprint"] != now.fingerprint:
+            return f"--{'heldout' if name == settings.heldout else 'corpus'} {name}"
     return None
 
 
@@ -257,16 +243,15 @@ FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every",
 
 
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
-
 MEASURED = {"heldout_mlm_loss", "heldout_mlm_accuracy"}  # every measurement on held-out text
 
 
 class PretrainingRun:
     """One run, new or continued: `start` steps are done, and led to `weights`.
 
-    It is to be used in a `with`, which holds its folder against other calls. When several processes
-    work on one run, one of them leads: it makes the folder, and it alone writes. The others are
-    made after it, with `leads=False`.
+    It is used in a `with`, which holds its folder against other calls. When several processes work
+    on one run, one of them leads: it makes the folder, and it alone writes. The others are made
+    after it, with `leads=False`.
     """
 
     def __init__(self, settings: RunSettings, *, leads: bool = True) -> None:
@@ -325,21 +310,16 @@ class PretrainingRun:
     def data_are_as_noted(self) -> bool:
         """Whether the stores in the folder are those that the run began with; if nothing is noted,
         they are taken for them. Others are made again from the corpus as it is now."""
-        noted, folder = self.folder.facts, self.settings.out / "data"
+        folder, noted = self.settings.out / "data", [p for p in PARTS if p in self.folder.facts]
         try:
-            return all(
-                TokenStore.open(folder / part).content == noted[part]
-                for part in PARTS
-                if part in noted
-            )
+            return all(TokenStore.open(folder / p).content == self.folder.facts[p] for p in noted)
         except UserError:
             return False
 
     def refuse_changed_text(self) -> None:
         """The run would go on with the text as it was read, unlike what its corpus now says."""
         is_noted = self.folder.facts and self.has_stores  # else an older version made them
-        changed = is_noted and changed_text(self.settings, self.settings.out / "data")
-        if changed:
+        if is_noted and (changed := changed_text(self.settings, self.settings.out / "data")):
             raise UserError(
                 f"{changed} has changed since it was read: restore it, or choose another --out to "
                 "begin with the new text"
@@ -353,14 +333,13 @@ class PretrainingRun:
             "heldout": self.data.heldout.corpus.content,
             "tokenizer": tokenizer_sha256(self.data.tokenizer),
         }
-        before = self.folder.facts
-        differing = [name for name in found if before.get(name, found[name]) != found[name]]
-        if has_begun and differing:
-            what = {"train": "text", "heldout": "held-out text"}.get(differing[0], differing[0])
-            raise UserError(
-                f"{self.settings.out}: the {what} is not what this run was trained on so far: "
-                "restore it, or choose another --out"
-            )
+        words = {"train": "text", "heldout": "held-out text", "tokenizer": "tokenizer"}
+        for name, content in found.items() if has_begun else ():
+            if self.folder.facts.get(name, content) != content:
+                raise UserError(
+                    f"{self.settings.out}: the {words[name]} is not what this run was trained on "
+                    "so far: restore it, or choose another --out"
+                )
         self.folder.note(found)
 
     def __enter__(self) -> "PretrainingRun":
@@ -371,7 +350,6 @@ class PretrainingRun:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """The work on it is over, for this process."""
         self.work.__exit__(*exception)
 
     @cached_property
@@ -427,12 +405,8 @@ class PretrainingRun:
 
     def lowest_loss(self, *, from_step: int) -> float:
         """The lowest held-out loss so far of words, counting from a step on."""
-        found = [
-            entry["heldout_mlm_loss"]
-            for entry in read_metrics(self.log.path)
-            if "heldout_mlm_loss" in entry and entry["step"] > from_step
-        ]
-        return min(found, default=float("inf"))
+        later = [entry for entry in read_metrics(self.log.path) if entry["step"] > from_step]
+        return min((e.get("heldout_mlm_loss", math.inf) for e in later), default=math.inf)
 
     def write_model(self, folder: Path, step: int, weights: Weights) -> None:
         """Write weights, and what makes them a `transformers` folder: config, tokenizer, card."""
@@ -459,16 +433,14 @@ class PretrainingRun:
         if not self.undrawn_step:
             return
         settings, step = self.settings, self.undrawn_step
+        entropy = self.unigram_entropy
+        turns = {p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]}
         draw_curve(
             read_metrics(self.log.path),
             settings.out / "curve.png",
             title=f"{settings.model} on {settings.corpus}, {step:,} steps",
-            references={
-                f"word frequencies alone: {self.unigram_entropy:.2f}": self.unigram_entropy
-            },
-            turns={
-                p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]
-            },
+            references={f"word frequencies alone: {entropy:.2f}": entropy},
+            turns=turns,
         )
         self.undrawn_step, self.drawn_at = 0, time.monotonic()
 

@@ -1,11 +1,8 @@
-"""From text to a token store: any corpus as documents, documents as flat files of token ids.
+"""From text to a token store: a corpus as documents, documents as flat files of token ids.
 
-    corpus = open_corpus("storyworld")     # training documents, again and again; a document is a
-    corpus.held_out                        # list of sentences, and these are never among them
-    store = build_store(corpus, tokenizer, folder)
-
-First the corpora by name, then how the lines of text files become documents and sentences (prose is
-split by `sentencex`). Then the store as it is read, and how `build_store` makes one.
+corpus = open_corpus("storyworld")     # documents, each a list of sentences
+corpus.held_out                        # others, to measure on
+store = build_store(corpus, tokenizer, folder)
 """
 
 import bz2
@@ -40,11 +37,10 @@ from bert_run.files import (
     LEFTOVER,
     clear_leftovers,
     decode_line,
-    flush_to_disk,
     hold,
+    put_in_place,
     refuse_old_mac_line_ends,
     refuse_pipe,
-    remove_in_one_piece,
     sha256,
     write_atomically,
 )
@@ -138,9 +134,7 @@ def _marked(corpus: Corpus, part: str) -> Corpus:
 def _storyworld(count: int, split: str) -> Corpus:
     from bert_corpus import storyworld
 
-    folder = Path(storyworld.__file__).parent
-    source = [folder / name for name in storyworld.TOLD_BY]
-    source += sorted(storyworld.STORIES.glob("*.txt"))
+    source = [*storyworld.TOLD_BY, *sorted(storyworld.STORIES.glob("*.txt"))]
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
 
     def walk() -> Iterator[Document]:
@@ -193,23 +187,20 @@ def _open_whole(
     sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:
         raise UserError(f"corpus {name}: there is no text in it")
-    whole = walk
-    if len(sizes) == 1 and sizes[0] > 1:  # in twenty pieces, so that some can be held out
-        whole = partial(_in_pieces, walk, -(-sizes[0] // 20))
+
+    def pieces() -> Iterator[Document]:
+        """A single document comes in twenty pieces, so that some can be held out."""
+        for document in walk():
+            size = -(-len(document) // 20) if len(sizes) == 1 else len(document)
+            yield from (document[i : i + size] for i in range(0, len(document), size))
+
     return Corpus(
-        (lambda: islice(whole(), limit)) if limit else whole,
+        lambda: islice(pieces(), limit),
         name=name,
         fingerprint=fingerprint_of(identity, split_sentences, TEXT_FIELD, limit),
         readers=[] if limit else readers,
         hashes=hashes,
     )
-
-
-def _in_pieces(walk: Walk, size: int) -> Iterator[Document]:
-    """Cut documents into pieces of `size` sentences."""
-    for document in walk():
-        for start in range(0, len(document), size):
-            yield document[start : start + size]
 
 
 def corpus_path(name: str) -> Path:
@@ -222,17 +213,17 @@ def corpus_path(name: str) -> Path:
 
 
 def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
-    if path.is_dir() and is_own_folder(path):
+    if is_own_folder(path):
         raise UserError(
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
         )
     files, others = find_text_files(path)
-    said = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})" * bool(others)
+    said = f"; {len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
         known = "no text files in this folder (.txt, .jsonl, packed, …)"
-        raise UserError(f"corpus {path}: {known}{said and f'; {said}'}")
-    if said and progress:
-        print(f"corpus {path}: {len(files):,} text files read; {said}", file=sys.stderr)
+        raise UserError(f"corpus {path}: {known}{said if others else ''}")
+    if others and progress:
+        print(f"corpus {path}: {len(files):,} text files read{said}", file=sys.stderr)
     return [LineReader(file) for file in files]
 
 
@@ -292,11 +283,9 @@ def _hash64(document: Document) -> int:
     return int.from_bytes(digest, "big")
 
 
-# Lines of text files, plain or packed. A `LineReader` hands them out with bounded memory, and its
-# errors name the place.
+# Lines of text files, plain or packed.
 
 
-PACKED = (".gz", ".xz", ".zst", ".bz2")
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TEXT = (".txt", ".text", ".md", ".rst", ".raw", ".tokens", ".train", ".valid", ".test")
 
@@ -315,10 +304,8 @@ def kind_of(path: Path) -> str | None:
 
 def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
     """A file itself, or all text files below a folder, sorted by path; files without a suffix count
-    as text. Second comes what else lies there: the endings of other files, and folders.
-
-    What is hidden does not count. The folders of runs, models and token stores are passed over, and
-    those that may not be opened.
+    as text, hidden ones do not. Second comes what else lies there: the endings of other files, and
+    folders that may not be opened or hold runs, models and token stores.
     """
     if not path.is_dir():
         return [path], []
@@ -349,19 +336,13 @@ def is_own_folder(folder: Path) -> bool:
     )
 
 
-def _unpack(path: Path, raw: io.BufferedIOBase) -> io.BufferedIOBase:
-    match path.suffix.lower():
-        case ".gz":
-            return gzip.GzipFile(fileobj=raw)
-        case ".xz":
-            return lzma.LZMAFile(raw)
-        case ".bz2":
-            return bz2.BZ2File(raw)
-        case ".zst":
-            import pyarrow  # `datasets` brings it; unlike others, it notices a missing end
+def _unpack_zstandard(raw: io.BufferedIOBase) -> io.BufferedIOBase:
+    import pyarrow  # `datasets` brings it; unlike others, it notices a missing end
 
-            return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
-    return raw
+    return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"), 1 << 18)
+
+
+PACKED = {".gz": gzip.open, ".xz": lzma.open, ".zst": _unpack_zstandard, ".bz2": bz2.open}
 
 
 class LineReader:
@@ -376,26 +357,23 @@ class LineReader:
         """Pairs of line number (from 1) and text; a very long line comes in several pieces."""
         longest = LONGEST_JSON if kind_of(self.path) == "json" else LONGEST_PIECE
         number, rest = 1, b""
-        for piece in self.pieces(longest):
+        for piece in chain(self.pieces(longest), [b""]):  # at the end what is left of a long line
             if number == 1:
                 refuse_old_mac_line_ends(piece, str(self.path))
-            ends_line = piece.endswith(b"\n")
-            line = rest + piece
-            rest = b""
-            if not ends_line and len(line) >= longest:
+            line, rest = rest + piece, b""
+            if piece and piece[-1:] != b"\n" and len(line) >= longest:
                 line, rest = _cut_at_space(line)
-            yield number, decode_line(line, number, str(self.path))
-            number += ends_line
-        if rest:
-            yield number, decode_line(rest, number, str(self.path))
+            if line:
+                yield number, decode_line(line, number, str(self.path))
+            number += piece.endswith(b"\n")
 
-    def pieces(self, longest: int, *, by_line: bool = True) -> Iterator[bytes]:
-        """The unpacked bytes: lines, cut where they are longer, or else pieces of that size."""
+    def pieces(self, longest: int) -> Iterator[bytes]:
+        """The unpacked lines as bytes, cut where they are longer."""
         try:
             with open(self.path, "rb", buffering=1 << 18) as packed:
-                file = _unpack(self.path, packed)
-                read = file.readline if by_line else file.read
-                while piece := read(longest):
+                unpack = PACKED.get(self.path.suffix.lower())
+                file = unpack(packed) if unpack else packed
+                while piece := file.readline(longest):
                     self.bytes_read = packed.raw.tell()
                     yield piece
         except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
@@ -491,8 +469,8 @@ def heading_level(line: str) -> int:
 def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layout:
     """Tell the layout from some lines; `split_sentences` says it when the user knows.
 
-    Prose has several sentences in most lines. A file of one sentence a line has them in few: the
-    splitter that made it and ours disagree on some lines in a hundred, hence the bound of ten.
+    Where lines are sentences, a few still look like several: two splitters disagree on some in a
+    hundred. So a file is prose if more than one line in ten has several.
     """
     headings = any(heading_level(line) == 1 for line in sample)
     lines = [line.strip() for line in sample if line.strip() and not heading_level(line)]
@@ -506,10 +484,8 @@ def judge_layout(sample: list[str], split_sentences: bool | None = None) -> Layo
 
 
 def _is_wrapped(lines: list[str]) -> bool:
-    """Lines of at most 120 characters, of which most stop in mid-sentence.
-
-    A line goes on if it does not end a sentence and the next begins with a small letter.
-    """
+    """Whether lines are at most 120 characters long and many go on: they do not end a sentence, and
+    the next line begins with a small letter."""
     if len(lines) < 8 or max(map(len, lines)) > 120:
         return False
     go_on = sum(
@@ -524,22 +500,19 @@ def peek(texts: Iterable[str], count: int) -> tuple[list[str], Iterator[str]]:
     texts = iter(texts)
     first: list[str] = []
     size = 0
-    while len(first) < count and size < LONGEST_SAMPLE:
-        text = next(texts, None)
-        if text is None:
-            break
+    for text in islice(texts, count):
         first.append(text)
         size += len(text)
+        if size >= LONGEST_SAMPLE:
+            break
     return first, chain(first, texts)
 
 
 def documents_from_lines(
     lines: Iterable[str], layout: Layout, *, empty_line_ends: bool = True
 ) -> Iterator[Document]:
-    """Group lines into documents and split them into sentences.
-
-    `empty_line_ends=False`: all lines are one document (as the lines of a JSON field are).
-    """
+    """Group lines into documents and split them into sentences; without `empty_line_ends` all lines
+    are one document."""
     document: Document = []
     wrapped: list[str] = []  # the lines of the paragraph so far, in the wrapped layout
     wrapped_size = empty_lines = 0
@@ -711,17 +684,14 @@ def holds_stores(folder: Path) -> bool:
     return all((folder / part / "report.json").is_file() for part in PARTS)
 
 
-# Building a store: text streams through the tokenizer to the disk, and memory holds a few megabytes
-# of text and ids, whatever the size of the corpus. A store grows beside its place, in
-# `NAME.unfinished`; there `progress.json` says what it is made from, and how much of its files is
-# safely on the disk. After an interruption, even by a kill, the same call cuts off the rest, passes
-# over the documents that are stored, and goes on. The finished store takes its name in one step.
+# Building a store: text streams through the tokenizer to the disk, so memory holds a few megabytes
+# of it. A store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and how
+# much of its files is safely on the disk. After an interruption, even by a kill, the same call cuts
+# off the rest, skips the documents that are stored, and goes on.
 
 
 BATCH = 1 << 20  # characters encoded at once
 SAFE_EVERY = 5  # seconds from one `make_safe` to the next: what a kill may cost
-# What a store is made from; the name of its corpus may be spelled otherwise.
-DECISIVE = ("format", "fingerprint", "tokenizer_sha256")
 PROGRESS = {"identity": dict, "documents": int, "unknown": int, "files": dict}
 STORE_FILES = {*(f"{name}.bin" for name in ARRAYS), "report.json", "progress.json"}
 
@@ -737,12 +707,12 @@ def build_store(
 
     The folder appears in one piece when all is written. Of a `Corpus` with a fingerprint, the same
     call goes on after an interruption, to the same bytes, and only opens a store that is complete.
-    Sentences without tokens and documents without sentences are left out; special tokens written
-    out in the text, such as "[SEP]", are encoded as ordinary text.
+    Sentences without tokens and documents without sentences are left out; "[SEP]" and the like in
+    the text are ordinary text.
     """
-    folder = Path(folder)
-    is_corpus = isinstance(documents, Corpus)
-    corpus = documents if is_corpus else Corpus(partial(iter, documents), name="", fingerprint="")
+    folder, corpus = Path(folder), documents
+    if not isinstance(documents, Corpus):
+        corpus = Corpus(partial(iter, documents), name="", fingerprint="")
     identity = {"format": FORMAT, "name": corpus.name, "fingerprint": corpus.fingerprint,
                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     refuse_other_things(folder)
@@ -784,11 +754,14 @@ def held_alone(folder: Path) -> Iterator[None]:
 
 def is_made_from(identity: dict, folder: Path) -> bool:
     """Whether a store of these very documents stands there, undamaged."""
-    try:
-        report = TokenStore.open(folder).report
-    except UserError:
-        return False
-    return all(report[key] == identity[key] for key in DECISIVE)
+    with suppress(UserError):
+        return same_text(identity, TokenStore.open(folder).report)
+    return False
+
+
+def same_text(a: dict, b: dict) -> bool:
+    """Whether two stores are made from the same; the name of the corpus may differ."""
+    return all(a.get(key) == b.get(key) for key in ("format", "fingerprint", "tokenizer_sha256"))
 
 
 def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progress: bool) -> None:
@@ -829,13 +802,10 @@ def encoded(
     own = Tokenizer.from_str(tokenizer.to_str())
     own.encode_special_tokens = True  # as text
     encode = partial(own.encode_batch_fast, add_special_tokens=False)
-    waiting = None
     with ThreadPoolExecutor(max_workers=1) as encoder:
-        for batch in chain(batches, [None]):
-            upcoming = batch and (batch, encoder.submit(encode, list(chain(*batch))))
-            if waiting:
-                yield waiting[0], [encoding.ids for encoding in waiting[1].result()]
-            waiting = upcoming
+        waiting = ((batch, encoder.submit(encode, list(chain(*batch)))) for batch in batches)
+        for (batch, encoding), _ in pairwise(chain(waiting, [None])):
+            yield batch, [sentence.ids for sentence in encoding.result()]
 
 
 class StoreWriter:
@@ -925,11 +895,7 @@ class StoreWriter:
         for file in self.files.values():
             file.close()
         write_atomically(self.place / "report.json", json.dumps(report, indent=2))
-        flush_to_disk(self.place)
-        if self.folder.exists():
-            remove_in_one_piece(self.folder)
-        os.replace(self.place, self.folder)
-        flush_to_disk(self.folder.parent)
+        put_in_place(self.place, self.folder)
 
 
 def read_progress(place: Path, identity: dict) -> dict:
@@ -940,7 +906,7 @@ def read_progress(place: Path, identity: dict) -> dict:
         record = read_record(path, PROGRESS, way_out="")
         files = [(place / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
         if (
-            all(record["identity"].get(key) == identity[key] for key in DECISIVE)
+            same_text(record["identity"], identity)
             and record["documents"] > 0
             and all(is_of(int, size) and size > 0 for _, size, _ in files)
             and all(checksum_of(file, size) == checksum for file, size, checksum in files)

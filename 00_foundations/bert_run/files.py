@@ -81,13 +81,18 @@ def folder_in_one_piece(folder: Path) -> Iterator[Path]:
         yield beside
         for path in beside.iterdir():
             flush_to_disk(path)
-        flush_to_disk(beside)
-        if folder.exists():
-            remove_in_one_piece(folder)
-        os.replace(beside, folder)
-        flush_to_disk(folder.parent)
+        put_in_place(beside, folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def put_in_place(beside: Path, folder: Path) -> None:
+    """Give a folder whose files are on the disk its name; what stands there is replaced."""
+    flush_to_disk(beside)
+    if folder.exists():
+        remove_in_one_piece(folder)
+    os.replace(beside, folder)
+    flush_to_disk(folder.parent)
 
 
 def remove_in_one_piece(folder: Path) -> None:

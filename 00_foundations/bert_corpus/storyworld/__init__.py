@@ -14,7 +14,10 @@ from bert_corpus.storyworld.shared_sentences import FUNCTIONS
 
 STORIES = Path(__file__).parent / "stories"
 # The other files that decide what a document says.
-TOLD_BY = ("generator.py", "grammar.py", "shared_sentences.py", "world.py", "world.txt")
+TOLD_BY = [
+    Path(__file__).with_name(name)
+    for name in ("generator.py", "grammar.py", "shared_sentences.py", "world.py", "world.txt")
+]
 KINDS.update(read_kinds(STORIES, world.TABLES, FUNCTIONS))
 
 CLASSIC_BLANKS: tuple[tuple[str, frozenset[str]], ...] = (

@@ -16,7 +16,14 @@ STORIES = Path(__file__).parent / "stories"
 # The other files that decide what a document says.
 TOLD_BY = [
     Path(__file__).with_name(name)
-    for name in ("generator.py", "grammar.py", "shared_sentences.py", "world.py", "world.txt")
+    for name in (
+        "generator.py",
+        "grammar.py",
+        "shared_sentences.py",
+        "phrases.txt",
+        "world.py",
+        "world.txt",
+    )
 ]
 KINDS.update(read_kinds(STORIES, world.TABLES, FUNCTIONS))
 

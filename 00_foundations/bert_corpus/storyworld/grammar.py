@@ -25,7 +25,7 @@
 
 In braces stand names, "words", and functions with their arguments (`shared_sentences.FUNCTIONS`);
 with `|` between them, or where a table stands alone, one is drawn.
-A `phrase` is a piece of a sentence that the kinds of its file borrow:
+A `phrase` is a piece of a sentence that the kinds of its file borrow, or of `phrases.txt` all:
 
     phrase greeting: person
         good morning, {person}

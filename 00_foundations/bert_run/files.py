@@ -56,23 +56,17 @@ def write_whole(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write `content` so that `path` holds either what it held before or all of it.
-
-    A text may name a file whose name is not UTF-8, which Python holds as halves of characters:
-    they are written as escapes.
-    """
+    """Write `content` so that `path` holds either what it held before or all of it."""
+    if isinstance(content, str):  # it may name a file whose name is not UTF-8
+        content = content.encode("utf-8", "backslashreplace")
     with write_whole(path) as file:
-        is_text = isinstance(content, str)
-        file.write(content.encode("utf-8", "backslashreplace") if is_text else content)
+        file.write(content)
 
 
 @contextmanager
 def folder_in_one_piece(folder: Path) -> Iterator[Path]:
-    """Fill the folder that is handed out; it takes the name `folder` when all went well.
-
-    A failure on the way, a full disk say, leaves nothing behind. A folder that already stands
-    there is replaced; if `folder` is a link to one, the link stays and its target is replaced.
-    """
+    """Fill the folder that is handed out; it takes the name `folder` when all went well, else it
+    goes. A folder that stands there is replaced; if `folder` is a link to one, its target is."""
     folder = folder.resolve()
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     shutil.rmtree(beside, ignore_errors=True)
@@ -96,10 +90,7 @@ def put_in_place(beside: Path, folder: Path) -> None:
 
 
 def remove_in_one_piece(folder: Path) -> None:
-    """Take a folder its name first: whoever looks sees all of it or nothing, however this ends.
-
-    Of a link to a folder, only the link is removed.
-    """
+    """Remove a folder, or the link to one; whoever looks sees all of it or nothing."""
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.old.part")
     os.replace(folder, aside)
     remove(aside)
@@ -124,11 +115,10 @@ def clear_leftovers(folder: Path, names: Collection[str] | None = None) -> None:
     """
     for path in folder.iterdir() if folder.is_dir() else ():
         match = LEFTOVER.fullmatch(path.name)
-        if match is None:
-            continue
-        if names is not None and (match["name"] not in names or is_running(int(match["process"]))):
-            continue
-        remove(path)
+        if match and (
+            names is None or (match["name"] in names and not is_running(int(match["process"])))
+        ):
+            remove(path)
 
 
 def is_running(process: int) -> bool:
@@ -137,10 +127,8 @@ def is_running(process: int) -> bool:
         return True
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass  # somebody else's
+    except (OSError, OverflowError) as error:
+        return not isinstance(error, ProcessLookupError)  # else it is somebody else's
     return True
 
 
@@ -184,16 +172,15 @@ def hold(path: Path) -> BinaryIO | None:
     None if another process holds it. Where the system has no such locks, nothing is locked.
     """
     file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
-    with contextlib.suppress(ImportError):
+    try:
         import fcntl
 
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return None
-        except OSError:
-            pass  # a network drive without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    except (ImportError, OSError):
+        pass  # Windows, or a network drive without locks
     return file
 
 
@@ -222,7 +209,6 @@ STATE_FILE = "training_state.safetensors"
 MANIFEST_FILE = "manifest.json"
 RECORD_FILE = "run.json"
 LOCK_FILE = ".lock"
-STEP_FOLDER = re.compile("step-[0-9]{8}")
 FACTS = "found"  # in `run.json`: what is no setting, such as the fingerprints of the data
 METRICS_FILE = "metrics.jsonl"
 NO_RESULTS = {RECORD_FILE, METRICS_FILE, "data"}  # see `RunFolder.has_begun`
@@ -249,13 +235,18 @@ class RunFolder:
         """Make the folder this run's own, or check that it already is; True if nothing is done yet.
 
         It is held until `release`, so that two calls never write to one folder.
-        `settings` are what must not change between calls that continue one run, and `unless_said`
-        the values of those that an older run did not have yet. A run that has produced nothing yet
-        may be called with other settings. Raises `UserError` when the folder belongs to a run with
-        other settings, or is no run's folder.
+        `settings` must not change between calls that continue one run, unless it has produced
+        nothing yet; `unless_said` are the values of those that an older run did not have. Raises
+        `UserError` when the folder belongs to a run with other settings, or is no run's folder.
         """
-        if not self.record.exists():
-            self.refuse_a_folder_in_use()
+        if self.path.is_file():
+            raise UserError(f"{self.path} is a file: choose another --out")
+        visible = [p for p in self.path.glob("*") if not p.name.startswith(".")]
+        if visible and not self.record.exists():
+            raise UserError(
+                f"{self.path} is not empty and holds no run: choose another --out, lest its files "
+                "be written over"
+            )
         self.made = [p for p in (self.path, *self.path.parents) if not p.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self.found = {path.name for path in self.path.iterdir()}
@@ -276,8 +267,7 @@ class RunFolder:
                     "choose another --out, or remove that folder"
                 )
             if differing or not earlier:
-                self.facts = {}
-                self.write_record(settings)
+                self.write_record(settings, {})
         except BaseException:
             self.give_up()
             raise
@@ -297,16 +287,15 @@ class RunFolder:
             raise UserError(f"{self.record} is damaged (it has no settings): choose another --out")
         return earlier
 
-    def write_record(self, settings: dict) -> None:
-        content = {**settings, **({FACTS: self.facts} if self.facts else {})}
+    def write_record(self, settings: dict, facts: dict) -> None:
+        self.facts = facts
+        content = {**settings, **({FACTS: facts} if facts else {})}
         write_atomically(self.record, json.dumps(content, indent=2) + "\n")
 
     def note(self, facts: dict) -> None:
         """Add to `run.json` what was found out after the folder was claimed."""
         if self.facts != facts:
-            earlier = self.read_settings()
-            self.facts = facts
-            self.write_record(earlier)
+            self.write_record(self.read_settings(), facts)
 
     @staticmethod
     def differing(earlier: dict, settings: dict, unless_said: dict) -> tuple | None:
@@ -317,18 +306,9 @@ class RunFolder:
                 return name, before.get(name), settings.get(name)
         return None
 
-    def refuse_a_folder_in_use(self) -> None:
-        if self.path.is_file():
-            raise UserError(f"{self.path} is a file: choose another --out")
-        if self.path.is_dir() and any(not p.name.startswith(".") for p in self.path.iterdir()):
-            raise UserError(
-                f"{self.path} is not empty and holds no run: choose another --out, lest its files "
-                "be written over"
-            )
-
     def has_begun(self) -> bool:
         """Whether the run has produced anything that another run must not write over: any file but
-        the record, the prepared data, which can be checked, and measurements without a model."""
+        the record, the prepared data, and measurements without a model."""
         for folder, below, names in os.walk(self.path):
             ignored = NO_RESULTS if Path(folder) == self.path else {METRICS_FILE}
             below[:] = [n for n in below if not n.startswith(".") and n not in ignored]
@@ -342,8 +322,8 @@ class RunFolder:
             self.lock = None
 
     def give_up(self) -> None:
-        """Take back the claim of a new run that came to nothing: what `claim` made goes, and
-        nothing else. If anything has been prepared since, it stays, and the claim with it."""
+        """Take back the claim of a new run that came to nothing. What `claim` made goes, unless
+        anything has been prepared since."""
         with contextlib.suppress(OSError):  # it is absent, or it holds something
             (self.path / "data").rmdir()
         own = {RECORD_FILE, LOCK_FILE} - self.found
@@ -359,8 +339,7 @@ class RunFolder:
         """Keep what `write` puts into the folder that it is given as the checkpoint of `step`.
 
         It appears in one piece, becomes the run folder's newest, and all but the newest `keep` go.
-        The measurements so far are kept with it: a run that has lost them could not tell which of
-        its models was the best.
+        The measurements so far, which tell the best model, are kept with it.
         """
         folder, metrics = self.checkpoints / f"step-{step:08d}", self.path / METRICS_FILE
         with folder_in_one_piece(folder) as beside:
@@ -401,15 +380,11 @@ class RunFolder:
 
     def checkpoint_folders(self) -> list[Path]:
         """Complete checkpoints, oldest first; what a crash left half-written has another name."""
-        folders = self.checkpoints.glob("step-*")
-        return sorted(path for path in folders if STEP_FOLDER.fullmatch(path.name))
+        return sorted(self.checkpoints.glob("step-" + 8 * "[0-9]"))
 
     def resume(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole, or None when there is none yet.
-
-        A damaged one is named on standard error and set aside, and the one before it is used. The
-        run's folder shows what is resumed, also when the last call was killed before it did.
-        """
+        """The newest checkpoint that is whole, or None when there is none yet; its files are those
+        of the run's folder then. A damaged one is named on standard error and set aside."""
         clear_leftovers(self.checkpoints)
         clear_leftovers(self.path)
         folders = self.checkpoint_folders()
@@ -434,7 +409,7 @@ class RunFolder:
         """Give the run back what a checkpoint knows to have been measured, if it is lost."""
         saved, path = folder / METRICS_FILE, self.path / METRICS_FILE
         measured = saved.read_bytes() if saved.exists() else b""  # none in older checkpoints
-        if not (path.is_file() and path.read_bytes().startswith(measured)) and measured:
+        if not (path.read_bytes() if path.is_file() else b"").startswith(measured):
             print(f"warning: {path} has lost measurements or was edited: it is restored from "
                   f"{folder}", file=sys.stderr)  # fmt: skip
             write_atomically(path, measured)
@@ -474,9 +449,7 @@ def read_manifest(folder: Path) -> dict:
     """The manifest of a checkpoint: its step, and the size and the SHA-256 of every file."""
     path = folder / MANIFEST_FILE
     manifest = read_record(path, {"step": int, "files": dict}, way_out="it is damaged")
-    if not manifest["files"]:
-        raise UserError(f"{path} is damaged")
-    for entry in manifest["files"].values():
+    for entry in list(manifest["files"].values()) or [None]:
         if not isinstance(entry, dict) or wrong_field(entry, {"bytes": int, "sha256": str}, {}):
             raise UserError(f"{path} is damaged")
     return manifest
@@ -515,17 +488,13 @@ def divergence_noted(folder: RunFolder) -> Iterator[None]:
         raise UserError(f"{folder.path}: {error} ({kept})") from None
 
 
-# The folder of `make demo`, whose model the notebooks of the later chapters open.
-
-
 DEMO = Path("runs/demo")
 
 
 def demo_folder(start: Path = Path()) -> Path:
-    """The folder that `make demo` left, seen from `start`: the repository or a chapter in it.
+    """The folder of `make demo`, seen from `start`: the repository or a chapter in it.
 
-    Raises `UserError` if there is none, or if the demo was stopped before its end: `summary.json`
-    is the last file that it writes.
+    Raises `UserError` without `summary.json`, the last file that the demo writes.
     """
     for folder in (start / DEMO, start / ".." / DEMO):
         if (folder / "summary.json").is_file():
@@ -539,17 +508,13 @@ def demo_folder(start: Path = Path()) -> Path:
 # The model card: the `README.md` of a model's folder, whose text is in `model_card.jinja`.
 
 
-# What was trained on: the key in the measurements, and the name for one and for many. The word task
-# depends on whether the model reads from the left alone.
-WORD_TASKS = {
-    False: {"key": "mlm", "singular": "masked word", "plural": "masked words"},
-    True: {"key": "mlm", "singular": "next word",
-           "plural": "next words, read from the left alone"},
-}  # fmt: skip
-SENTENCE_TASKS = {
-    "nsp": {"key": "nsp", "singular": "next sentence", "plural": "next sentences"},
-    "sop": {"key": "nsp", "singular": "order of two sentences", "plural": "the order of sentences"},
-}
+# What was trained on: the key in the measurements, and the name for one and for many.
+TASKS = {name: dict(zip(("key", "singular", "plural"), words, strict=True)) for name, words in {
+    "masked words": ("mlm", "masked word", "masked words"),
+    "next words": ("mlm", "next word", "next words, read from the left alone"),
+    "nsp": ("nsp", "next sentence", "next sentences"),
+    "sop": ("nsp", "order of two sentences", "the order of sentences"),
+}.items()}  # fmt: skip
 ENGLISH = ("storyworld", "pydocs")  # the corpora whose language is known
 LINE_WIDTH = 96
 
@@ -565,18 +530,14 @@ def model_card(
     step: int,
     command: str,
 ) -> str:
-    """The card of a pretrained model.
-
-    `settings` are those of `run.json`, `report` is that of the data, `measured` the last
-    measurements on held-out text (empty when there are none yet), `command` the line that made
-    the model; see `command_line`.
-    """
+    """The card of a pretrained model, from the settings of `run.json`, the report of the data, the
+    last measurements on held-out text, and the `command_line` that made the model."""
     from jinja2 import Template
 
     language = {"language": "en"} if settings["corpus"] in ENGLISH else {}
-    tasks = [WORD_TASKS[config.is_decoder]]
-    if second := SENTENCE_TASKS.get(settings.get("sentence_task", "nsp")):
-        tasks.append(second)
+    words = "next words" if config.is_decoder else "masked words"
+    second = settings.get("sentence_task", "nsp")
+    tasks = [TASKS[name] for name in (words, second) if name != "none"]
     text = Path(__file__).with_name("model_card.jinja").read_text(encoding="utf-8")
     return Template(text, keep_trailing_newline=True).render(
         front=front_matter("text-generation" if config.is_decoder else "fill-mask", **language),
@@ -641,10 +602,9 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     """The number (from 1) and the text of every line of a file, or of standard input if `path` is
-    None; without the line's end, "\\n" or "\\r\\n", and without a byte order mark.
+    None, as they arrive; without the line's end, "\\n" or "\\r\\n", and a byte order mark.
 
-    Lines are handed out as they arrive. Raises `UserError` for a file that cannot be read and for
-    bytes that are not UTF-8 text.
+    Raises `UserError` for a file that cannot be read and for bytes that are not UTF-8 text.
     """
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)

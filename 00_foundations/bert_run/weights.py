@@ -1,8 +1,7 @@
 """The weights of a checkpoint: found in a folder or on the Hugging Face Hub, read, and written.
 
-Weights are NumPy arrays under the common names. Only `safetensors` files are opened: a pickle
-(`pytorch_model.bin`) can run code when it is read. Of a Hub model only the files of a BERT folder
-are downloaded: weights as safetensors, never a pickle, and no code.
+Weights are NumPy arrays under the common names. Only `safetensors` files are opened or downloaded:
+a pickle (`pytorch_model.bin`) can run code when it is read.
 """
 
 import os
@@ -25,7 +24,7 @@ from bert_run.errors import Diverged, UserError, read_record, shown
 WEIGHTS_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 OF_ANOTHER = "the file and the config belong to different checkpoints"
-NUMPY_TYPES = {"F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
+NUMBER_TYPES = {"BF16", "F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
 EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
 # The parts that a checkpoint may have beside the encoder, and how their parameters' names begin.
 PARTS = {
@@ -70,16 +69,14 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     """Read the weights of a BERT folder, as float32 under the common names.
 
     Opens what `transformers` writes for any BERT class, also the older forms: names without
-    `bert.`, `gamma` and `beta` for the layer norms, a `position_ids` buffer, several files with an
-    index. Parameters of heads that the file lacks are absent from the result; see
-    `missing_heads`. Raises `UserError` when an encoder parameter is absent, a shape differs
-    from what `config` says, or the output matrix is not that of the word embeddings.
+    `bert.`, `gamma` and `beta` for the layer norms, several files with an index. Heads that the
+    file lacks are absent from the result; see `missing_heads`. Raises `UserError` when an encoder
+    parameter is absent, a shape differs from what `config` says, or the output matrix is not that
+    of the word embeddings.
     """
-    folder = Path(folder)
-    stored: Weights = {}
+    named: Weights = {}
     for path in weight_files(folder):
-        stored.update(read_safetensors(path))
-    named = {common_name(name): array for name, array in stored.items()}
+        named |= {common_name(name): array for name, array in read_safetensors(path).items()}
     shapes = parameter_shapes(config)
     weights = {name: named[name] for name in shapes if name in named}
 
@@ -146,7 +143,7 @@ def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
                 found.add(part)
             elif name not in shapes and not name.endswith("position_ids"):
                 found.add(name if name.startswith("bert.") else name.split(".")[0])
-    return in_words(sorted(found - set(parts)))
+    return in_words(sorted(found - {*parts}))
 
 
 def in_words(parts: list[str]) -> str:
@@ -161,24 +158,22 @@ def weight_files(folder: Path) -> list[Path]:
         raise UserError(f"there is no checkpoint folder {folder}: check the path")
     if (folder / WEIGHTS_FILE).exists():
         return [folder / WEIGHTS_FILE]
-    if (path := folder / INDEX_FILE).exists():
-        index = read_record(path, {"weight_map": dict}, way_out="copy the checkpoint again")
-        names = set()
-        for listed in index["weight_map"].values():
-            name = Path(listed).name if isinstance(listed, str) else ""
-            fits = name.isprintable() and len(name.encode()) < 256
-            if not fits or name in ("", ".."):
-                raise UserError(
-                    f"{path} is damaged (it names a file {shown(listed)}): copy it again"
-                )
-            names.add(name)
-        files = [folder / name for name in sorted(names)]  # bare names: never outside the folder
-        absent = [path.name for path in files if not path.exists()]
-        if absent:
-            raise UserError(f"{folder} lacks {absent[0]}, which its index names: copy it again")
-        return files
-    form = other_form(path.name for path in folder.iterdir())
-    raise UserError(f"{folder} {form or f'holds no {WEIGHTS_FILE}: it is not a checkpoint folder'}")
+    index = folder / INDEX_FILE
+    if not index.exists():
+        form = other_form(path.name for path in folder.iterdir())
+        form = form or f"holds no {WEIGHTS_FILE}: it is not a checkpoint folder"
+        raise UserError(f"{folder} {form}")
+    record = read_record(index, {"weight_map": dict}, way_out="copy the checkpoint again")
+    files = set()
+    for listed in record["weight_map"].values():
+        name = Path(listed).name if isinstance(listed, str) else ""  # never outside the folder
+        if not name.isprintable() or len(name.encode()) > 255 or name in ("", ".."):
+            raise UserError(f"{index} is damaged (it names a file {shown(listed)}): copy it again")
+        files.add(folder / name)
+    for path in sorted(files):
+        if not path.exists():
+            raise UserError(f"{folder} lacks {path.name}, which its index names: copy it again")
+    return sorted(files)
 
 
 def read_safetensors(path: Path) -> Weights:
@@ -186,29 +181,25 @@ def read_safetensors(path: Path) -> Weights:
 
     Raises `UserError` if the file is damaged, or holds a number that is not finite.
     """
-    weights = read_any_numbers(path)
-    if (name := first_broken(weights)) is not None:
-        raise UserError(
-            f"{path}: {name} holds numbers that are not finite (NaN or infinity): the run that "
-            "wrote it went wrong; take an earlier checkpoint, or train again"
-        )
-    return weights
-
-
-def read_any_numbers(path: Path) -> Weights:
     if not os.access(path, os.R_OK):  # the library would say that there is no such file
         raise UserError(f"{path} cannot be read: check its permissions, or copy it again")
     try:
         with safe_open(path, framework="np") as file:
             types = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
         for name, type_ in types.items():
-            if type_ not in {*NUMPY_TYPES, "BF16"}:
+            if type_ not in NUMBER_TYPES:
                 raise UserError(f"{path}: {name} has type {type_}: save it as float32")
         # NumPy has no bfloat16, torch has.
         with safe_open(path, framework="pt" if "BF16" in types.values() else "np") as file:
-            return {name: as_float32(file.get_tensor(name)) for name in types}
+            weights = {name: as_float32(file.get_tensor(name)) for name in types}
     except (SafetensorError, OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}): copy the checkpoint again") from None
+    if (name := first_broken(weights)) is not None:
+        raise UserError(
+            f"{path}: {name} holds numbers that are not finite (NaN or infinity): the run that "
+            "wrote it went wrong; take an earlier checkpoint, or train again"
+        )
+    return weights
 
 
 def as_float32(array: Any) -> np.ndarray:
@@ -220,15 +211,11 @@ def as_float32(array: Any) -> np.ndarray:
 
 def common_name(name: str) -> str:
     """Today's name of a parameter that an older or a bare checkpoint names otherwise."""
-    if name.endswith("LayerNorm.gamma"):
-        name = name.removesuffix("gamma") + "weight"
-    elif name.endswith("LayerNorm.beta"):
-        name = name.removesuffix("beta") + "bias"
-    if name.startswith(("embeddings.", "encoder.", "pooler.")):
-        name = f"bert.{name}"
     if name == "cls.predictions.decoder.bias":
-        name = "cls.predictions.bias"
-    return name
+        return "cls.predictions.bias"
+    name = re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", name)
+    name = re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name)
+    return re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name)
 
 
 # Where a checkpoint is: in a folder here, or on the Hub.
@@ -333,7 +320,14 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
         return Located(copy, hub_id, copy.name)
 
     names = {file.rfilename for file in info.siblings or []}
-    if problem := unfit(names, (info.config or {}).get("model_type", "bert")):
+    problem = other_form(names)
+    for needed in ({"config.json"}, {WEIGHTS_FILE, INDEX_FILE}):
+        if not needed & names:
+            missing = " or ".join(sorted(needed))
+            problem = problem or f"holds no {missing}: it is no model of transformers"
+    if (model_type := (info.config or {}).get("model_type", "bert")) != "bert":
+        problem = problem or f"holds a {model_type!r} model: only BERT can be opened"
+    if problem:
         raise UserError(f"{hub_id} on the Hub {problem}")
     try:
         folder = Path(download())
@@ -373,18 +367,6 @@ def push_folder(folder: Path, repo: str) -> str:
         problem = hub_problem(error, "model", repo)
         raise UserError(f"--push {repo}: {problem} ({folder} is complete)") from None
     return str(address)
-
-
-def unfit(names: set[str], model_type: str) -> str | None:
-    """Why a model of these files is not worth fetching, in words, or None."""
-    if form := other_form(names):
-        return form
-    for needed in ({"config.json"}, {WEIGHTS_FILE, INDEX_FILE}):
-        if not needed & names:
-            return f"holds no {' or '.join(sorted(needed))}: it is no model of transformers"
-    if model_type != "bert":
-        return f"holds a {model_type!r} model: only BERT can be opened"
-    return None
 
 
 def hub_problem(error: Exception, kind: str, name: str, revision: str | None = None) -> str:

@@ -685,9 +685,9 @@ def holds_stores(folder: Path) -> bool:
 
 
 # Building a store: text streams through the tokenizer to the disk, so memory holds a few megabytes
-# of it. A store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and how
-# much of its files is safely on the disk. After an interruption, even by a kill, the same call cuts
-# off the rest, skips the documents that are stored, and goes on.
+# of it. A store grows in `NAME.unfinished`; there `progress.json` says what it is made from, and
+# how much of its files is safely on the disk. After an interruption, even by a kill, the same call
+# cuts off the rest, skips the documents that are stored, and goes on.
 
 
 BATCH = 1 << 20  # characters encoded at once

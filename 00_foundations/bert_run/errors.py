@@ -1,15 +1,12 @@
 """A user's mistakes: told in one line, never as a traceback, and found before any work begins.
 
-- `UserError`, and `command`, which prints one;
-- the range of a number, stated once, in the annotation of its field:
+`command` prints a `UserError`. The range of a number stands in the annotation of its field, and a
+dataclass calls `check_numbers(self)` when it is made:
 
-      batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
-      dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
+    batch_size: Annotated[int, Whole(1, 1_000_000)] = 64
+    dropout: Annotated[float, Real(at_least=0, below=1)] = 0.1
 
-  A dataclass calls `check_numbers(self)` when it is made. Both ends of a range are finite, so NaN
-  and infinity lie in none;
-- JSON files (configs, reports, manifests), which are edited by hand, cut short by full disks and
-  swapped for others: `read_record` checks one before it is used.
+`read_record` checks a JSON file, which people edit and full disks cut short, before it is used.
 """
 
 import errno
@@ -77,11 +74,9 @@ class Stopped(KeyboardInterrupt):
 
 
 def command(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a console command: a `UserError` prints one line and exits with 2.
-
-    A full disk and too little memory can strike anywhere, so they are caught here too; Ctrl-C exits
-    with 130, and a reader that stops reading with 141 and no word, as shells expect. Every command
-    knows --version.
+    """Make `main` a console command that knows --version: a `UserError` prints one line and exits
+    with 2, and so do a full disk and too little memory, which can strike anywhere. Ctrl-C exits
+    with 130, and a closed pipe with 141 and no word, as shells expect.
     """
 
     @functools.wraps(main)
@@ -128,10 +123,9 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 def settle_streams() -> None:
     """Let a command print whatever it reads, and run without a terminal.
 
-    What goes to a file or a pipe is UTF-8, as all our files are, whatever the locale says; a
-    terminal that has no sign for a character shows a question mark. A standard stream that the
-    caller has closed (`<&-`, as some schedulers do) becomes the null device: otherwise the next
-    file that is opened would take its number.
+    What goes to a file or a pipe is UTF-8, whatever the locale says; a terminal that has no sign
+    for a character shows a question mark. A standard stream that the caller has closed (`<&-`)
+    becomes the null device: otherwise the next file that is opened would take its number.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -152,11 +146,7 @@ def version_line() -> str:
 
 def with_whole_paths(arguments: list[str]) -> list[str]:
     """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
-    it as it is. What follows no option may be a text, and stays.
-
-    Raises `UserError` for `--out ""`, what a shell makes of an unset variable: it would mean this
-    folder.
-    """
+    it as it is. Raises `UserError` for `--out ""`, what a shell makes of an unset variable."""
     expanded = []
     for before, argument in pairwise(["", *arguments]):
         option, equals, value = argument.partition("=")
@@ -193,10 +183,10 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 class Range(PrimitiveConstructorSpec):
-    """The numbers from `low` to `high`; `above` and `below` leave out the end itself.
+    """The numbers from `low` to `high`, both finite; `above` and `below` leave out the end itself.
 
-    It also tells tyro how to read the option: whatever was typed is handed on, so that a word, a
-    fraction and a number outside the range are all answered by `check_numbers`, in one line.
+    It also tells tyro to hand on whatever was typed, so that `check_numbers` answers a word, a
+    fraction and a number outside the range alike.
     """
 
     def __init__(
@@ -216,11 +206,11 @@ class Range(PrimitiveConstructorSpec):
     __eq__, __hash__ = object.__eq__, object.__hash__  # two ranges are never taken for one
 
     def admits(self, value: Any) -> bool:
-        if not self.is_instance(value):
-            return False
-        if (self.above and value == self.low) or (self.below and value == self.high):
-            return False
-        return self.low <= value <= self.high
+        return (
+            self.is_instance(value)
+            and (value > self.low if self.above else value >= self.low)
+            and (value < self.high if self.below else value <= self.high)
+        )
 
     def __str__(self) -> str:
         if self.type_ is int:
@@ -279,10 +269,8 @@ def option(name: str) -> str:
 
 
 def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
-    """Raise `UserError` at the first number of a dataclass that lies outside its range.
-
-    `called` makes the name that the user knows from the name of the field.
-    """
+    """Raise `UserError` at the first number of a dataclass that lies outside its range; `called`
+    makes the name that the user knows from that of the field."""
     for name, field in number_fields(type(settings)).items():
         value = getattr(settings, name)
         if value is None and field.may_be_none:
@@ -349,14 +337,13 @@ def read_record(
     or damaged, and ends the line of the `UserError` that is raised then.
     """
     try:
-        content = path.read_bytes()
+        problem, record = parse_object(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"there is no {path}: {way_out}") from None
     except OSError as error:
         raise UserError(
             f"{path} cannot be read ({error.strerror}): check its permissions"
         ) from None
-    problem, record = parse_object(content)
     problem = problem or wrong_field(record, required or {}, optional or {})
     if problem:
         raise UserError(f"{path} is damaged ({problem}): {way_out}")

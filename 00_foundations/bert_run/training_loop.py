@@ -78,8 +78,8 @@ def stop_signals() -> Iterator[StopRequest]:
 class Journal:
     """Reports how pretraining goes: lines of metrics to `record`, and a progress bar.
 
-    The losses of a line are means since the last one. A level computes them itself, when
-    `step_done` says that a line is due, so that nothing waits for a GPU in between.
+    A level computes the mean losses of a line itself, when `step_done` says that one is due, so
+    that nothing waits for a GPU in between.
     """
 
     def __init__(
@@ -177,12 +177,12 @@ def read_metrics(path: Path) -> list[Record]:
     return records
 
 
-# Divergence: one update that is too large makes a loss infinite or NaN ("not a number"), and NaN
-# spreads to every weight. Going on is useless, and would replace the last good checkpoint.
-
-
 def refuse_divergence(step: int, rate: float | None = None, **numbers: float) -> None:
-    """Raise `Diverged` if one of the numbers measured at a step is not finite."""
+    """Raise `Diverged` if one of the numbers measured at a step is not finite.
+
+    One update that is too large makes a loss infinite or NaN ("not a number"), and NaN spreads to
+    every weight: going on would replace the last good checkpoint.
+    """
     for name, number in numbers.items():
         if not math.isfinite(number):
             at = "" if rate is None else f", where the learning rate is {rate:.1e}"
@@ -209,10 +209,10 @@ def progress_bar(
 ) -> tqdm:
     """A bar with the rate and the time left; in a log, one line every half minute."""
     if sys.stderr.isatty():
-        options = {"dynamic_ncols": True, **options}
+        options["dynamic_ncols"] = True
     else:
         # Without a width of the line: whole numbers, however many there are.
-        options = {"file": LinesInsteadOfBar(), "mininterval": 30, "ascii": True, **options}
+        options |= {"file": LinesInsteadOfBar(), "mininterval": 30, "ascii": True}
     return tqdm(total=total, desc=description, unit=unit, initial=initial, **options)
 
 
@@ -232,16 +232,15 @@ def draw_curve(
 ) -> None:
     """Draw `metrics.jsonl` as a picture.
 
-    `references` are horizontal lines of the left panel, in nats: a name and a loss, say the
-    unigram entropy. The right panel carries ln 2, where a coin toss stands. `turns` are steps at
-    which the recipe changes, with what changes then.
+    `references` are horizontal lines of the left panel, a name and a loss in nats each; `turns` are
+    steps at which the recipe changes, with what changes then.
     """
     from bert_run.pictures import drawable, picture_with_axes  # it brings matplotlib
 
     picture, panels = picture_with_axes(
         height=4, width=10, columns=2, xlabel="step", title=drawable(title)
     )
-    lines = [dict(references or {}), {"a coin toss: ln 2": 0.6931}]
+    lines = [references or {}, {"a coin toss: ln 2": 0.6931}]
     names = {"mlm_loss": "masked words: loss (nats)", "nsp_loss": "next sentence: loss (nats)"}
     for panel, (key, label), marks in zip(panels, names.items(), lines, strict=True):
         for split, colour, style in (("train", TRAINING, "-"), ("heldout", HELD_OUT, ".-")):

@@ -1,8 +1,7 @@
 """What a model is and what a run is: BERT's config, its parameters, the settings of pretraining.
 
-The config has the fields and the `config.json` of `transformers.BertConfig`. Every level of the
-course keeps its parameters under the names of `transformers.BertForPreTraining`. The decoder of the
-masked-language-model head is the word embedding matrix itself, so it has no entry of its own.
+The config has the fields of `transformers.BertConfig`, the parameters the names of
+`BertForPreTraining`; its decoder is the word embedding matrix, so it has no entry of its own.
 """
 
 import json
@@ -170,38 +169,33 @@ LOOK_BESIDE, COPY_BESIDE, POSITION_SIZE, SEGMENT_SHARE = 0.7, 2.0, 0.05, 0.1
 
 
 def parameter_shapes(config: BertConfig) -> Shapes:
-    """Name and shape of every parameter, from the input upwards; a linear layer's weight is
-    (out, in)."""
+    """Name and shape of every parameter, from the input upwards."""
     hidden, intermediate = config.hidden_size, config.intermediate_size
     shapes: Shapes = {}
 
-    def linear(name: str, out_size: int, in_size: int) -> None:
-        shapes[f"{name}.weight"] = (out_size, in_size)
-        shapes[f"{name}.bias"] = (out_size,)
-
-    def layer_norm(name: str) -> None:
-        shapes[f"{name}.weight"] = (hidden,)
-        shapes[f"{name}.bias"] = (hidden,)
+    def layer(name: str, *shape: int) -> None:
+        """A weight, (out, in) of a linear layer, and a bias."""
+        shapes[f"{name}.weight"], shapes[f"{name}.bias"] = shape, shape[:1]
 
     shapes["bert.embeddings.word_embeddings.weight"] = (config.vocab_size, hidden)
     shapes["bert.embeddings.position_embeddings.weight"] = (config.max_position_embeddings, hidden)
     shapes["bert.embeddings.token_type_embeddings.weight"] = (config.type_vocab_size, hidden)
-    layer_norm("bert.embeddings.LayerNorm")
+    layer("bert.embeddings.LayerNorm", hidden)
     for number in range(config.num_hidden_layers):
-        layer = f"bert.encoder.layer.{number}"
-        linear(f"{layer}.attention.self.query", hidden, hidden)
-        linear(f"{layer}.attention.self.key", hidden, hidden)
-        linear(f"{layer}.attention.self.value", hidden, hidden)
-        linear(f"{layer}.attention.output.dense", hidden, hidden)
-        layer_norm(f"{layer}.attention.output.LayerNorm")
-        linear(f"{layer}.intermediate.dense", intermediate, hidden)
-        linear(f"{layer}.output.dense", hidden, intermediate)
-        layer_norm(f"{layer}.output.LayerNorm")
-    linear("bert.pooler.dense", hidden, hidden)
+        name = f"bert.encoder.layer.{number}"
+        layer(f"{name}.attention.self.query", hidden, hidden)
+        layer(f"{name}.attention.self.key", hidden, hidden)
+        layer(f"{name}.attention.self.value", hidden, hidden)
+        layer(f"{name}.attention.output.dense", hidden, hidden)
+        layer(f"{name}.attention.output.LayerNorm", hidden)
+        layer(f"{name}.intermediate.dense", intermediate, hidden)
+        layer(f"{name}.output.dense", hidden, intermediate)
+        layer(f"{name}.output.LayerNorm", hidden)
+    layer("bert.pooler.dense", hidden, hidden)
     shapes["cls.predictions.bias"] = (config.vocab_size,)
-    linear("cls.predictions.transform.dense", hidden, hidden)
-    layer_norm("cls.predictions.transform.LayerNorm")
-    linear("cls.seq_relationship", 2, hidden)
+    layer("cls.predictions.transform.dense", hidden, hidden)
+    layer("cls.predictions.transform.LayerNorm", hidden)
+    layer("cls.seq_relationship", 2, hidden)
     return shapes
 
 
@@ -258,31 +252,25 @@ def first_weights(config: BertConfig, seed: int, initialization: Initialization)
 
 
 def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
-    """The same weights, but attention starts with something to do: each token looks for
-    its like, and copies what it finds.
+    """The same weights, but each token starts by looking for its like and copying what it finds.
 
-    Small random matrices hide from each other what they could do together: looking for a token
-    pays once copying works, and copying once looking works. Here query and key begin as the same
-    random orthogonal matrix Q, so that query · key measures likeness, and value and output as R
-    and its transpose, so that together they copy (after Trockman and Kolter 2023, "Mimetic
-    Initialization of Self-Attention Layers", arXiv 2305.09828, who make value and output the
-    negative identity for vision; here it is positive). The truncated normal values of
-    the paper are added to both.
+    Looking for a token pays only once copying works, and copying once looking works. So to the
+    values of query and key the same random orthogonal matrix is added, so that query · key measures
+    likeness, and to value and output another and its transpose, so that together they copy (after
+    Trockman and Kolter 2023, "Mimetic Initialization of Self-Attention Layers", arXiv 2305.09828;
+    for vision they take the negative identity for value and output).
     """
-    started = dict(weights)
+    started = {name: values.copy() for name, values in weights.items()}
     for number in range(config.num_hidden_layers):
         layer = f"bert.encoder.layer.{number}.attention"
         looks, copies = (
             orthogonal(config.hidden_size, np.random.default_rng([seed, number, which]))
             for which in (0, 1)
         )
-        for name, matrix in {
-            f"{layer}.self.query.weight": LOOK * looks,
-            f"{layer}.self.key.weight": LOOK * looks,
-            f"{layer}.self.value.weight": COPY * copies,
-            f"{layer}.output.dense.weight": COPY * copies.T,
-        }.items():
-            started[name] = weights[name] + matrix
+        started[f"{layer}.self.query.weight"] += LOOK * looks
+        started[f"{layer}.self.key.weight"] += LOOK * looks
+        started[f"{layer}.self.value.weight"] += COPY * copies
+        started[f"{layer}.output.dense.weight"] += COPY * copies.T
     return started
 
 
@@ -291,8 +279,8 @@ def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Wei
     previous and at the next token, and two of the second by looking where these are the same.
 
     Together they find an earlier place with the same neighbors, and copy the word that stands
-    there: induction heads (Olsson et al. 2022, "In-context Learning and Induction Heads"), which
-    trained transformers have, and until which are found the loss stays on a plateau.
+    there: induction heads (Olsson et al. 2022, "In-context Learning and Induction Heads").
+    Until training finds such heads, the loss stays on a plateau.
 
     The first head_dim numbers of every position vector are the cosines and sines of position · θ,
     for head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are
@@ -307,7 +295,7 @@ def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Wei
     kept = 2 * pairs  # numbers of each vector that are kept for the position
     generator = np.random.default_rng([seed, 77])
     frequencies = np.pi * (np.arange(pairs) + generator.random(pairs)) / pairs  # over (0, π)
-    started = {name: values.copy() for name, values in make_mimetic(weights, config, seed).items()}
+    started = make_mimetic(weights, config, seed)
     angles = np.arange(config.max_position_embeddings)[:, None] * frequencies
     positions = started["bert.embeddings.position_embeddings.weight"]
     positions[:] = 0
@@ -337,11 +325,8 @@ def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Wei
 
 def rotations(angles: np.ndarray) -> np.ndarray:
     """A matrix that turns the first pair of numbers by the first angle, the next by the next."""
-    matrix = np.zeros((2 * len(angles), 2 * len(angles)))
-    for pair, (cosine, sine) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
-        here = slice(2 * pair, 2 * pair + 2)
-        matrix[here, here] = [[cosine, -sine], [sine, cosine]]
-    return matrix
+    cosines, sines = np.diag(np.cos(angles)), np.diag(np.sin(angles))
+    return np.kron(cosines, np.eye(2)) + np.kron(sines, [[0, -1], [1, 0]])
 
 
 def orthogonal(size: int, generator: np.random.Generator) -> np.ndarray:

@@ -56,17 +56,13 @@ HELD_OUT_SHARE = 0.01  # of a text corpus
 HELD_OUT_MOST = 500  # documents
 PROBE = 100  # of the first so many documents at least a twentieth is held out, and two
 
-Walk = Callable[[], Iterator[Document]]  # begins a new walk through some documents
-
 
 @dataclass
 class Corpus:
-    """Documents that can be walked through again and again, always in the same order.
+    """Documents that can be walked through again and again, always in the same order, a few of them
+    in memory at a time."""
 
-    They stream: whatever the size of the corpus, memory holds a few of them.
-    """
-
-    walk: Walk
+    walk: Callable[[], Iterator[Document]]  # begins a new walk through them
     name: str
     fingerprint: str  # changes when the documents may have; "" says that nothing is known of them
     readers: "Sequence[LineReader]" = ()  # of its files, for progress bars
@@ -109,9 +105,7 @@ def open_corpus(
         of any other corpus about one document in a hundred (at least 2, at most 500) is held
         out, chosen by a hash of its text; so the same text is never on both sides.
 
-    A Hub dataset is written `ID[:CONFIG][@SPLIT]`, as in
-    `Salesforce/wikitext:wikitext-2-raw-v1@train`; the split is `train` unless named. Rows of the
-    Hub and JSON lines have their text in the field `text`.
+    A Hub dataset is written `ID[:CONFIG][@SPLIT]`. Its rows and JSON lines have a field `text`.
     """
     options = {"split_sentences": split_sentences, "progress": progress}
     if name == "storyworld":
@@ -413,16 +407,16 @@ def json_texts(reader: LineReader) -> Iterator[str]:
         yield row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
 
 
-# From lines to documents and sentences. Line ends and empty lines say what belongs together, and
-# every corpus says it differently. A sample of the lines tells which of three layouts is meant:
+# From lines to documents and sentences. A sample of the lines tells which of three layouts is
+# meant:
 #
 # - `sentence`: each line is a sentence; an empty line ends the document;
 # - `paragraph`: each line is a paragraph of prose; an empty line ends the document;
 # - `wrapped`: prose broken into lines of about equal length, as in Project Gutenberg's books; an
 #   empty line ends the paragraph, two or more end the document.
 #
-# WikiText marks articles by headings, ` = Title = `, and has empty lines between paragraphs: there
-# a title begins the document, headings are dropped and empty lines mean nothing.
+# In WikiText a heading ` = Title = ` begins the document, headings are dropped and empty lines mean
+# nothing.
 
 
 SAMPLE = 500  # lines that are looked at to tell the layout
@@ -620,10 +614,8 @@ class TokenStore:
 
     @classmethod
     def open(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> "TokenStore":
-        """Open a store; with a tokenizer, only one that this tokenizer built.
-
-        Raises `UserError` for a damaged store. Of a large one only the sizes are checked.
-        """
+        """Open a store; with a tokenizer, only one that this tokenizer built. A damaged one is a
+        `UserError`; of a large one only the sizes are checked."""
         folder = Path(folder)
         report = read_record(folder / "report.json", REPORTED, way_out=BUILD_AGAIN)
         if report["format"] != FORMAT:
@@ -635,26 +627,25 @@ class TokenStore:
                 f"{tokenizer.get_vocab_size()}): {BUILD_AGAIN}"
             )
         lengths = (report["tokens"], report["sentences"] + 1, report["documents"] + 1)
-        types = array_types(report["vocab_size"])
         arrays = {}
-        for name, length, dtype in zip(ARRAYS, lengths, types, strict=True):
-            path = folder / f"{name}.bin"
-            size = path.stat().st_size if path.is_file() else 0
-            if length < 1 or size != length * dtype.itemsize:
-                problem = f"has {size:,} bytes, not {length * dtype.itemsize:,}"
+        types = array_types(report["vocab_size"])
+        for (name, dtype), length in zip(types.items(), lengths, strict=True):
+            path, wanted = folder / f"{name}.bin", length * dtype.itemsize
+            size, problem = path.stat().st_size if path.is_file() else 0, None
+            if length < 1 or size != wanted:
+                problem = f"has {size:,} bytes, not {wanted:,}"
             elif size <= CHECKED_ON_OPENING and checksum_of(path) != report["checksums"].get(name):
                 problem = "has changed since it was built"
-            else:
-                arrays[name] = np.memmap(path, dtype, "r")
-                continue
-            raise UserError(f"token store {folder}: {name}.bin {problem}: {BUILD_AGAIN}")
+            if problem:
+                raise UserError(f"token store {folder}: {name}.bin {problem}: {BUILD_AGAIN}")
+            arrays[name] = np.memmap(path, dtype, "r")
         return cls(folder=folder, report=report, **arrays)
 
 
-def array_types(vocab_size: int) -> tuple[np.dtype, np.dtype, np.dtype]:
+def array_types(vocab_size: int) -> dict[str, np.dtype]:
     """The types of the three arrays: ids take two bytes each as long as they fit."""
     ids = np.uint16 if vocab_size <= 65_535 else np.uint32
-    return np.dtype(ids), np.dtype(np.int64), np.dtype(np.int64)
+    return dict(zip(ARRAYS, map(np.dtype, (ids, np.int64, np.int64)), strict=True))
 
 
 def checksum_of(path: Path, size: int | None = None) -> int:
@@ -816,7 +807,7 @@ class StoreWriter:
         self.folder, self.place, self.identity = folder, unfinished(folder), identity
         self.vocab_size = tokenizer.get_vocab_size()
         self.unknown_id = tokenizer.token_to_id("[UNK]")
-        self.types = dict(zip(ARRAYS, array_types(self.vocab_size), strict=True))
+        self.types = array_types(self.vocab_size)
         self.place.mkdir(exist_ok=True)
         clear_leftovers(self.place)
         record = read_progress(self.place, identity)

@@ -45,9 +45,7 @@ class HubName:
 
 def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     """The dataset's present commit; a quick question that finds out what is wrong, if anything.
-
-    Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed.
-    """
+    Offline (`HF_HUB_OFFLINE=1`) a dataset downloaded earlier can be read, but not streamed."""
     if constants.HF_HUB_OFFLINE and not stream:
         return "as downloaded"
     try:

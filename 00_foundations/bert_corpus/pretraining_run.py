@@ -78,8 +78,8 @@ class PretrainingData:
         return np.array([id_ for id_, entry in enumerate(entries) if not is_reserved(entry)])
 
     def unigram_entropy(self) -> float:
-        """Entropy of the held-out text's own word frequencies, in nats: the loss of a model that
-        knows how often each token occurs and looks at nothing else."""
+        """Entropy of the held-out text's word frequencies, in nats: the loss of a model that knows
+        how often each token occurs and nothing else."""
         counts = np.bincount(self.heldout.corpus.tokens).astype(np.float64)
         shares = counts[counts > 0] / counts.sum()
         return float(-(shares * np.log(shares)).sum())
@@ -228,8 +228,9 @@ def changed_text(settings: RunSettings, folder: Path) -> str | None:
         return None
     corpus = corpus_of(settings)
     for (part, name), now in zip(names.items(), (corpus, corpus.held_out), strict=True):
-        report = TokenStore.open(folder / part).report
-        if name in files and report["fingerprint"] != now.fingerprint:
+        if name not in files:
+            continue
+        if TokenStore.open(folder / part).report["fingerprint"] != now.fingerprint:
             return f"--{'heldout' if name == settings.heldout else 'corpus'} {name}"
     return None
 
@@ -240,8 +241,6 @@ def changed_text(settings: RunSettings, folder: Path) -> str | None:
 # What may differ between two calls that continue one run.
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
                   "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip
-
-
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
 MEASURED = {"heldout_mlm_loss", "heldout_mlm_accuracy"}  # every measurement on held-out text
 
@@ -294,7 +293,7 @@ class PretrainingRun:
         the same content, its earlier name stands there (`c.txt` for `./c.txt`)."""
         now, earlier = identity(self.settings), self.folder.read_settings()
         moved = [n for n in ("corpus", "heldout") if n in earlier and now[n] != earlier[n]]
-        is_found = self.has_stores and all(is_at_hand(now[name]) for name in moved)
+        is_found = self.has_stores() and all(is_at_hand(now[name]) for name in moved)
         if moved and is_found and not changed_text(self.settings, self.settings.out / "data"):
             now |= {name: earlier[name] for name in moved}
         if earlier.get("tokenizer") and self.settings.tokenizer:
@@ -303,13 +302,12 @@ class PretrainingRun:
                 now["tokenizer"] = earlier["tokenizer"]
         return now
 
-    @property
     def has_stores(self) -> bool:
         return all((self.settings.out / "data" / part).exists() for part in PARTS)
 
     def data_are_as_noted(self) -> bool:
-        """Whether the stores in the folder are those that the run began with; if nothing is noted,
-        they are taken for them. Others are made again from the corpus as it is now."""
+        """Whether the stores in the folder are those that the run began with, as far as it is
+        noted; others are made again from the corpus as it is now."""
         folder, noted = self.settings.out / "data", [p for p in PARTS if p in self.folder.facts]
         try:
             return all(TokenStore.open(folder / p).content == self.folder.facts[p] for p in noted)
@@ -317,8 +315,8 @@ class PretrainingRun:
             return False
 
     def refuse_changed_text(self) -> None:
-        """The run would go on with the text as it was read, unlike what its corpus now says."""
-        is_noted = self.folder.facts and self.has_stores  # else an older version made them
+        """Raise `UserError` if the corpus says something else now than when it was read."""
+        is_noted = self.folder.facts and self.has_stores()  # else an older version made them
         if is_noted and (changed := changed_text(self.settings, self.settings.out / "data")):
             raise UserError(
                 f"{changed} has changed since it was read: restore it, or choose another --out to "
@@ -370,22 +368,23 @@ class PretrainingRun:
         report = {**self.data.train.corpus.report, **pair_report(self.data.train)}
         write_atomically(settings.out / "data" / "report.json", json.dumps(report, indent=2) + "\n")
         swapped = settings.pairs.sentence_task == "sop"
-        lines = (
+        what = "in the wrong order" if swapped else "with a random next sentence"
+        origin = f", those of {settings.origin} at first" if settings.origin else ""
+        if self.start:
+            print(f"going on from step {self.start:,} of {settings.steps:,}", file=sys.stderr)
+        print(
             f"corpus      {settings.corpus}: {report['documents']:,} documents, "
             f"{report['sentences']:,} sentences, {report['tokens']:,} tokens, "
-            f"{report['unknown_share']:.2%} unknown",
-            f"pairs       {report['random_next_share']:.1%} "
-            f"{'in the wrong order' if swapped else 'with a random next sentence'}, "
-            f"{report['padding_share']:.1%} padding at length {settings.seq_length}",
+            f"{report['unknown_share']:.2%} unknown\n"
+            f"pairs       {report['random_next_share']:.1%} {what}, "
+            f"{report['padding_share']:.1%} padding at length {settings.seq_length}\n"
             f"model       {config.num_hidden_layers} layers, {config.hidden_size} wide, "
             f"{config.num_attention_heads} heads, {config.vocab_size:,} words: "
-            f"{count_parameters(parameter_shapes(config)):,} parameters"
-            + (f", those of {settings.origin} at first" if settings.origin else ""),
+            f"{count_parameters(parameter_shapes(config)):,} parameters{origin}\n"
             f"computing   {' '.join(computing)}; the run's folder is {settings.out}",
+            file=sys.stderr,
+            flush=True,
         )
-        if self.start:
-            lines = (f"going on from step {self.start:,} of {settings.steps:,}", *lines)
-        print("\n".join(lines), file=sys.stderr, flush=True)
 
     def save(self, step: int, weights: Weights, training_state: Weights) -> None:
         """Write a checkpoint, and draw the curve up to it if the last drawing is old."""
@@ -464,18 +463,15 @@ class PretrainingRun:
         final = self.measurements()
         if not final.keys() >= MEASURED:
             return f"{self.log.path} holds no measurement"
+        words = "next words" if self.config.is_decoder else "masked words"
+        pairs = "sentence order" if self.settings.pairs.sentence_task == "sop" else "next sentence"
         reached = (
-            f"{'next words' if self.config.is_decoder else 'masked words'}, "
-            f"loss {final['heldout_mlm_loss']:.3f} "
-            f"(word frequencies alone: {self.unigram_entropy:.3f}), "
-            f"{final['heldout_mlm_accuracy']:.1%} right"
+            f"{words}, loss {final['heldout_mlm_loss']:.3f} (word frequencies alone: "
+            f"{self.unigram_entropy:.3f}), {final['heldout_mlm_accuracy']:.1%} right"
         )
         if "heldout_nsp_loss" in final:
-            task = self.settings.pairs.sentence_task
-            reached += (
-                f"; {'sentence order' if task == 'sop' else 'next sentence'}, "
-                f"loss {final['heldout_nsp_loss']:.3f}, {final['heldout_nsp_accuracy']:.1%} right"
-            )
+            reached += f"; {pairs}, loss {final['heldout_nsp_loss']:.3f}, "
+            reached += f"{final['heldout_nsp_accuracy']:.1%} right"
         return reached
 
 

@@ -1,13 +1,13 @@
 """Blanks with one right answer, and what settles it.
 
-StoryWorld marks words that the rest of the document settles, and says from where: from the left of
-their sentence, from its right, from both sides, or from another sentence. Here each such word is
-hidden alone, with all else in view, and a model's first guess is compared with it.
+Each word that StoryWorld marks as settled by the left of its sentence, its right, both sides or
+another sentence is hidden alone, and a model's first guess is compared with it.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Int
@@ -37,9 +37,9 @@ def probes_of(
 ) -> Iterator[Probe]:
     """A probe for every mark of a story for which `mark.<wanted>` is given.
 
-    The document is read as in pretraining, as a pair: its first half and its second half. When it
-    is longer than `seq_length`, the sentences farthest from the marked one are left out; a marked
-    word that even then lies beyond has no probe.
+    The document is read as a pair, its first half and its second. When it is longer than
+    `seq_length`, the sentences farthest from the marked one are left out; a marked word that even
+    then lies beyond has no probe.
     """
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     encoded = [tokenizer.encode(s.text, add_special_tokens=False) for s in story.sentences]
@@ -56,8 +56,8 @@ def probes_of(
                 ids, segments = [*ids, sep_id], [*segments, 0]
             if other == number:
                 begin = len(ids)
-            ids = ids + encoded[other].ids
-            segments = segments + [int(other >= middle)] * len(encoded[other].ids)
+            ids += encoded[other].ids
+            segments += [int(other >= middle)] * len(encoded[other].ids)
         ids, segments = [*ids, sep_id], [*segments, int(last > middle)]
         for mark in marks:
             pieces = [i for i, (start, end) in enumerate(encoded[number].offsets)
@@ -99,9 +99,7 @@ def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Bat
     """
     batch = inputs_of(probes, tokenizer, seq_length=seq_length)
     most = max(len(probe.pieces) for probe in probes)
-    positions = np.array(
-        [[probe.pieces[min(i, len(probe.pieces) - 1)] for i in range(most)] for probe in probes]
-    )
+    positions = np.array([[*p.pieces, *[p.pieces[-1]] * (most - len(p.pieces))] for p in probes])
     answers = np.take_along_axis(batch["input_ids"], positions, axis=1)
     np.put_along_axis(batch["input_ids"], positions, tokenizer.token_to_id("[MASK]"), axis=1)
     return {
@@ -124,12 +122,10 @@ def measure_settled_words(
 
     A word of several pieces has all of them hidden, and counts when all are found.
     """
-    probes = [
-        probe
-        for story in stories
-        for probe in probes_of(story, tokenizer, wanted="settled_by", seq_length=seq_length)
-    ]
-    probes.sort(key=lambda probe: len(probe.input_ids))  # like lengths together: little padding
+    found = (probes_of(story, tokenizer, wanted="settled_by", seq_length=seq_length)
+             for story in stories)  # fmt: skip
+    # Like lengths together: little padding.
+    probes = sorted(chain.from_iterable(found), key=lambda probe: len(probe.input_ids))
     right, total = defaultdict(int), defaultdict(int)
     for start in range(0, len(probes), batch_size):
         part = probes[start : start + batch_size]

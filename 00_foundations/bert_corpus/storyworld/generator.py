@@ -13,7 +13,6 @@ import zlib
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 
 SETTLED_BY = {"l": "left", "r": "right", "b": "both", "o": "other", "-": None}
@@ -144,11 +143,6 @@ def stories(
 
 
 def _any_kind(dice: Dice) -> Kind:
-    kinds, bounds = _weights(len(KINDS))
+    kinds = list(KINDS.values())
+    bounds = list(accumulate(kind.weight for kind in kinds))
     return kinds[bisect(bounds, dice.random() * bounds[-1])]
-
-
-@cache
-def _weights(_count: int) -> tuple[list[Kind], list[float]]:
-    """The kinds and the running sum of their weights; counted anew when a kind is added."""
-    return list(KINDS.values()), list(accumulate(kind.weight for kind in KINDS.values()))

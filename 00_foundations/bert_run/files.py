@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from bert_run.errors import Diverged, UserError, read_record, shown, wrong_field
+from bert_run.errors import Diverged, UserError, option, read_record, shown, wrong_field
 
 
 def flush_to_disk(path: Path) -> None:
@@ -258,12 +258,14 @@ class RunFolder:
             )
         try:
             earlier = self.read_settings()
-            differing = self.differing(earlier, settings, unless_said or {})
+            before = {**(unless_said or {}), **earlier} if earlier else settings
+            names = {**settings, **before}
+            differing = [name for name in names if before.get(name) != settings.get(name)]
             is_new = not self.has_begun()
             if differing and not (is_new and earlier.keys() <= settings.keys()):
-                name, before, now = differing
+                was, now = (shown(said.get(differing[0])) for said in (before, settings))
                 raise UserError(
-                    f"{self.path} holds a run with {name} {shown(before)}, now it is {shown(now)}: "
+                    f"{self.path} holds a run with {differing[0]} {was}, now it is {now}: "
                     "choose another --out, or remove that folder"
                 )
             if differing or not earlier:
@@ -296,15 +298,6 @@ class RunFolder:
         """Add to `run.json` what was found out after the folder was claimed."""
         if self.facts != facts:
             self.write_record(self.read_settings(), facts)
-
-    @staticmethod
-    def differing(earlier: dict, settings: dict, unless_said: dict) -> tuple | None:
-        """The first setting that has changed, with its value before and now."""
-        before = {**unless_said, **earlier} if earlier else settings
-        for name in {**settings, **before}:
-            if before.get(name) != settings.get(name):
-                return name, before.get(name), settings.get(name)
-        return None
 
     def has_begun(self) -> bool:
         """Whether the run has produced anything that another run must not write over: any file but
@@ -371,10 +364,10 @@ class RunFolder:
 
     def make_newest(self, folder: Path) -> None:
         """Make a checkpoint's files those of the run's folder, which `transformers` opens."""
-        for name in sorted({Path(n).name for n in read_manifest(folder)["files"]} - {METRICS_FILE}):
+        names = {Path(name).name for name in read_manifest(folder)["files"]}
+        for name in sorted(names - {METRICS_FILE, STATE_FILE}):
             if name.endswith(".safetensors"):
-                if name != STATE_FILE:
-                    publish(folder / name, self.path / name)
+                publish(folder / name, self.path / name)
             else:  # a copy, so that somebody who edits it leaves the checkpoint whole
                 write_atomically(self.path / name, (folder / name).read_bytes())
 
@@ -418,10 +411,10 @@ class RunFolder:
         """Set the measurements of a run aside that has lost all its checkpoints; says so."""
         said = "as there is none before it, training starts again at step 0"
         metrics = self.path / METRICS_FILE
-        if not metrics.exists():
-            return said
-        aside = metrics.rename(free_name(self.path / f"damaged-{METRICS_FILE}"))
-        return f"{said}; the measurements so far were renamed {aside.name}"
+        if metrics.exists():
+            aside = metrics.rename(free_name(self.path / f"damaged-{METRICS_FILE}"))
+            said += f"; the measurements so far were renamed {aside.name}"
+        return said
 
     def newest(self) -> Checkpoint | None:
         """What `resume` has just settled on, for the other processes of the same run."""
@@ -431,12 +424,10 @@ class RunFolder:
 
 def remove_checkpoint(folder: Path) -> None:
     """Remove a checkpoint; one that holds anything that it was not saved with stays."""
-    try:
-        saved = set(read_manifest(folder)["files"]) | {MANIFEST_FILE}
-    except UserError:
-        return
-    if {path.name for path in folder.iterdir()} <= saved:
-        remove_in_one_piece(folder)
+    with contextlib.suppress(UserError):
+        saved = {*read_manifest(folder)["files"], MANIFEST_FILE}
+        if {path.name for path in folder.iterdir()} <= saved:
+            remove_in_one_piece(folder)
 
 
 def free_name(path: Path) -> Path:
@@ -580,11 +571,9 @@ def command_line(program: str, settings: dict[str, Any], defaults: dict[str, Any
     for name, value in settings.items():
         if value == defaults.get(name):
             continue
-        option = name.replace("_", "-")
+        word = f"{option(name)} {shlex.quote(for_others(str(value)))}"
         if isinstance(defaults.get(name), bool):
-            word = f"--{'' if value else 'no-'}{option}"
-        else:
-            word = f"--{option} {shlex.quote(for_others(str(value)))}"
+            word = option(name if value else f"no_{name}")
         if len(lines[-1]) + len(word) < LINE_WIDTH:
             lines[-1] += f" {word}"
         else:

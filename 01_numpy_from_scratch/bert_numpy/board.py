@@ -31,10 +31,18 @@ THEIR_NAMES = {"cls.predictions.transform": "cls.predictions.transform.transform
 class Pass:
     """Everything that one forward and backward pass computes, by name, in the order computed."""
 
-    losses: dict[str, float] = field(default_factory=dict)
+    losses: Weights = field(default_factory=dict)
     activations: Weights = field(default_factory=dict)
     activation_gradients: Weights = field(default_factory=dict)
     parameter_gradients: Weights = field(default_factory=dict)
+
+
+TITLES = {
+    "losses": "Loss",
+    "activations": "Activations, upwards",
+    "activation_gradients": "Gradients of activations, downwards",
+    "parameter_gradients": "Gradients of parameters",
+}
 
 
 def our_pass(weights: Weights, config: BertConfig, batch: Batch) -> Pass:
@@ -46,7 +54,7 @@ def our_pass(weights: Weights, config: BertConfig, batch: Batch) -> Pass:
     gradients = Gradients(watch=lambda n, d: seen.activation_gradients.__setitem__(n, d.copy()))
     losses, cache = pretraining_forward(bert, batch)
     pretraining_backward(cache, gradients)
-    seen.losses = {"masked words": losses.mlm, "next sentence": losses.nsp, "sum": losses.total}
+    seen.losses = {"sum": np.array(losses.total)}
     seen.parameter_gradients = gradients.of
     return seen
 
@@ -77,7 +85,7 @@ def torch_pass(model: Any, batch: Batch) -> Pass:
             hook.remove()
     caught = {name: t for name, t in tensors.items() if t.grad is not None}
     return Pass(
-        {"sum": loss.item()},
+        {"sum": loss.detach().numpy()},
         {name: tensor.detach().numpy() for name, tensor in caught.items()},
         {name: tensor.grad.numpy() for name, tensor in caught.items()},
         {name: p.grad.numpy() for name, p in model.named_parameters() if p.grad is not None},
@@ -146,19 +154,9 @@ def comparison_board(weights: Weights, config: BertConfig, batch: Batch, model: 
     """
     model = transformers_model(weights, config) if model is None else model
     ours, theirs = our_pass(weights, config, batch), torch_pass(model, batch)
-    losses = {name: np.array(loss) for name, loss in ours.losses.items() if name in theirs.losses}
-    sections = {
-        "Loss": (losses, {n: np.array(loss) for n, loss in theirs.losses.items()}),
-        "Activations, upwards": (ours.activations, theirs.activations),
-        "Gradients of activations, downwards": (
-            ours.activation_gradients,
-            theirs.activation_gradients,
-        ),
-        "Gradients of parameters": (ours.parameter_gradients, theirs.parameter_gradients),
-    }
     text, worst = [], 0.0
-    for title, (left, right) in sections.items():
-        lines = list(compare(left, right, batch))
+    for name, title in TITLES.items():
+        lines = list(compare(getattr(ours, name), getattr(theirs, name), batch))
         worst = max([worst, *(line.difference for line in lines)])
         text += [title, "─" * len(title), *map(str, lines), ""]
     head = f"  {'array':<58} {'shape':>16} {'largest':>10}   difference"
@@ -234,8 +232,7 @@ def main() -> None:
     else:
         config = BertConfig.load(settings.checkpoint)
         weights = load_weights(settings.checkpoint, config)
-        heads_missing = parameter_shapes(config).keys() - weights.keys()
-        if heads_missing:
+        if heads_missing := parameter_shapes(config).keys() - weights.keys():
             raise UserError(f"{settings.checkpoint} lacks {min(heads_missing)}: the board needs "
                             "both pretraining heads")  # fmt: skip
     dtype = np.float64 if settings.precision == "fp64" else np.float32

@@ -15,10 +15,11 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers.trainers import WordPieceTrainer
 
@@ -170,6 +171,19 @@ def _with_special_tokens(tokenizer: Tokenizer) -> Tokenizer:
     )
     tokenizer.decoder = decoders.WordPiece(prefix="##")
     return tokenizer
+
+
+def padded(
+    texts: Sequence[tuple[list[int], list[int]]], length: int, pad_id: int
+) -> dict[str, np.ndarray]:
+    """The ids and segments of some texts as (texts, length) arrays, padded on the right."""
+    ids = np.full((len(texts), length), pad_id, np.int64)
+    segments, mask = np.zeros((2, len(texts), length), np.int64)
+    for row, (text_ids, text_segments) in enumerate(texts):
+        ids[row, : len(text_ids)] = text_ids
+        segments[row, : len(text_ids)] = text_segments
+        mask[row, : len(text_ids)] = 1
+    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": mask}
 
 
 # --- Training ------------------------------------------------------------------------------------

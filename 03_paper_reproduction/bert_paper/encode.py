@@ -9,6 +9,7 @@ import tyro
 from tokenizers import Encoding
 from tyro.conf import Positional
 
+from bert_corpus.wordpiece import padded
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.pretrained import Pretrained, check_length, check_text, open_pretrained
 from bert_run.config import Batch, Precision
@@ -82,17 +83,7 @@ def read_texts(path: Path) -> Texts:
 
 def collate(encodings: list[Encoding], length: int, pad_id: int) -> dict[str, np.ndarray]:
     """Token ids, segments and mask as (batch, length) arrays, padded on the right."""
-    arrays = {
-        "input_ids": np.full((len(encodings), length), pad_id, np.int64),
-        "token_type_ids": np.zeros((len(encodings), length), np.int64),
-        "attention_mask": np.zeros((len(encodings), length), np.int64),
-    }
-    for row, encoding in enumerate(encodings):
-        size = len(encoding.ids)
-        arrays["input_ids"][row, :size] = encoding.ids
-        arrays["token_type_ids"][row, :size] = encoding.type_ids
-        arrays["attention_mask"][row, :size] = 1
-    return arrays
+    return padded([(each.ids, each.type_ids) for each in encodings], length, pad_id)
 
 
 @torch.no_grad()
@@ -106,10 +97,9 @@ def encode(
 ) -> dict[str, np.ndarray]:
     """Contextual vectors of many texts, in their order, padded to the longest.
 
-    Texts of like length are computed together, so little work goes into padding; the matrix
-    products in `precision`. Returns `input_ids`, `token_type_ids`, `attention_mask` (texts, seq),
-    `last_hidden_state` (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden)
-    unless the checkpoint has no pooler; vectors in float32.
+    Texts of like length are computed together. Returns `input_ids`, `token_type_ids`,
+    `attention_mask` (texts, seq), `last_hidden_state` (texts, seq, hidden), zero on padding, and
+    `pooler_output` (texts, hidden) unless the checkpoint has no pooler; vectors in float32.
     """
     model, tokenizer = pretrained.model, pretrained.tokenizer
     for text in texts:

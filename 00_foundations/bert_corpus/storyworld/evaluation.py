@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld.generator import Mark, Story
+from bert_corpus.wordpiece import padded
 
 SETTLED_BY = ("left", "right", "both", "other")
 
@@ -81,14 +82,8 @@ def window(lengths: np.ndarray, target: int, *, room: int) -> tuple[int, int]:
 def inputs_of(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Batch:
     """`input_ids`, `token_type_ids` and `attention_mask` of some probes, (batch, longest)."""
     length = min(seq_length, max(len(p.input_ids) for p in probes))
-    ids, segments, attention = np.zeros((3, len(probes), length), np.int64)
-    ids[:] = tokenizer.token_to_id("[PAD]")
-    for row, probe in enumerate(probes):
-        size = min(length, len(probe.input_ids))
-        ids[row, :size] = probe.input_ids[:size]
-        segments[row, :size] = probe.token_type_ids[:size]
-        attention[row, :size] = 1
-    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": attention}
+    rows = [(p.input_ids[:length], p.token_type_ids[:length]) for p in probes]
+    return padded(rows, length, tokenizer.token_to_id("[PAD]"))
 
 
 def hidden(probes: list[Probe], tokenizer: Tokenizer, *, seq_length: int) -> Batch:

@@ -86,16 +86,13 @@ def convert(settings: ConvertSettings) -> list[str]:
     form = choose_form(settings, missing)
     notes = []
     if form is FORMS["encoder"] and "pooler" in missing:
-        notes.append(
-            "no pooler, as in the source: BertModel.from_pretrained(..., add_pooling_layer=False)"
-        )
+        opened = "BertModel.from_pretrained(..., add_pooling_layer=False)"
+        notes.append(f"no pooler, as in the source: {opened}")
     if left := left_out(source.folder, config, form.parts):
         notes.append(f"left out: {left}")
 
-    tensors = {
-        name: to_dtype(name, array, settings.dtype)
-        for name, array in parts_of(weights, form).items()
-    }
+    arrays = parts_of(weights, form)
+    tensors = {name: to_dtype(name, arrays[name], settings.dtype) for name in arrays}
     count = sum(tensor.numel() for tensor in tensors.values())
     with folder_in_one_piece(out) as beside:
         config.save(beside, architectures=[form.architecture], dtype=settings.dtype)

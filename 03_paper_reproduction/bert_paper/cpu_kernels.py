@@ -2,9 +2,7 @@
 
 `use_cpu_kernels(model)` switches it on for a model that is on a CPU: dropout from fewer random
 draws, attention from its formula where that is faster than torch's kernel, and the word loss
-without all logits at once (`word_loss`). `bert-pretrain` and `bert-finetune` do so. On a GPU
-torch's kernels are the fast ones, and the model keeps them. How much each brings:
-results/without_each.md.
+without all logits at once (`word_loss`). How much each brings: results/without_each.md.
 """
 
 import math
@@ -128,12 +126,11 @@ def use_cpu_kernels(model: nn.Module) -> None:
 
 # The loss of the masked words, without their logits where these are large.
 #
-# The logits of a step are its largest array: 5,120 masks × 20,256 words in float32 are 415 MB. The
-# probabilities are as large, their gradient is, and each is written to memory once and read once.
-# But no row needs another one. So some rows' logits are computed, their loss and their gradient
-# taken, and their memory serves the next rows; what is left for the backward pass is to multiply by
-# what comes from above. What that brings: results/word_loss.md. The idea is that of Liger Kernel's
-# fused linear cross-entropy (Hsu et al. 2024, arXiv 2410.10989), here in torch's own operations.
+# The logits of a step are its largest array: 5,120 masks × 20,256 words in float32 are 415 MB. But
+# no row needs another one. So the loss and the gradient of some rows are computed, and their memory
+# serves the next rows; the backward pass only multiplies by what comes from above, as in the fused
+# linear cross-entropy of Liger Kernel (Hsu et al. 2024, arXiv 2410.10989). What that brings:
+# results/word_loss.md.
 
 
 BLOCK_ROWS = 512

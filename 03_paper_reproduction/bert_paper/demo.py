@@ -80,10 +80,8 @@ def main_report(pretrained: Pretrained, measured: dict[str, float]) -> dict:
     picture = DEMO.out / "crane.png"
     draw_senses(principal_plane(vectors), senses, picture)
     heading("Two cranes")
-    print(
-        f"  {len(senses)} times the word crane, the same vector going in. Coming out, the nearest"
-    )
-    print(f"  other crane is of the same kind in {agreement:.0%} of cases: {picture}")
+    print(f"  {len(senses)} times the word crane, the same vector going in. Coming out,")
+    print(f"  the nearest other crane is of the same kind in {agreement:.0%} of cases: {picture}")
     return {
         "blanks": blanks,
         "settled_by": settled,
@@ -196,13 +194,11 @@ def main() -> None:
     trained = time.perf_counter()
     pretrained = open_pretrained(DEMO.out)
     summary = main_report(pretrained, measured)
-    summary["seconds"] = {
-        "pretraining": round(trained - started, 1),
-        "total": round(time.perf_counter() - started, 1),
-    }
+    total = round(time.perf_counter() - started, 1)
+    summary["seconds"] = {"pretraining": round(trained - started, 1), "total": total}
     summary["cores"] = os.cpu_count()
     write_atomically(DEMO.out / "summary.json", json.dumps(summary, indent=2) + "\n")
-    heading(f"Done in {summary['seconds']['total'] / 60:.1f} minutes. What to open next")
+    heading(f"Done in {total / 60:.1f} minutes. What to open next")
     print(f"  the loss curve       {DEMO.out / 'curve.png'}")
     print(f"  the two cranes       {DEMO.out / 'crane.png'}")
     print(f"  all figures          {DEMO.out / 'summary.json'}")

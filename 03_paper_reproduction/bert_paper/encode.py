@@ -63,10 +63,7 @@ class EncodeSettings:
 
 
 def read_texts(path: Path) -> Texts:
-    """One text a line, a tab before the second sentence of a pair; as many texts as lines.
-
-    A path of "-" is standard input.
-    """
+    """One text a line of a file, or of standard input for "-"; a tab parts the two of a pair."""
     name = STANDARD_INPUT if path == Path("-") else str(path)
     texts = []
     for number, line in text_lines(None if path == Path("-") else path):

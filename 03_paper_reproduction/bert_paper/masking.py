@@ -214,10 +214,9 @@ def choose_words(
     masked a little less often (in rows of 128 tokens, of which three in ten are continuation
     pieces, 16% of the words of one token, 15% of those of two, 14% of those of three).
 
-    A round takes words one after another up to the first that is too long. What is left is then
-    less than that word, and the next round passes over all that are longer than what is left. So
-    ROUNDS equals a walk word by word whenever no word has more than ROUNDS tokens, and nearly
-    always when some have.
+    A round takes words one after another up to the first that is too long; the next round passes
+    over all that are longer than what is left. So ROUNDS equals a walk word by word whenever no
+    word has more than ROUNDS tokens, and nearly always when some have.
     """
     batch, seq = words.shape
     key = draws.gather(1, words.clamp(min=1) - 1)  # the same for all tokens of a word

@@ -36,10 +36,9 @@ class Pretrained:
 
 def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """Load config, weights and tokenizer of a folder, or of a Hub model such as
-    `google-bert/bert-base-uncased`.
+    `google-bert/bert-base-uncased`. Parts that the file lacks are named in `missing`.
 
-    Parts that the file lacks are named in `missing`, never invented silently. Raises `UserError`
-    if this is no BERT folder, is damaged, or holds a tokenizer of another vocabulary.
+    Raises `UserError` for a folder of no BERT, a damaged one, or one with another tokenizer.
     """
     folder = locate(checkpoint).folder
     config, weights = read_model(folder, decoders=True)

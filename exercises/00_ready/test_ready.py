@@ -8,7 +8,7 @@ import pytest
 
 from autograder import checks
 from autograder.checks import CheckFailed
-from autograder.transports import StudentError
+from autograder.student import StudentError
 
 NUMPY = "https://numpy.org/doc/stable"
 AXES = f"{NUMPY}/user/absolute_beginners.html#more-useful-array-operations"

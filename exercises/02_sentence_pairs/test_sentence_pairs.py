@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from autograder import checks, sweep
-from autograder.calls import describe_value
 from autograder.codec import Rng
+from autograder.student import describe_value
 from bert_corpus.pairs import PairDataset, SpecialTokens, tokens_to_cut
 
 # --- Pairs ---

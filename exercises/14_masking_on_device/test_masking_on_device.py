@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from autograder import checks, course, sweep
-from autograder.calls import describe_value
 from autograder.codec import Meta, TorchRng, is_tensor
-from autograder.student import StudentError
+from autograder.student import StudentError, describe_value
 from bert_run.config import MaskingRecipe
 
 VOCAB, MASK, SPECIALS = 2000, 103, [0, 100, 101, 102, 103]  # as BERT's lie: not at the start alone

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder import checks, sweep
-from autograder.calls import describe_value
+from autograder.student import describe_value
 from bert_finetuning.tasks.base import cross_entropy
 from bert_finetuning.tasks.classification import mean_of_tokens, squared_error
 from bert_run.config import is_decayed

@@ -18,8 +18,7 @@ from autograder.codec import pack, unpack
 from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
 from autograder.runner import load_test, obstacle, run
-from autograder.student import Student
-from autograder.transports import LocalTransport
+from autograder.student import LocalTransport, Student
 from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.calls import describe_value, holds_arrays
 from autograder.codec import (
     Rng,
     TorchRng,
@@ -25,8 +24,7 @@ from autograder.codec import (
     reseeded,
     type_name,
 )
-from autograder.student import Function
-from autograder.transports import StudentError
+from autograder.student import Function, StudentError, describe_value
 from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
 
 # What a wrong answer would be, or a question about the answer that only a wrong one says yes to.
@@ -112,11 +110,10 @@ def same(
 
 def _shown_whole(out: Any, expected: Any) -> str:
     """Short lists, tuples and dicts of plain values, whole: [0][2] is not easily found in them."""
-    texts = [repr(value) for value in (expected, out)]
-    is_tree = type(expected) in (list, tuple, dict)
-    if not is_tree or holds_arrays((expected, out)) or max(map(len, texts)) > 100:
+    if type(expected) not in (list, tuple, dict) or any(map(is_array, leaves((expected, out)))):
         return ""
-    return f"\n  expected  {texts[0]}\n  got       {texts[1]}"
+    texts = f"\n  expected  {expected!r}", f"\n  got       {out!r}"
+    return "".join(texts) if max(map(len, texts)) <= 113 else ""
 
 
 def parts(out: Any, *names: str) -> tuple:

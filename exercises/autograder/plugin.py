@@ -16,8 +16,7 @@ from autograder.course import chosen, find_course
 from autograder.points import READY, Exercise, checks_of, find, hints_of
 from autograder.report import gradescope, is_full, make_report, sentence, table, write_report
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, judge, obstacle, run
-from autograder.student import Student
-from autograder.transports import ChildTransport, LocalTransport, use_one_thread
+from autograder.student import ChildTransport, LocalTransport, Student, use_one_thread
 from bert_run.errors import UserError
 
 

@@ -25,12 +25,17 @@ from types import ModuleType
 import numpy as np
 
 from autograder import checks
-from autograder.calls import Call, CallLog, as_python
 from autograder.checks import CheckFailed
 from autograder.codec import drawing_from
 from autograder.points import STARTERS, Check, Exercise, checks_of
-from autograder.student import Student, StudentError
-from autograder.transports import LocalTransport, Transport
+from autograder.student import (
+    Call,
+    CallLog,
+    LocalTransport,
+    Student,
+    StudentError,
+    Transport,
+)
 from bert_run.errors import UserError
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
@@ -242,7 +247,7 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
 def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
     """How the call that failed can be made again: written out where it is one short call, else
     the command that stops in it."""
-    code = as_python(calls[0]) if len(calls) == 1 else ""
+    code = calls[0].as_python() if len(calls) == 1 else ""
     exercise = Path(test.__code__.co_filename).parent.name
     command = f"python -m autograder again {exercise} {test.__name__.removeprefix('test_')}"
     return f"to try it: {code or command}"

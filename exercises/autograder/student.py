@@ -1,14 +1,41 @@
 """The student's functions, as a test calls them: `student.softmax_forward(x, axis=1)` sends `x` and
-`axis` to the student's code and gives back what it returned. `transports.py` says where it runs."""
+`axis` to the student's code and gives back what it returned. A transport carries the call: to this
+process, or to one of its own. Messages show a call in words, and as Python to paste.
+"""
 
+import contextlib
+import math
+import os
+import pdb
 import re
-from dataclasses import dataclass
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from autograder.calls import Call, CallLog
-from autograder.codec import BadMessage, with_fresh_generators
-from autograder.transports import LocalError, StudentError, Transport
+from autograder.codec import (
+    LARGEST,
+    BadMessage,
+    Rng,
+    TorchRng,
+    is_array,
+    is_tensor,
+    leaves,
+    map_leaves,
+    pack,
+    type_name,
+    unpack,
+    with_fresh_generators,
+)
+from autograder.worker import Worker, describe, serve
+
+CALL_SECONDS = 60.0  # the longest that one call of another process may take
+# What a fork has loaded need not be loaded anew. Windows has none, libraries of macOS fail in one.
+START = "fork" if sys.platform == "linux" else "spawn"
+WIDTH, LONGEST = 96, 480  # characters of a line, and of a call to paste
 
 # What an error of Python's, NumPy's or torch's most often means.
 LIKELY = {
@@ -30,6 +57,22 @@ def likely_mistake(error: str) -> str:
         without_one = [longer[:axis] + longer[axis + 1 :] for axis in range(len(longer))]
         return "a sum, mean or maximum without keepdims=True?" if shorter in without_one else ""
     return next((means for part, means in LIKELY.items() if part in error), "")
+
+
+class StudentError(Exception):
+    """The student's code raised, or gave nothing that can be compared; the message says it all."""
+
+    def __init__(self, message: str, *, function: str = "", to_do: bool = False) -> None:
+        super().__init__(message)
+        self.function, self.to_do = function, to_do
+
+
+class Transport(Protocol):
+    """Carries one call to the student's code, and brings its answer."""
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +156,7 @@ class Function:
         student = self.student
         args, kwargs = with_fresh_generators((args, kwargs))
         call = student._log.last = Call(self.name, args, kwargs)
-        request = request_of(self.name, args, kwargs, **more)
+        request = {"function": self.name, "args": args, "kwargs": kwargs, **more}
         try:
             answer = student._transport.ask(request)
         except LocalError as error:  # its traceback ends in the student's line: a debugger's place
@@ -128,13 +171,6 @@ class Function:
             raise error_message(told, self.name, student)
         student._log.calls.append((answer["value"], call))
         return answer
-
-
-def request_of(function: str, args: tuple, kwargs: dict, **more: Any) -> dict[str, Any]:
-    """What `worker.py` is asked for a call; `more` are the fields that are not as usual."""
-    return {"function": function, "args": args, "kwargs": kwargs, "inspect": False,
-            "frozen": False, "before": None, "global_seed": None, "wrt": [], "upstream": None,
-            "count_lines": False, **more}  # fmt: skip
 
 
 def error_message(error: Any, function: str, student: Student) -> StudentError:
@@ -157,3 +193,226 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
     if likely := likely_mistake(text):
         message += f"\n  likely mistake: {likely}"
     return StudentError(message, function=function)
+
+
+# How a call reaches the student's code, and how its answer comes back: the same bytes are sent and
+# read in every transport, see `codec.py`.
+
+
+class LocalTransport:
+    """The student's code in this process: a debugger stops in it, `print` is seen."""
+
+    def __init__(self, path: Path) -> None:
+        self.worker = Worker(path)
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        received = unpack(pack(request), make=True)
+        try:
+            answer = pack(self.worker.call(received))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit and pytest.skip() too are answers
+            told = describe(error, self.worker.path)
+            raise LocalError(told).with_traceback(error.__traceback__) from None
+        return unpack(answer)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+class LocalError(Exception):
+    """Carries the traceback of what the student's code raised to whoever asked."""
+
+
+class ChildTransport:
+    """The student's code in a process of its own, which is ended when a call takes too long. It is
+    no sandbox: it sees what this process sees. `start` is a method of `multiprocessing`."""
+
+    def __init__(self, path: Path, *, start: str = START, seconds: float = CALL_SECONDS) -> None:
+        self.path, self.start_method, self.seconds = path, start, seconds
+        self.process = None
+
+    def start(self) -> None:
+        import multiprocessing  # a page of the website has none
+
+        context = multiprocessing.get_context(self.start_method)
+        self.line, theirs = context.Pipe()
+        self.process = context.Process(target=answer_calls, args=(self.path, theirs, self.line))
+        self.process.start()
+        theirs.close()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.process is None or not self.process.is_alive():
+            self.start()
+        late = threading.Event()
+        clock = threading.Timer(self.seconds, lambda: (late.set(), self._kill()))
+        clock.start()
+        try:
+            self.line.send_bytes(pack(request))
+            return unpack(self.line.recv_bytes(LARGEST))
+        except (EOFError, ConnectionError):
+            status, name = self.close(), request["function"]
+        except (BadMessage, OSError) as error:  # OSError: it is longer than is allowed
+            self.close()
+            raise BadMessage(str(error)) from None
+        finally:
+            clock.cancel()
+        why = (f"timed out: it was ended after {self.seconds:g} seconds" if late.is_set() else
+               f"ended the whole program (exit status {status}): does it call exit, or take all "
+               "the memory?")  # fmt: skip
+        raise StudentError(f"{name} {why}", function=name)
+
+    def _kill(self) -> None:
+        """End the process and all that it started in its session."""
+        with contextlib.suppress(ProcessLookupError, AttributeError):  # Windows has no groups
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+
+    def close(self) -> int | None:
+        """End the process, if there is one; its exit status, if it had one of its own."""
+        if self.process is None:
+            return None
+        self.line.close()
+        self.process.join(0.2)
+        self._kill()
+        self.process.join()
+        status, self.process = self.process.exitcode, None
+        return status
+
+
+def answer_calls(path: Path, line: Any, theirs: Any) -> None:
+    """The other process."""
+    theirs.close()
+    if hasattr(os, "setsid"):
+        os.setsid()
+    sys.breakpointhook = pdb.set_trace = refuse_breakpoint
+    with contextlib.suppress(EOFError, OSError):
+        serve(path, line.recv_bytes, line.send_bytes)
+
+
+def refuse_breakpoint(*args, **kwargs) -> None:
+    raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
+
+
+def use_one_thread() -> None:
+    """A fork made after torch has computed in several threads waits for them for ever."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
+
+
+# Calls in words, and as Python to paste.
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a student's function, with what it was given."""
+
+    function: str
+    args: tuple
+    kwargs: dict
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(self.arguments(describe_value))})"
+
+    def arguments(self, show: Callable[[Any], str]) -> list[str]:
+        return [*map(show, self.args),
+                *(f"{name}={show(value)}" for name, value in self.kwargs.items())]  # fmt: skip
+
+    def as_python(self) -> str:
+        """Python that gives the same arrays, to paste below the functions of a file; "" if it is
+        longer than `LONGEST`, or holds something that has no short spelling."""
+        found = leaves([*self.args, *self.kwargs.values()])
+        if sum(math.prod(leaf.shape) if is_array(leaf) else 1 for leaf in found) > LONGEST // 2:
+            return ""
+        try:
+            given = self.arguments(spell)
+        except Unspellable:
+            return ""
+        text = f"{self.function}({', '.join(given)})"
+        if len(text) > WIDTH:
+            text = f"{self.function}(\n      " + ",\n      ".join(given) + ")"
+        return text if len(text) <= LONGEST else ""
+
+
+@dataclass
+class CallLog:
+    """The calls that a test has made: a message says which one gave the wrong answer."""
+
+    calls: list[tuple[Any, Call]] = field(default_factory=list)  # what came, and the call
+    checked: int = 0  # of them were made before the last check that passed
+    last: Call | None = None  # whether or not it was answered
+
+    def pass_check(self) -> None:
+        self.checked = len(self.calls)
+
+    def candidates(self, out: Any) -> list[Call]:
+        """The calls that gave `out`; if that cannot be told, those since the last check."""
+        gave = [call for value, call in self.calls if out is not None and _holds(value, out)]
+        recent = [call for _, call in self.calls[self.checked :] or self.calls[-1:]]
+        return gave if len(set(map(str, gave))) == 1 else recent
+
+
+def _holds(tree: Any, leaf: Any) -> bool:
+    """Whether a value is `leaf` itself, or has it in a list, tuple or dict."""
+    if tree is leaf:
+        return True
+    items = tree.values() if type(tree) is dict else tree
+    return type(tree) in (list, tuple, dict) and any(_holds(item, leaf) for item in items)
+
+
+class Unspellable(Exception):
+    """A value that no short piece of Python makes."""
+
+
+class Code(str):
+    """A piece of Python, which stands as it is in the `repr` of a list, tuple or dict."""
+
+    __repr__ = str.__str__
+
+
+def spell(value: Any) -> str:
+    """A value as Python: arrays and tensors with exact numbers, generators with their seed. Raises
+    `Unspellable`."""
+    return repr(map_leaves(_spell_leaf, value))
+
+
+def _spell_leaf(leaf: Any) -> Any:
+    if is_array(leaf):
+        return _spell_array(leaf)
+    if type(leaf) is Rng and not leaf.drawn:
+        return Code(f"np.random.default_rng({leaf.seed})")
+    if type(leaf) is TorchRng and not leaf.drawn:
+        return Code(f"torch.Generator().manual_seed({leaf.seed})")
+    if type(leaf) is float and not math.isfinite(leaf):
+        return Code(f"float('{leaf}')")
+    if leaf is None or type(leaf) in (bool, int, float, str):
+        return leaf
+    raise Unspellable
+
+
+def _spell_array(array: Any) -> Code:
+    library, make = ("torch", "torch.tensor") if is_tensor(array) else ("np", "np.array")
+    dtype = type_name(array.dtype)
+    if 0 in array.shape:
+        return Code(f"{library}.zeros({tuple(array.shape)}, dtype={library}.{dtype})")
+    if is_tensor(array):
+        array = (array.float() if dtype == "bfloat16" else array).numpy()
+    if array.dtype.kind == "f":
+        array = array.astype(str).astype(float)  # the shortest digits that give the same number
+    numbers = re.sub(r"\b(inf|nan)\b", rf"{library}.\1", repr(array.tolist()))
+    usual = ("bool", "int64", "float32" if library == "torch" else "float64")
+    return Code(f"{make}({numbers}" + (")" if dtype in usual else f", dtype={library}.{dtype})"))
+
+
+def describe_value(value: Any) -> str:
+    """An argument in a few characters."""
+    if is_array(value):
+        kind = "tensor" if is_tensor(value) else "array"
+        return f"{kind} {type_name(value.dtype)}{list(value.shape)}"
+    is_tree = type(value) in (list, tuple, dict)
+    # Writing out an array may take longer than the call.
+    text = "" if is_tree and any(map(is_array, leaves(value))) else repr(value)
+    if is_tree and not 0 < len(text) <= 60:
+        return f"{type(value).__name__} of {len(value)}"
+    return text if len(text) <= 60 else f"{text[:57]}..."

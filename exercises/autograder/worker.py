@@ -71,18 +71,19 @@ class Worker:
                 return self._call(request)
         finally:
             _set_torch(ours)
-            for folder in leaves([request["args"], request["kwargs"], request["before"]]):
+            for folder in leaves(list(request.values())):
                 if isinstance(folder, Path):
                     shutil.rmtree(folder, ignore_errors=True)
 
     def _call(self, request: dict[str, Any]) -> dict[str, Any]:
         function = self._function(request["function"])
-        args, kwargs, self.seed = request["args"], request["kwargs"], request["global_seed"]
-        if request["wrt"]:
+        args, kwargs = request["args"], request["kwargs"]
+        self.seed = request.get("global_seed")
+        if "wrt" in request:
             return _run_for_gradients(function, request)
-        if request["count_lines"]:
+        if "count_lines" in request:
             return _run_and_count_lines(function, args, kwargs, str(self.path))
-        if request["inspect"]:
+        if "inspect" in request:
             return self._inspect(request)
         start = _processor_seconds()
         value = function(*args, **kwargs)

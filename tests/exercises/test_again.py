@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from autograder.__main__ import Again
-from autograder.calls import LONGEST, Call, as_python, spell
 from autograder.codec import Meta, Rng, TorchRng
 from autograder.points import EXERCISES, Exercise, checks_of, find, hints_of
 from autograder.runner import FAILED, Outcome, grade
+from autograder.student import LONGEST, Call, spell
 from bert_run.errors import UserError
 
 SOFTMAX = find("03_softmax")
@@ -58,15 +58,15 @@ def test_a_spelled_tensor_is_the_same(dtype):
 
 def test_values_of_every_kind_are_spelled():
     call = Call("f", (Rng(3), [1, (2.5,)], "a'b"), {"h": {"n": -np.inf}})
-    assert as_python(call) == (
+    assert call.as_python() == (
         "f(np.random.default_rng(3), [1, (2.5,)], \"a'b\", h={'n': float('-inf')})"
     )
-    assert as_python(Call("f", (TorchRng(4),), {})) == "f(torch.Generator().manual_seed(4))"
+    assert Call("f", (TorchRng(4),), {}).as_python() == "f(torch.Generator().manual_seed(4))"
 
 
 @pytest.mark.parametrize("value", [np.zeros(300), Rng(3, drawn=1), Meta((2,), "float32")])
 def test_what_has_no_short_spelling_is_left_to_the_command(value):
-    assert as_python(Call("f", (value,), {})) == ""
+    assert Call("f", (value,), {}).as_python() == ""
 
 
 def test_a_message_has_the_call_or_the_command_that_makes_it_again(wrong):

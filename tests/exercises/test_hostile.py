@@ -23,9 +23,14 @@ import pytest
 from autograder import runner
 from autograder.points import ROOT, Exercise, find
 from autograder.runner import grade
-from autograder.untrusted.cell import Cell, CellTransport
+from autograder.untrusted.cell import (
+    Cell,
+    CellTransport,
+    adopt_orphans,
+    descendants,
+    end_descendants,
+)
 from autograder.untrusted.grading_process import choose
-from autograder.untrusted.processes import adopt_orphans, descendants, end_descendants
 from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 

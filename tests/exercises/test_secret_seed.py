@@ -11,7 +11,7 @@ from autograder import checks
 from autograder.codec import Rng, TorchRng, drawing_from, pack
 from autograder.points import READY, Exercise, checks_of, find, present
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, imported, obstacle
-from autograder.transports import LocalTransport, StudentError
+from autograder.student import LocalTransport, StudentError
 
 PRESENT = [READY, *present()]
 SECRET = 987_654_321

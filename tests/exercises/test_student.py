@@ -11,8 +11,7 @@ import torch
 from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.codec import Folder, Rng, TorchRng, drawing_from
-from autograder.student import Student, StudentError, likely_mistake
-from autograder.transports import ChildTransport, LocalTransport
+from autograder.student import ChildTransport, LocalTransport, Student, StudentError, likely_mistake
 from autograder.worker import gradients_of
 
 FILE = """

@@ -21,7 +21,7 @@ from pathlib import Path
 from autograder.codec import BadMessage
 from autograder.points import Exercise, present
 from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade
-from autograder.student import StudentError, request_of
+from autograder.student import StudentError
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
 from autograder.untrusted.likeness import fingerprint
 from autograder.untrusted.sandbox import Sandbox, candidates, make_box
@@ -172,7 +172,8 @@ def choose(kind: str, hidden: list[Path], folder: Path) -> Sandbox:
         cell = Cell(sandbox, folder)
         transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
         try:
-            if transport.ask(request_of("f", (20,), {})).get("value") == 21:
+            request = {"function": "f", "args": (20,), "kwargs": {}}
+            if transport.ask(request).get("value") == 21:
                 return sandbox
             reasons.append("it gives a wrong answer")
         except (CannotStart, StudentError, BadMessage) as error:

@@ -14,8 +14,7 @@ import numpy as np
 
 from autograder.checks import CheckFailed
 from autograder.codec import Rng
-from autograder.student import Student, StudentError
-from autograder.transports import LocalTransport
+from autograder.student import LocalTransport, Student, StudentError
 from autograder.worker import load
 from bert_experiments.capstone.forms import formed
 from bert_experiments.capstone.side_by_side import (

@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.calls import describe_value
 from autograder.checks import difference
 from autograder.codec import is_tensor
-from autograder.student import likely_mistake
+from autograder.student import describe_value, likely_mistake
 
 LONGEST_CALL = 160  # characters of a call that is written out; a longer one is named by its number
 

@@ -25,7 +25,7 @@ from autograder.runner import (
     Outcome,
     grade,
 )
-from autograder.transports import ChildTransport
+from autograder.student import ChildTransport
 from bert_run.errors import UserError
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar

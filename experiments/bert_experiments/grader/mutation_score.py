@@ -18,8 +18,7 @@ from pathlib import Path
 
 from autograder.points import Check, Exercise, checks_of
 from autograder.runner import PASSED, judge, load_test, run
-from autograder.student import Student
-from autograder.transports import LocalTransport
+from autograder.student import LocalTransport, Student
 from bert_experiments.grader.bank import BANK, chosen_exercises, publish_table, table
 from bert_experiments.grader.mutation import Mutant, mutants
 from bert_run.errors import UserError

@@ -47,9 +47,9 @@ class Diff:
             raise UserError(
                 f"the solution of {exercise.name} is not here: ask whoever runs the course"
             )
-        yours = self.file.read_text(encoding="utf-8").splitlines()
-        ours = [line for line in exercise.solution.read_text(encoding="utf-8").splitlines()
-                if line.strip() not in ("# begin solution", "# end solution")]  # fmt: skip
+        yours, ours = (path.read_text(encoding="utf-8").splitlines()
+                       for path in (self.file, exercise.solution))  # fmt: skip
+        ours = [line for line in ours if line.strip() not in ("# begin solution", "# end solution")]
         lines = unified_diff(yours, ours, "yours", "solution", lineterm="")
         print("\n".join(lines) or "the same, to the letter")
 
@@ -81,10 +81,14 @@ class Again:
         calls = student._log.candidates(error.out) if isinstance(error, CheckFailed) else []
         call = calls[-1] if calls else student._log.last
         function = getattr(transport.worker.module, call.function, None) if error and call else None
-        if callable(function):
-            args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
-            make_call = step_through if sys.stdin.isatty() else print_call
-            make_call(function, args, kwargs)
+        if not callable(function):
+            return
+        args, kwargs = unpack(pack((call.args, call.kwargs)), make=True)
+        if sys.stdin.isatty():
+            print("\n`n` runs the next line, `p name` prints, `c` goes on to the end")
+            pdb.Pdb().runcall(function, *args, **kwargs)
+        else:
+            print_call(function, args, kwargs)
 
 
 def check_named(exercise: Exercise, name: str) -> Check:
@@ -97,12 +101,6 @@ def check_named(exercise: Exercise, name: str) -> Check:
         names = ", ".join(check.id.removeprefix("test_") for check in found or checks)
         raise UserError(f"{exercise.name} has {len(found)} checks {name!r}: take one of {names}")
     return found[0]
-
-
-def step_through(function: Callable, args: tuple, kwargs: dict) -> None:
-    """Make a call in a debugger, which stops at the first line of the function."""
-    print("\n`n` runs the next line, `p name` prints, `c` goes on to the end")
-    pdb.Pdb().runcall(function, *args, **kwargs)
 
 
 def print_call(function: Callable, args: tuple, kwargs: dict) -> None:
@@ -184,7 +182,7 @@ class Variants:
         if not (course.variants and course.seed):
             raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")
         people = read_roster(self.roster).people.values()
-        rows = table_of_defaults(course.seed, ((person.id, person.name) for person in people))
+        rows = table_of_defaults(course, ((person.id, person.name) for person in people))
         csv.writer(sys.stdout, lineterminator="\n").writerows(rows)
 
 

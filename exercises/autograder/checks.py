@@ -1,9 +1,10 @@
 """Comparisons whose failures teach: what was expected, what came, and the likely mistake.
 
-All run in the trusted process, on values that have crossed the pipe. A table of mistakes says what
-common wrong answers would give: if the student's answer is one of them, the message names it.
+All run in the trusted process. A table of mistakes says what common wrong answers would give: if
+the student's answer is one of them, the message names it.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -13,17 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.codec import (
-    Rng,
-    TorchRng,
-    is_array,
-    is_tensor,
-    leaves,
-    map_leaves,
-    pack,
-    reseeded,
-    type_name,
-)
+from autograder.codec import Rng, is_array, is_tensor, leaves, map_leaves, pack, reseeded, type_name
 from autograder.student import Function, StudentError, describe_value
 from autograder.worker import EARLIER, altered, gradients_of  # noqa: F401 -- the tests ask for it
 
@@ -47,8 +38,7 @@ class CheckFailed(AssertionError):
 
 
 def rng(*numbers: int) -> np.random.Generator:
-    """What a check draws its inputs from: at home the same ones at each run, under a secret seed
-    ones that nobody has seen before."""
+    """What a check draws its inputs from: the same at each run; under a secret seed others."""
     return np.random.default_rng([*map(reseeded, numbers)] if numbers[1:] else reseeded(*numbers))
 
 
@@ -60,8 +50,8 @@ def generator(seed: int) -> Any:
 
 
 def anew(below: int) -> int:
-    """0 at home, under a secret seed a number below this: added to what a check picks where any id,
-    size or seed will do."""
+    """0 at home, under a secret seed a number below this: added where any id, size or seed will
+    do."""
     return (reseeded(below) - below) % below
 
 
@@ -129,13 +119,15 @@ def share(
 ) -> None:
     """`count` of `total` must be an `expected` share, within what chance allows: a right answer
     fails once in ten million times. `mistakes` maps the name of a mistake to its share."""
+
+    def is_possible(p: float) -> bool:
+        low, high = central_range(total, p)
+        return low <= count <= high
+
     low, high = central_range(total, expected)
-    if low <= count <= high:
-        return _passed()
-    likely = [name for name, wrong in (mistakes or {}).items()
-              if (r := central_range(total, wrong)) and r[0] <= count <= r[1]]  # fmt: skip
-    fail(f"{of}: expected a share of {expected:g} ({low} to {high} of {total}), got "
-         f"{count / max(total, 1):.4f} ({count})", likely=likely[0] if likely else "")  # fmt: skip
+    likely = next((name for name, p in (mistakes or {}).items() if is_possible(p)), "")
+    that(is_possible(expected), f"{of}: expected a share of {expected:g} ({low} to {high} of "
+         f"{total}), got {count / max(total, 1):.4f} ({count})", likely=likely)  # fmt: skip
 
 
 def leaves_no_trace(function: Function, *args, **kwargs) -> None:
@@ -221,11 +213,10 @@ def _nothing_global_changed(name: str, changed: list[str]) -> None:
 
 
 def _turned(tree: Any) -> Any:
-    """The same values, each of NumPy's arrays in Fortran's order, the entries of each dict in the
-    opposite one. None if nothing has another order, or if there is a generator: a right answer may
-    draw in the order of memory."""
+    """The same values, NumPy's arrays in Fortran's order, the entries of each dict in the opposite
+    one. None if nothing has another order, or for a generator, which may draw in that of memory."""
     found = list(leaves(tree))
-    if any(type(leaf) in (Rng, TorchRng) for leaf in found):
+    if any(isinstance(leaf, Rng) for leaf in found):
         return None
     turned = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
                         and leaf.ndim > 1 else leaf, tree, order=reversed)  # fmt: skip
@@ -236,13 +227,11 @@ def _turned(tree: Any) -> Any:
 def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
     """A call must draw from the generator that it is given, from where it stands."""
     first = function.trace(*args, **kwargs)
-    if not first.drawn:
-        fail(f"{function.name} left the generator that it was given where it stood",
-             likely="a copy of it was drawn from, so two calls in a row draw the same"
-             )  # fmt: skip
+    that(first.drawn, f"{function.name} left the generator that it was given where it stood",
+         likely="a copy of it was drawn from, so two calls in a row draw the same")  # fmt: skip
     for drawn in range(1, 21):  # of few possible results, two may be the same by chance
         moved = map_leaves(lambda leaf, drawn=drawn: replace(leaf, drawn=drawn)
-                           if type(leaf) in (Rng, TorchRng) else leaf, (args, kwargs))  # fmt: skip
+                           if isinstance(leaf, Rng) else leaf, (args, kwargs))  # fmt: skip
         if pack(_in_order(function(*moved[0], **moved[1]))) != pack(_in_order(first.value)):
             return _passed()
     fail(f"{function.name} gives the same result from wherever its generator stands",
@@ -251,8 +240,8 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
 
 
 def _in_order(tree: Any) -> Any:
-    """The same values, the entries of each dict by their names: their order is no part of an answer
-    and, in what `safetensors` loads, another at every call."""
+    """The same values, the entries of each dict by their names: their order is no part of an
+    answer."""
     by_name = partial(sorted, key=lambda entry: repr(entry[0]))
     return map_leaves(lambda leaf: leaf, tree, order=by_name)
 
@@ -263,8 +252,8 @@ def not_slower(
     likely: str = "a Python loop over single numbers: use whole arrays at once", **kwargs,
 ) -> None:  # fmt: skip
     """The function must take at most `times` as long as `loop`, which does the same in a slower way
-    (`than` says which). Both are seconds of a processor, in one thread, so that other work on the
-    machine does not count. What seems too slow is measured again, and the shortest times count."""
+    (`than` says which). Both are seconds of a processor, in one thread: other work on the machine
+    does not count. What seems too slow is measured again, and the shortest times count."""
     seconds = took = math.inf
     for number in range(SPEED_ROUNDS):
         seconds = min(seconds, function.seconds(*args, **kwargs))
@@ -275,9 +264,8 @@ def not_slower(
         # One measurement may be lucky: what is not clearly fast enough is measured twice.
         if seconds <= times * took / (1 if number else 2):
             return
-    ratio = seconds / max(took, 1e-9)
-    fail(f"{function.name} took {seconds:.3f} s, {ratio:.1f} times as long as {than}: at most "
-         f"{times:g} times is allowed", likely=likely)  # fmt: skip
+    fail(f"{function.name} took {seconds:.3f} s, {seconds / max(took, 1e-9):.1f} times as long as "
+         f"{than}: at most {times:g} times is allowed", likely=likely)  # fmt: skip
 
 
 def difference(
@@ -302,14 +290,12 @@ def _difference_of_trees(
     if type(out) is not type(expected):
         return (f"{of}: expected a {type(expected).__name__} of {len(expected)}, "
                 f"got {describe_value(out)}")  # fmt: skip
-    if type(expected) is not dict:
-        entries = enumerate(expected[: len(out)])
-    else:
-        entries, own = expected.items(), out.keys()
-        keys = {"missing": expected.keys() - own, "not expected": own - expected.keys()}
-        if told := [f"; {which}: {', '.join(sorted(map(str, found))[:5])}"
-                    for which, found in keys.items() if found]:  # fmt: skip
-            return f"{of}: the keys differ{''.join(told)}"
+    entries = enumerate(expected[: len(out)]) if type(expected) is not dict else expected.items()
+    if type(expected) is dict and out.keys() != expected.keys():
+        keys = {"missing": expected.keys() - out.keys(), "not expected": out.keys() - expected}
+        return f"{of}: the keys differ" + "".join(
+            f"; {which}: {', '.join(sorted(map(str, found))[:5])}"
+            for which, found in keys.items() if found)  # fmt: skip
     for name, right in entries:
         if problem := difference(out[name], right, f"{of}[{name!r}]", tolerance, magnitude):
             return problem
@@ -325,20 +311,18 @@ def _difference_of_numbers(
     number = out.item() if is_array(out) and not out.ndim else out
     if type(number) not in (int, float) and not isinstance(number, np.number):
         return f"{of}: expected a number, got {describe_value(out)}"
-    if isinstance(expected, int | np.integer):
-        is_right = number == expected
-    else:
+    is_right = number == expected
+    if not isinstance(expected, int | np.integer):
         tolerance = TOLERANCES["float64"] if tolerance is None else tolerance
-        values = np.array([number, expected], np.float64)
-        is_right = _are_close(values[:1], values[1:], tolerance, magnitude).all()
+        is_right = _are_close(np.float64([number]), np.float64([expected]), tolerance, magnitude)
     return "" if is_right else _told(of, expected, number)
 
 
 def _difference_of_arrays(
     out: Any, expected: Any, of: str, tolerance: float | None, magnitude: float | None
 ) -> str:
-    if is_tensor(expected) != is_tensor(out) or (
-        not is_tensor(out) and type(out) not in (np.ndarray, type(expected))
+    if is_tensor(expected) != is_tensor(out) or not (
+        is_tensor(out) or type(out) in (np.ndarray, type(expected))
     ):
         wanted = "a torch tensor" if is_tensor(expected) else "a NumPy array"
         return f"{of}: expected {wanted}, got {describe_value(out)}"
@@ -348,8 +332,7 @@ def _difference_of_arrays(
     if got != dtype:
         return (f"{of}: expected numbers of type {dtype}, got {got}: the right shape, but "
                 "the wrong type")  # fmt: skip
-    if tolerance is None:
-        tolerance = TOLERANCES.get(dtype, 0.0)
+    tolerance = TOLERANCES.get(dtype, 0.0) if tolerance is None else tolerance
     out, expected = _as_numpy(out), _as_numpy(expected)
     with np.errstate(all="ignore"):
         is_exact = expected.dtype.kind in "biu"
@@ -358,16 +341,18 @@ def _difference_of_arrays(
             return ""
         if out.size == 1:
             return f"{of}: expected {expected.item()!s}, got {out.item()!s}"
-        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        place = tuple(np.argwhere(wrong)[0].tolist())
         nans = int((np.isnan(out) & ~np.isnan(expected)).sum()) if out.dtype.kind == "f" else 0
         gap = np.abs(out.astype(np.float64) - expected.astype(np.float64))
         largest = "" if np.isnan(gap).all() else f", largest difference {np.nanmax(gap):.3g}"
-        return (
-            f"{of}: {int(wrong.sum())} of {out.size} numbers differ{largest}"
-            + (f"; {nans} are NaN" if nans else "")
-            + f"\n  at {list(place)}: expected {expected[place]!s}, got {out[place]!s}"
-            + _printed(out, expected)
-        )
+        problem = f"{of}: {int(wrong.sum())} of {out.size} numbers differ{largest}"
+        problem += f"; {nans} are NaN" if nans else ""
+        problem += f"\n  at {list(place)}: expected {expected[place]!s}, got {out[place]!s}"
+    if out.size <= 24 and out.ndim in (1, 2):  # small arrays are shown whole
+        show = {"precision": 4, "suppress_small": True, "separator": ", ", "prefix": " " * 12}
+        problem += f"\n  expected  {np.array2string(expected, **show)}"
+        problem += f"\n  got       {np.array2string(out, **show)}"
+    return problem
 
 
 def _are_close(
@@ -386,15 +371,6 @@ def _are_close(
         return equal | (np.isfinite(expected) & close)
 
 
-def _printed(out: np.ndarray, expected: np.ndarray) -> str:
-    """Small arrays are shown whole."""
-    if out.size > 24 or out.ndim > 2 or out.ndim == 0:
-        return ""
-    show = {"precision": 4, "suppress_small": True, "separator": ", ", "prefix": " " * 12}
-    return (f"\n  expected  {np.array2string(expected, **show)}"
-            f"\n  got       {np.array2string(out, **show)}")  # fmt: skip
-
-
 def _told(of: str, expected: Any, out: Any) -> str:
     return f"{of}: expected {describe_value(expected)}, got {describe_value(out)}"
 
@@ -410,19 +386,17 @@ def _name(out: Any, mistakes: Mistakes, tolerance: float | None) -> str:
     """The first mistake that would have given this answer."""
     with np.errstate(all="ignore"):
         for name, wrong in mistakes.items():
-            try:
+            # A question may not fit an answer of this shape.
+            with contextlib.suppress(Exception):
                 made = wrong(out) if callable(wrong) else not difference(out, wrong, "", tolerance)
-            except Exception:  # the question does not fit an answer of this shape
-                made = False
-            if made is True or made is np.True_:
-                return name
+                if made is True or made is np.True_:
+                    return name
     return ""
 
 
 @cache
 def central_range(n: int, p: float) -> tuple[int, int]:
-    """Counts that n tosses of probability p stay within, apart from a chance of `FALSE_ALARM`, half
-    of it at each end: the tails of the binomial distribution are summed."""
+    """Counts that n tosses of probability p stay within; each tail has half of `FALSE_ALARM`."""
     if p <= 0 or p >= 1 or n == 0:
         return round(n * p), round(n * p)
     counts = np.arange(n + 1)

@@ -1,7 +1,7 @@
 """What crosses between a test and a student's code: arrays and plain values, never objects.
 
-A message is a JSON tree and the raw bytes of its arrays. Reading one can therefore run no code, and
-what arrives is of exactly one of these types, whatever the sender did: None, bool, int, float, str,
+A message is a JSON tree and the raw bytes of its arrays, so reading one can run no code. What
+arrives is of exactly one of these types, whatever the sender did: None, bool, int, float, str,
 bytes, list, tuple, dict, a NumPy array or number, a torch tensor, a `Meta` for a tensor of the
 device "meta". Types are compared with `is`: a subclass may override anything, so none crosses.
 
@@ -40,8 +40,7 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True)
 class Rng:
-    """Stands for a generator: the student's function receives `np.random.default_rng(seed)`, from
-    which `drawn` numbers have been drawn."""
+    """Stands for `np.random.default_rng(seed)`, from which `drawn` numbers have been drawn."""
 
     seed: int
     drawn: int = field(default=0, repr=False)
@@ -134,7 +133,7 @@ def reseeded(seed: int) -> int:
 def with_fresh_generators(tree: Any) -> Any:
     """The same values, with the seed of each `Rng` and `TorchRng` as it is under a secret seed."""
     return map_leaves(lambda leaf: replace(leaf, seed=reseeded(leaf.seed))
-                      if type(leaf) in (Rng, TorchRng) else leaf, tree)  # fmt: skip
+                      if isinstance(leaf, Rng) else leaf, tree)  # fmt: skip
 
 
 def leaves(tree: Any) -> Iterator[Any]:
@@ -149,8 +148,7 @@ def leaves(tree: Any) -> Iterator[Any]:
 def map_leaves(
     make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
 ) -> Any:
-    """The same lists, tuples and dicts with what `make` makes of each leaf; `order` sorts the items
-    of each dict."""
+    """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict."""
     if type(tree) in (list, tuple):
         return type(tree)(map_leaves(make, item, order=order) for item in tree)
     if type(tree) is dict:
@@ -178,8 +176,7 @@ def unpack(message: bytes, *, make: bool = False) -> Any:
         ends = np.cumsum([8 + size, *lengths]).tolist()
         if ends[-1] != len(message):
             raise BadMessage(f"{len(message)} bytes came, {ends[-1]} were announced")
-        buffers = [message[a:b] for a, b in pairwise(ends)]
-        return _restore(tree, buffers, make)
+        return _restore(tree, [message[a:b] for a, b in pairwise(ends)], make)
     except BadMessage:
         raise
     except Exception as error:  # whatever is wrong with it, it is no message
@@ -202,9 +199,9 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     if value is None or kind in (bool, int, float, str):
         return value
     if kind in (list, tuple):
-        if set(map(type, value)) <= NUMBERS:  # documents are many lists of token ids
-            return {"kind": kind.__name__, "items": list(value)}
-        items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
+        items = list(value)
+        if not set(map(type, value)) <= NUMBERS:  # documents are many lists of token ids
+            items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
         return {"kind": kind.__name__, "items": items}
     if kind is dict:
         pairs = [[_describe(k, buffers, f"a key of {place}"),
@@ -215,23 +212,16 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     if kind is np.ndarray or isinstance(value, np.generic) or is_tensor(value):
         return _describe_array(value, buffers, place)
     if kind is bytes:
-        return {"kind": "bytes", "buffer": _add(buffers, value)}
+        buffers.append(value)
+        return {"kind": "bytes", "buffer": len(buffers) - 1}
     if kind in STAND_INS.values():
         return {"kind": kind.__name__, "fields": _describe(vars(value), buffers, place)}
     raise Uncrossable(f"{place} is a {kind.__module__}.{kind.__qualname__}")
 
 
-def _add(buffers: list[bytes], data: bytes) -> int:
-    buffers.append(data)
-    return len(buffers) - 1
-
-
 def type_name(dtype: Any) -> str:
-    """The name of a type of numbers of NumPy's or torch's, such as `int64`.
-
-    NumPy's default whole number is called int64 also where it has 32 bits, and crosses as such:
-    an answer has the types there that it has elsewhere. `np.intc` is int32 everywhere.
-    """
+    """The name of a type of numbers of NumPy's or torch's. NumPy's default whole number is called
+    int64 also where it has 32 bits: answers have the same types there. `np.intc` is int32."""
     if isinstance(dtype, np.dtype):
         return "int64" if dtype.char == DEFAULT else dtype.name
     return str(dtype).removeprefix("torch.")
@@ -260,16 +250,17 @@ def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
     lies_in_order = value.permute(order).is_contiguous() if is_torch else (
         value.transpose(order).flags.c_contiguous
     )  # fmt: skip
+    buffers.append(plain.tobytes())
     return {"kind": kind, "dtype": dtype, "shape": list(value.shape), "order": order,
-            "strided": not lies_in_order, "buffer": _add(buffers, plain.tobytes())}  # fmt: skip
+            "strided": not lies_in_order, "buffer": len(buffers) - 1}  # fmt: skip
 
 
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
     if type(tree) is str:
         return tree.encode("utf-8", "replace").decode()  # halves of characters cannot be printed
+    if type(tree) is list:
+        raise BadMessage("a list has no kind")
     if type(tree) is not dict:
-        if type(tree) is list:
-            raise BadMessage("a list has no kind")
         return tree
     kind = tree["kind"]
     if kind in ("list", "tuple"):
@@ -290,15 +281,14 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
 
 
 def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
-    kind, dtype, shape = tree["kind"], tree["dtype"], tuple(tree["shape"])
+    kind, dtype, order = tree["kind"], tree["dtype"], tree["order"]
     if dtype not in (TORCH_DTYPES if kind == "torch" else NUMPY_DTYPES):
         raise BadMessage(f"{dtype!r} is no type of number")
     bits = np.dtype({"bfloat16": "int16", "int32": np.intc}.get(dtype, dtype))
     data = buffers[tree["buffer"]]
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
-    order = tree["order"]
-    array = np.frombuffer(data, bits).reshape(shape).transpose(order).copy()
+    array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()
     if tree["strided"]:
         array = _with_gaps(array)
     array = array.transpose(np.argsort(order))  # the axes in their places again
@@ -311,9 +301,8 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
 
 
 def _with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same numbers, not side by side in memory: every second place holds something else, and so
+    """The same numbers, not side by side in memory: every second place holds something else. So
     does one more at the end of each row, or torch's `view` could flatten them."""
     wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
-    gaps = wide[..., :-1:2]
-    gaps[...] = array
-    return gaps
+    wide[..., :-1:2] = array
+    return wide[..., :-1:2]

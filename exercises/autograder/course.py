@@ -79,12 +79,15 @@ class Course:
                             f"{len(self.weeks)} weeks: one has to count")  # fmt: skip
 
     def week_of(self, exercise: str) -> Week | None:
-        found = (w for w in self.weeks if any(e.name == exercise for e in w.exercises))
-        return next(found, None)
+        return next((week for week in self.weeks if exercise in week.names), None)
+
+    def variant_of(self, student: str) -> int:
+        """The number of a student, by their id in the roster, under the secret seed; 0 for none."""
+        return 1 + digest(student, self.seed) % MOST if self.variants else 0
 
     def week(self, name: str) -> Week:
         for week in self.weeks:
-            if week.name == name or week.name == name.lstrip("0"):
+            if week.name in (name, name.lstrip("0")):
                 return week
         raise UserError(f"--week {name}: {COURSE} has none of that name, only "
                         f"{', '.join(week.name for week in self.weeks)}")  # fmt: skip
@@ -92,14 +95,12 @@ class Course:
 
 def find_course() -> Course:
     """What is written in `course_file`; a course without weeks where there is no such file."""
-    found = course_file()
-    return read_course(found) if found else Course()
+    return read_course(path) if (path := course_file()) else Course()
 
 
 def course_file() -> Path | None:
     """`course.toml`, here or at the root of the repository."""
-    places = (Path(COURSE), ROOT / COURSE)
-    return next((place for place in places if place.is_file()), None)
+    return next((path for path in (Path(COURSE), ROOT / COURSE) if path.is_file()), None)
 
 
 def chosen(course: Course, week: str | None, exercises: str | None) -> list[Exercise] | None:
@@ -115,11 +116,11 @@ def chosen(course: Course, week: str | None, exercises: str | None) -> list[Exer
 
 def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
     """`["01-02, 10", "03_softmax"]` as exercises, in order."""
-    by_number = {int(exercise.name[:2]): exercise for exercise in (*CATALOGUE, *present())}
+    here = present()
+    by_number = {int(exercise.name[:2]): exercise for exercise in (*CATALOGUE, *here)}
     numbers: set[int] = set()
     for part in (part.strip() for text in texts for part in str(text).split(",")):
-        span = re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+))?", part)
-        if span:
+        if span := re.fullmatch(r"(\d+)(?:\s*[-–]\s*(\d+))?", part):
             first, last = int(span[1]), int(span[2] or span[1])
         else:
             first = last = int(part[:2]) if find(part) else 0
@@ -128,7 +129,6 @@ def parse_exercises(texts: Iterable[str], place: str) -> list[Exercise]:
                             f"from 01 to {max(by_number):02}")  # fmt: skip
         numbers |= set(range(first, last + 1))
     found = [by_number[number] for number in sorted(numbers)]
-    here = present()
     if absent := [exercise.name for exercise in found if exercise not in here]:
         raise UserError(f"{place}: {', '.join(absent)} has no test in this copy of the course")
     return found
@@ -168,14 +168,12 @@ def parse_course(content: dict[str, Any]) -> Course:
     weeks = content.get("week")
     if not isinstance(weeks, dict) or not weeks:
         raise UserError("no week is in it: write [week.1], and below it exercises = ['01-02']")
-    found = [parse_week(name, content_of_week) for name, content_of_week in weeks.items()]
+    found = tuple(parse_week(name, content_of_week) for name, content_of_week in weeks.items())
     taken: dict[str, str] = {}
-    for week in found:
-        for name in week.names:
-            if (other := taken.setdefault(name, week.name)) != week.name:
-                raise UserError(f"{name} is in week {other} and in week {week.name}: take it out "
-                                "of one")  # fmt: skip
-    return Course(tuple(found), **{name: content[name] for name in FIELDS if name in content})
+    for name, week in ((exercise, own.name) for own in found for exercise in own.names):
+        if (other := taken.setdefault(name, week)) != week:
+            raise UserError(f"{name} is in week {other} and in week {week}: take it out of one")
+    return Course(found, **{name: content[name] for name in FIELDS if name in content})
 
 
 def parse_week(name: str, content: Any) -> Week:
@@ -187,7 +185,7 @@ def parse_week(name: str, content: Any) -> Week:
         admits, example = OF_WEEK[field]
         if not admits(value):
             raise UserError(f"{place}: {field} is {shown(value)}: write {field} = {example}")
-    parts = content.get("parts", {})
+    parts, libraries = content.get("parts", {}), content.get("libraries")
     if taken := [part for part in parts if find(part) or part.startswith("week ")]:
         raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
     week = Week(
@@ -197,7 +195,7 @@ def parse_week(name: str, content: Any) -> Week:
         content.get("weight"),
         content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
-        tuple(content["libraries"]) if "libraries" in content else None,
+        None if libraries is None else tuple(libraries),
     )
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
@@ -213,17 +211,15 @@ def refuse_unknown(content: dict[str, Any], known: Iterable[str], place: str) ->
 
 
 def due_time(value: date) -> datetime:
-    """A time with its zone. A date alone is the end of its day; a time without a zone is one of
-    this machine's."""
+    """A time with its zone: for a date the end of that day, without a zone this machine's."""
     if not isinstance(value, datetime):
         value = datetime.combine(value, time(23, 59, 59))
     return value if value.tzinfo else value.astimezone()
 
 
-# Defaults of a student's own, so that an answer that was passed on can be told: with `variants =
-# true` each student has a number, and from it follow the defaults of a few arguments. A file that
-# was copied has another student's: it fails the checks that leave the argument out, unless whoever
-# copied it has read it.
+# Defaults of a student's own: with `variants = true` each student has a number, and from it follow
+# the defaults of a few arguments. A file that was passed on has another student's, so it fails the
+# checks that leave the argument out.
 
 
 def own_default(exercise: str) -> float:
@@ -237,31 +233,23 @@ def default_of(exercise: str, number: int) -> float:
     return others[digest(exercise, number) % len(others)] if number else usual
 
 
-def variant_of(seed: int, student: str) -> int:
-    """The number of a student, by their id in the roster, under the secret seed of the term."""
-    return 1 + digest(student, seed) % MOST
-
-
 def digest(*parts: object) -> int:
     text = " ".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def table_of_defaults(seed: int, students: Iterable[tuple[str, str]]) -> list[list[str]]:
+def table_of_defaults(course: Course, students: Iterable[tuple[str, str]]) -> list[list[str]]:
     """A row of each student, id and name: the number, and the defaults that follow from it."""
     head = [f"{name}: {argument}" for name, (argument, *_) in OWN_DEFAULTS.items()]
     rows = [["id", "name", "variant", *head]]
     for student, name in students:
-        number = variant_of(seed, student)
+        number = course.variant_of(student)
         own = [f"{default_of(exercise, number):g}" for exercise in OWN_DEFAULTS]
         rows.append([student, name, str(number), *own])
     return rows
 
 
-# Writing the file.
-
-
-# The exercises of each week, for terms of so many weeks; TEACHING.md shows them.
+# Writing the file. The exercises of each week, for terms of so many weeks; TEACHING.md shows them.
 PLANS = {
     6: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 18 · 25",
     10: "01-02, 10 · 03-05 · 06-07 · 08-09, 11 · 12-14 · 15-17 · 18-19 · 20-22, 26 · "
@@ -285,8 +273,8 @@ def plan(weeks: int) -> dict[str, list[str]]:
 
 
 def write_course(path: Path, weeks: int, start: date | None) -> None:
-    """Write `course.toml` for a term of so many weeks; each is due on the seventh day, at the end
-    of the day. Without a `start` the dates are left to be filled in."""
+    """Write `course.toml` for a term of so many weeks, each due at the end of its seventh day;
+    without a `start` the dates are left to be filled in."""
     found = plan(weeks)
     if path.exists():
         raise UserError(f"{path} is there already: name another --out, or remove it")

@@ -1,9 +1,6 @@
-"""The options of `pytest exercises/`, in a file that imports nothing.
-
-pytest must know them before it looks at the paths of a call: else it takes the DIR of
-`--submission DIR` for one, and runs the conftest.py that a submission may hold. So the course is
-installed with this file as a plugin; the grading itself is loaded by exercises/conftest.py.
-"""
+"""The options of `pytest exercises/`, in a plugin of its own that imports nothing: pytest must know
+them before it looks at the paths of a call, or it takes the DIR of `--submission DIR` for one, and
+runs the conftest.py of a submission. exercises/conftest.py loads the grading itself."""
 
 from pathlib import Path
 

@@ -1,9 +1,6 @@
 """`pytest exercises/`: grades the exercises, each in a fork of this process; with `--pdb` in this
-process itself, so that a debugger works.
-
-Each test gets `student`, whose functions are those of the student's file. At the end stands a
-table; the exit status is 0 only if every exercise that was run has full marks.
-"""
+process itself. Tests get the student's functions as `student`. At the end stands a table; the exit
+status is 0 only if every exercise that was run has full marks."""
 
 import gc
 from dataclasses import replace
@@ -14,8 +11,21 @@ import pytest
 from autograder.codec import drawing_from
 from autograder.course import chosen, find_course
 from autograder.points import READY, Exercise, checks_of, find, hints_of
-from autograder.report import gradescope, is_full, make_report, sentence, table, write_report
-from autograder.runner import FAILED, PASSED, TO_DO, Outcome, judge, obstacle, run
+from autograder.runner import (
+    FAILED,
+    PASSED,
+    TO_DO,
+    Outcome,
+    gradescope,
+    is_full,
+    judge,
+    make_report,
+    obstacle,
+    run,
+    sentence,
+    table,
+    write_report,
+)
 from autograder.student import ChildTransport, LocalTransport, Student, use_one_thread
 from bert_run.errors import UserError
 
@@ -46,8 +56,7 @@ def exercise_of(item: pytest.Item) -> Exercise | None:
 
 
 class Grading:
-    """One run: which files are graded, and what became of each test. `asked` are the exercises
-    that --week or --exercises name; None for all."""
+    """One run: files and outcomes. `asked` are the exercises that options name; None for all."""
 
     def __init__(self, config: pytest.Config, asked: list[Exercise] | None) -> None:
         self.config = config
@@ -94,15 +103,13 @@ class Grading:
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         """Leave out the folders of exercises that --week or --exercises do not name, and `READY`,
         unless the call names its folder."""
-        if collection_path == READY.folder:
-            return True
-        is_left_out = self.chosen is not None and find(collection_path.name)
-        return True if is_left_out and collection_path.name not in self.chosen else None
+        name = collection_path.name
+        is_left_out = self.chosen is not None and find(name) and name not in self.chosen
+        return True if is_left_out or collection_path == READY.folder else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self):
-        """What is loaded with the tests, above all torch, stays to the end: no search for garbage
-        looks at it, here or in a fork."""
+        """No search for garbage looks at what was loaded with the tests, also in a fork."""
         gc.disable()
         try:
             return (yield)
@@ -111,8 +118,7 @@ class Grading:
             gc.enable()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Where only exercises run, pytest lists no failed test twice, and hypothesis does not
-        spend a second on a report."""
+        """List no failed test twice, and save the second that hypothesis's report takes."""
         if session.items and all(map(exercise_of, session.items)):
             plugins = self.config.pluginmanager
             plugins.get_plugin("terminalreporter").reportchars = ""
@@ -128,8 +134,8 @@ class Grading:
         if reason := obstacle(exercise, self.file_of(exercise)):
             pyfuncitem.outcome = replace(reason, id=pyfuncitem.name)
             return True
-        error = run(pyfuncitem.obj, pyfuncitem.funcargs["student"])
         check = next(check for check in checks_of(exercise) if check.id == pyfuncitem.name)
+        error = run(pyfuncitem.obj, pyfuncitem.funcargs["student"])
         pyfuncitem.outcome = judge(check, error)
         if error:
             raise error
@@ -162,10 +168,9 @@ class Grading:
         self.close()
         if self.config.getoption("--collect-only"):
             return
-        if path := self.config.getoption("--report"):
-            write_report(path, make_report(self.outcomes, self.chosen))
-        if path := self.config.getoption("--gradescope"):
-            write_report(path, gradescope(make_report(self.outcomes, self.chosen)))
+        for option, form in (("--report", dict), ("--gradescope", gradescope)):
+            if path := self.config.getoption(option):
+                write_report(path, form(make_report(self.outcomes, self.chosen)))
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             full = is_full(make_report(self.outcomes, self.shown))
             session.exitstatus = int(not full or exitstatus != pytest.ExitCode.OK)
@@ -178,21 +183,21 @@ class Grading:
 
     def hints(self) -> list[str]:
         """As many as --hints asks for, of every exercise that is not yet right."""
-        lines, number = [], self.config.getoption("--hints")
+        lines, number = [], max(0, self.config.getoption("--hints"))
         for name, outcomes in self.outcomes.items():
-            if number > 0 and any(o.outcome != PASSED for o in outcomes):
+            if number and any(o.outcome != PASSED for o in outcomes):
                 lines += ["", f"hints for {name}:"]
-                for title, text in fitting_hints(find(name), outcomes)[:number]:
-                    lines.append(f"  {title}: {' '.join(text.split())}")
+                lines += [f"  {title}: {' '.join(text.split())}"
+                          for title, text in fitting_hints(find(name), outcomes)[:number]
+                          ]  # fmt: skip
         return lines
 
 
 def fitting_hints(exercise: Exercise, outcomes: list[Outcome]) -> list[tuple[str, str]]:
-    """All hints of an exercise, those that its failing checks are marked with first. The last hint,
-    a sketch of the whole answer, stays the last."""
+    """All hints of an exercise, those of its failing checks first; the last, a sketch, stays
+    last."""
     hints = hints_of(exercise)
     failed = {outcome.id for outcome in outcomes if outcome.outcome == FAILED}
     marks = [check.hint for check in checks_of(exercise) if check.id in failed]
-    first = [number for number in dict.fromkeys(marks) if 0 < number < len(hints)]
-    order = first + [number for number in range(1, len(hints) + 1) if number not in first]
+    order = dict.fromkeys([*(m for m in marks if 0 < m < len(hints)), *range(1, len(hints) + 1)])
     return [hints[number - 1] for number in order]

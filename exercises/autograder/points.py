@@ -22,8 +22,7 @@ STARTERS = EXERCISES / "starters.json"  # the hash of each starter, as it is han
 
 @dataclass(frozen=True)
 class Exercise:
-    """`chapter` is the last one that it needs; `libraries` what the student's file may import,
-    beside Python's own library."""
+    """`chapter` is the last one that it needs; `libraries` what the student's file may import."""
 
     name: str
     points: int
@@ -155,7 +154,7 @@ def check_of(test: ast.FunctionDef, names: dict[str, list[str]]) -> Check:
     return Check(
         test.name,
         marks.get("pytest.mark.weight", 1),
-        tuple(functions_of_student(own)),
+        functions_of_student(own),
         marks.get("pytest.mark.hint", 0),
         of_manners=bool(asked & MANNERS) and not asked & {"same", "share"},
         is_drawn=not DRAWS.isdisjoint(reached),
@@ -163,23 +162,19 @@ def check_of(test: ast.FunctionDef, names: dict[str, list[str]]) -> Check:
     )
 
 
-def functions_of_student(names: list[str]) -> list[str]:
+def functions_of_student(names: list[str]) -> tuple[str, ...]:
     """The functions that are asked for as `student.f`, each once."""
     found = (name.removeprefix("student.") for name in names if name.startswith("student."))
-    return list(dict.fromkeys(found))
+    return tuple(dict.fromkeys(found))
 
 
 def shares(total: int, weights: list[int]) -> list[int]:
-    """`total` split in proportion to the weights, in whole numbers that add up to it exactly.
-
-    What rounding leaves over goes to the largest remainders, the first of equal ones first.
-    """
-    whole = sum(weights)
-    if whole == 0:
-        return [0] * len(weights)
+    """`total` split in proportion to the weights, in whole numbers that add up to it exactly. What
+    rounding leaves over goes to the largest remainders, the first of equal ones first."""
+    whole = sum(weights) or 1
     parts = [total * weight // whole for weight in weights]
     order = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
-    for i in order[: total - sum(parts)]:
+    for i in order[: total - sum(parts)] if any(weights) else ():
         parts[i] += 1
     return parts
 
@@ -192,6 +187,5 @@ def worth(exercise: Exercise) -> dict[str, int]:
 
 
 def all_present() -> list[Exercise]:
-    """READY too, which is worth nothing; those of the course are worth 100 points together, those
-    of a class's own come on top."""
+    """READY, worth nothing; the course, worth 100 points; a class's own, on top of them."""
     return [READY] * READY.test.is_file() + present()

@@ -21,22 +21,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from autograder import checks
 from autograder.checks import CheckFailed
 from autograder.codec import drawing_from
-from autograder.points import STARTERS, Check, Exercise, checks_of
-from autograder.student import (
-    Call,
-    CallLog,
-    LocalTransport,
-    Student,
-    StudentError,
-    Transport,
-)
+from autograder.points import READY, STARTERS, Check, Exercise, all_present, checks_of, worth
+from autograder.student import Call, CallLog, LocalTransport, Student, StudentError, Transport
 from bert_run.errors import UserError
+from bert_run.files import write_atomically
 
 PASSED, FAILED, TO_DO, BLOCKED, NOT_RUN = "passed", "failed", "to do", "blocked", "not run"
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"}
@@ -78,8 +73,7 @@ def obstacle(exercise: Exercise, path: Path) -> Outcome | None:
 
 
 def source_text(file: bytes) -> str:
-    """A file as Python reads it, in UTF-8 or in the encoding that its first lines name. Raises
-    `SyntaxError` or `UnicodeDecodeError`."""
+    """A file as Python reads it. Raises `SyntaxError` or `UnicodeDecodeError`."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(file).readline)
     if encoding not in ENCODINGS:  # of the others some take hours
         raise SyntaxError(f"encoding {encoding}")
@@ -87,8 +81,8 @@ def source_text(file: bytes) -> str:
 
 
 def is_untouched(exercise: Exercise, file: bytes) -> bool:
-    """Whether a file is the starter as it was handed out, by its hash; an exercise of a class's own
-    has none, so it is compared with the starter that its solution gives."""
+    """Whether a file is the starter as it was handed out, by its hash; in an exercise of a class's
+    own, by the starter that its solution gives."""
     try:
         text = source_text(file)
     except (SyntaxError, UnicodeDecodeError):
@@ -155,14 +149,12 @@ def judge(check: Check, error: BaseException | None) -> Outcome:
     """What an exception of a test, or none, says about the student's answer."""
     if error is None:
         return Outcome(check.id, PASSED)
-    if isinstance(error, StudentError):
-        if error.function in check.functions[:-1]:
-            return Outcome(check.id, BLOCKED, f"blocked by {error.function}: {error}")
-        return Outcome(check.id, TO_DO if error.to_do else FAILED, str(error))
-    if isinstance(error, CheckFailed):
-        return Outcome(check.id, FAILED, str(error))
-    return Outcome(check.id, FAILED, f"the answer could not be compared: {type(error).__name__}: "
-                                     f"{error}")  # fmt: skip
+    if not isinstance(error, StudentError | CheckFailed):
+        kind = type(error).__name__
+        return Outcome(check.id, FAILED, f"the answer could not be compared: {kind}: {error}")
+    if isinstance(error, StudentError) and error.function in check.functions[:-1]:
+        return Outcome(check.id, BLOCKED, f"blocked by {error.function}: {error}")
+    return Outcome(check.id, TO_DO if getattr(error, "to_do", False) else FAILED, str(error))
 
 
 def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
@@ -182,12 +174,11 @@ def settled(exercise: Exercise, outcomes: list[Outcome]) -> list[Outcome]:
 
 def those_that_count(passed: list[Check]) -> list[Check]:
     """Of the checks that pass. Answers to inputs that never change can be looked up: such a check
-    counts only for functions that also pass one with inputs that are drawn. And a function that
-    does nothing leaves nothing behind, and is fast: that counts only beside a right answer."""
-    drawn = [check for check in passed if check.is_drawn]
-    shown = frozenset().union(*(check.touches for check in drawn if not check.of_manners))
-    counted = [check for check in passed
-               if check.is_drawn or shown & (check.touches or shown)]  # fmt: skip
+    counts only for functions that also pass one with drawn inputs. A function that does nothing is
+    fast and leaves nothing behind: that counts only beside a right answer."""
+    shown = {f for check in passed if check.is_drawn and not check.of_manners
+             for f in check.touches}  # fmt: skip
+    counted = [check for check in passed if check.is_drawn or shown & (check.touches or shown)]
     return [] if all(check.of_manners for check in counted) else counted
 
 
@@ -196,8 +187,8 @@ def grade(
     variant: int = 0, seconds: float = math.inf, only: str = "",
     tell: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:  # fmt: skip
-    """Run the tests of an exercise on a file, in this process or through `transport`; or `only` the
-    one of this name.
+    """Run the tests of an exercise, or `only` the one of this name, on a file, in this process or
+    through `transport`.
 
     Their inputs are drawn from `seed`: with 0 those that every student sees at home. `variant` is
     the student's number, where each has defaults of their own. All comparisons together may take
@@ -205,8 +196,7 @@ def grade(
     """
     if reason := obstacle(exercise, path):
         return for_all_checks(exercise, reason.outcome, reason.message)
-    transport = transport or LocalTransport(path)
-    student, outcomes = Student(path, transport), []
+    student, outcomes = Student(path, transport or LocalTransport(path)), []
     try:
         with drawing_from(seed, variant=variant):
             tests = load_test(exercise)
@@ -218,24 +208,24 @@ def grade(
                     tell(outcomes[-1])
                     seconds = max(0.01, seconds - (time.process_time() - start))
     finally:
-        transport.close()
+        student._transport.close()
     return settled(exercise, outcomes)
 
 
 def run(test: Callable[[Student], None], student: Student) -> BaseException | None:
     """What the test raises, or None, with how to try the failing call again in its message."""
-    student._log = CallLog()
+    log = student._log = CallLog()
     try:
-        checks.watch(student._log.pass_check)
+        checks.watch(log.pass_check)
         with np.errstate(all="ignore"):  # the wrong answers that we compare with overflow
             test(student)
     except CheckFailed as error:
-        calls = student._log.candidates(error.out)
-        after = f"after {calls[-1]}\n" if len({str(call) for call in calls}) == 1 else ""
+        calls = log.candidates(error.out)
+        after = f"after {calls[-1]}\n" if len(set(map(str, calls))) == 1 else ""
         return CheckFailed(f"{after}{error}\n  {to_try(test, calls)}", error.out)
     except StudentError as error:
-        if not error.to_do and student._log.last:
-            error.args = (f"{error}\n  {to_try(test, [student._log.last])}",)
+        if not error.to_do and log.last:
+            error.args = (f"{error}\n  {to_try(test, [log.last])}",)
         return error
     except ComparesTooLong:
         return CheckFailed("comparing this answer takes too long: is it larger than asked for?")
@@ -245,12 +235,10 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
 
 
 def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
-    """How the call that failed can be made again: written out where it is one short call, else
-    the command that stops in it."""
-    code = calls[0].as_python() if len(calls) == 1 else ""
+    """How the call that failed can be made again: as Python if it is short, else by a command."""
     exercise = Path(test.__code__.co_filename).parent.name
     command = f"python -m autograder again {exercise} {test.__name__.removeprefix('test_')}"
-    return f"to try it: {code or command}"
+    return f"to try it: {(len(calls) == 1 and calls[0].as_python()) or command}"
 
 
 class ComparesTooLong(BaseException):
@@ -283,3 +271,108 @@ def load_test(exercise: Exercise) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# What a run was worth: as a table to read, as `report.json`, as Gradescope's results.
+
+Report = dict[str, Any]
+
+
+def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = None) -> Report:
+    """The report of a run, from the outcomes of each exercise that was run: of the exercises that
+    are `counted`, or of all. One that was not run scores nothing."""
+    exercises = []
+    for exercise in all_present():
+        name = exercise.name
+        is_asked = exercise != READY or name in outcomes
+        if not (is_asked if counted is None else name in counted):
+            continue
+        hundredths = worth(exercise)
+        tests = [{"id": o.id, "points": hundredths[o.id] / 100, "outcome": o.outcome,
+                  "message": o.message}
+                 for o in settled(exercise, outcomes.get(name, []))]  # fmt: skip
+        exercises.append({
+            "name": name,
+            "score": sum(hundredths[t["id"]] for t in tests if t["outcome"] == PASSED) / 100,
+            "max_score": sum(hundredths.values()) / 100,
+            "status": status([t["outcome"] for t in tests]),
+            "tests": tests,
+        })  # fmt: skip
+    sums = {key: total(exercises, key) for key in ("score", "max_score")}
+    return {**sums, "exercises": exercises}
+
+
+def total(exercises: list[Report], key: str) -> float:
+    """Added in hundredths, so that no rounding creeps in."""
+    return sum(round(100 * exercise[key]) for exercise in exercises) / 100
+
+
+def status(outcomes: list[str]) -> str:
+    """One word for an exercise."""
+    alike = outcomes[0] if len(set(outcomes)) == 1 else FAILED
+    return alike if alike in (PASSED, TO_DO, NOT_RUN) else FAILED
+
+
+def table(report: Report) -> list[str]:
+    """The lines to print after a run."""
+    lines, shown = [], report["exercises"]
+    width = max((len(e["name"]) for e in shown), default=10)
+    for exercise in shown:
+        points = f"{exercise['score']:6.2f} of {exercise['max_score']:6.2f}"
+        points = points if exercise["max_score"] else "no points"
+        lines.append(f"{exercise['name']:{width}}  {points}  {remark(exercise)}".rstrip())
+    if best := report["max_score"]:
+        lines.append(f"{'together':{width}}  {report['score']:6.2f} of {best:6.2f}  points")
+    return lines
+
+
+def remark(exercise: Report) -> str:
+    """What is left in an exercise: to do, wrong, or waiting for something else."""
+    if exercise["status"] in (PASSED, NOT_RUN):
+        return exercise["status"]
+    words, told = [], {word: [t["message"] for t in exercise["tests"] if t["outcome"] == word]
+                       for word in (TO_DO, FAILED, BLOCKED, NOT_RUN)}  # fmt: skip
+    if told[TO_DO]:
+        functions = sorted({message.removesuffix(" is to do") for message in told[TO_DO]
+                            if message.endswith(" is to do")})  # fmt: skip
+        words.append(": ".join(filter(None, ["to do", ", ".join(functions)])))
+    if told[FAILED]:
+        words.append(f"{len(told[FAILED])} of {len(exercise['tests'])} checks fail")
+    if told[BLOCKED]:
+        by = {message.split(":")[0].removeprefix("blocked by ") for message in told[BLOCKED]}
+        words.append(f"{len(told[BLOCKED])} blocked by {', '.join(sorted(by))}")
+    if told[NOT_RUN]:
+        words.append(f"{len(told[NOT_RUN])} not run")
+    return "; ".join(words)
+
+
+def is_full(report: Report) -> bool:
+    """Whether every exercise passed whole; nothing run is not full."""
+    return {exercise["status"] for exercise in report["exercises"]} == {PASSED}
+
+
+def gradescope(report: Report) -> Report:
+    """The same as the `results.json` that Gradescope reads."""
+    return {
+        "score": report["score"],
+        "output": f"{report['score']:g} of {report['max_score']:g} points",
+        "tests": [
+            {
+                "name": f"{exercise['name']}: {sentence(test['id'])}",
+                "score": test["points"] if test["outcome"] == PASSED else 0.0,
+                "max_score": test["points"],
+                "status": "passed" if test["outcome"] == PASSED else "failed",
+                "output": test["message"] or test["outcome"],
+            }
+            for exercise in report["exercises"]
+            for test in exercise["tests"]
+        ],
+    }
+
+
+def sentence(test_id: str) -> str:
+    return test_id.removeprefix("test_").replace("_", " ")
+
+
+def write_report(path: Path, report: Report) -> None:
+    write_atomically(path, json.dumps(report, indent=2, ensure_ascii=False) + "\n")

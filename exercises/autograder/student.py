@@ -125,14 +125,14 @@ class Function:
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [str(what) for what in answer.get("changed") or []]
-        return Trace(answer["value"], inputs, changed, answer.get("drawn") is True,
-                     answer.get("written") is True)  # fmt: skip
+        has = {field: answer.get(field) is True for field in ("drawn", "written")}
+        return Trace(answer["value"], inputs, changed, **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd.
 
-        Returns what the function returned, and for each argument named in `wrt` (a tensor, or a
-        list or dict of them) its gradient: None where nothing arrives. `upstream` has the form of
+        Returns what the function returned, and the gradient of each argument named in `wrt` (a
+        tensor, or a list or dict of them): None where nothing arrives. `upstream` has the form of
         what the function returns, leaving out what is no tensor of floats.
         """
         answer = self._ask(args, kwargs, wrt=list(wrt), upstream=upstream)
@@ -179,14 +179,13 @@ def error_message(error: Any, function: str, student: Student) -> StudentError:
         return StudentError(f"{function} sent no answer", function=function)
     if error.get("to_do") is True:
         return StudentError(f"{function} is to do", function=function, to_do=True)
-    call, text, where = student._log.last, str(error.get("text")), error.get("where")
-    text = text.replace("\n", "\n    ")  # told apart from lines of ours
+    call, where = student._log.last, error.get("where")
+    text = str(error.get("text")).replace("\n", "\n    ")  # told apart from lines of ours
     if error.get("uncrossable") is True:
-        return StudentError(
-            f"{call} returned something that cannot be compared: {text}. Return "
-            "NumPy arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these",
-            function=function,
-        )
+        message = (f"{call} returned something that cannot be compared: {text}. Return NumPy "
+                   "arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these"
+                   )  # fmt: skip
+        return StudentError(message, function=function)
     message = f"{call} raised {error.get('type')}: {text}"
     if type(where) is dict and where.get("line"):
         message += f" ({student._path.name}, line {where['line']}: {where.get('code')})"
@@ -232,15 +231,6 @@ class ChildTransport:
         self.path, self.start_method, self.seconds = path, start, seconds
         self.process = None
 
-    def start(self) -> None:
-        import multiprocessing  # a page of the website has none
-
-        context = multiprocessing.get_context(self.start_method)
-        self.line, theirs = context.Pipe()
-        self.process = context.Process(target=answer_calls, args=(self.path, theirs, self.line))
-        self.process.start()
-        theirs.close()
-
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self.process is None or not self.process.is_alive():
             self.start()
@@ -262,6 +252,15 @@ class ChildTransport:
                "the memory?")  # fmt: skip
         raise StudentError(f"{name} {why}", function=name)
 
+    def start(self) -> None:
+        import multiprocessing  # a page of the website has none
+
+        context = multiprocessing.get_context(self.start_method)
+        self.line, theirs = context.Pipe()
+        self.process = context.Process(target=answer_calls, args=(self.path, theirs, self.line))
+        self.process.start()
+        theirs.close()
+
     def _kill(self) -> None:
         """End the process and all that it started in its session."""
         with contextlib.suppress(ProcessLookupError, AttributeError):  # Windows has no groups
@@ -281,17 +280,17 @@ class ChildTransport:
 
 
 def answer_calls(path: Path, line: Any, theirs: Any) -> None:
-    """The other process."""
+    """The other process, in which no debugger stops."""
+
+    def refuse(*args, **kwargs) -> None:
+        raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
+
     theirs.close()
     if hasattr(os, "setsid"):
         os.setsid()
-    sys.breakpointhook = pdb.set_trace = refuse_breakpoint
+    sys.breakpointhook = pdb.set_trace = refuse
     with contextlib.suppress(EOFError, OSError):
         serve(path, line.recv_bytes, line.send_bytes)
-
-
-def refuse_breakpoint(*args, **kwargs) -> None:
-    raise RuntimeError("a breakpoint stops only where a debugger runs: call pytest with --pdb")
 
 
 def use_one_thread() -> None:
@@ -372,8 +371,7 @@ class Code(str):
 
 
 def spell(value: Any) -> str:
-    """A value as Python: arrays and tensors with exact numbers, generators with their seed. Raises
-    `Unspellable`."""
+    """A value as Python, to the bit, generators with their seed. Raises `Unspellable`."""
     return repr(map_leaves(_spell_leaf, value))
 
 
@@ -394,15 +392,16 @@ def _spell_leaf(leaf: Any) -> Any:
 def _spell_array(array: Any) -> Code:
     library, make = ("torch", "torch.tensor") if is_tensor(array) else ("np", "np.array")
     dtype = type_name(array.dtype)
+    kind = f", dtype={library}.{dtype}"
     if 0 in array.shape:
-        return Code(f"{library}.zeros({tuple(array.shape)}, dtype={library}.{dtype})")
+        return Code(f"{library}.zeros({tuple(array.shape)}{kind})")
     if is_tensor(array):
         array = (array.float() if dtype == "bfloat16" else array).numpy()
     if array.dtype.kind == "f":
         array = array.astype(str).astype(float)  # the shortest digits that give the same number
     numbers = re.sub(r"\b(inf|nan)\b", rf"{library}.\1", repr(array.tolist()))
-    usual = ("bool", "int64", "float32" if library == "torch" else "float64")
-    return Code(f"{make}({numbers}" + (")" if dtype in usual else f", dtype={library}.{dtype})"))
+    is_usual = dtype in ("bool", "int64", "float32" if library == "torch" else "float64")
+    return Code(f"{make}({numbers}{'' if is_usual else kind})")
 
 
 def describe_value(value: Any) -> str:

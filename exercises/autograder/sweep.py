@@ -1,8 +1,5 @@
-"""Inputs that nobody picked: of any size, magnitude and order in memory that a page allows.
-
-`Draw` draws valid inputs of all kinds from a seed, and `agrees` compares the student's results with
-a reference on all of them. The rest are tests of random results.
-"""
+"""Inputs that nobody picked, of any size, magnitude and order in memory that a page allows: `Draw`
+draws them, `agrees` compares results with a reference. The rest tests random results."""
 
 import itertools
 import math
@@ -13,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder import checks
-from autograder.codec import Folder, Rng, TorchRng, is_array, is_tensor, leaves, map_leaves
+from autograder.codec import Folder, Rng, is_array, is_tensor, leaves, map_leaves, type_name
 from autograder.student import Function
 
 SIZES = (1, 1, 2, 2, 3, 3, 4, 5, 7, 9)
@@ -86,24 +83,20 @@ def agrees(
     names: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """The student's function must give what the reference gives, for every case, however the arrays
-    lie in memory, and leave its arguments as they are.
-
-    `names` are those of the results, if there are several. How they are compared: see `same`.
-    """
+    lie in memory, and leave its arguments as they are. `names` are those of the results, if there
+    are several. How they are compared: see `same`."""
     for number, case in enumerate(cases):
-        args, options = laid_out((case.args, case.options), number)
+        given = laid_out((case.args, case.options), number)
         # Writing to an argument raises every second time.
-        call = function.trace(*args, frozen=bool(number % 2), **options)
-        out = call.value
-        expected = reference(*case.args, **case.options)
+        call = function.trace(*given[0], frozen=bool(number % 2), **given[1])
+        out, expected = call.value, reference(*case.args, **case.options)
         if names:
             checks.parts(out, *names)
         for name, got, right in zip(names or ("the result",), out if names else (out,),
                                     expected if names else (expected,), strict=True):  # fmt: skip
             same(got, right, of=f"{name} for {case.of}", magnitude=case.magnitude,
                  given=(case.args, case.options))  # fmt: skip
-        before = map_leaves(lambda leaf: None if type(leaf) in (Rng, TorchRng, Folder) else leaf,
-                            (args, options))  # fmt: skip
+        before = map_leaves(lambda leaf: None if isinstance(leaf, Rng | Folder) else leaf, given)
         if problem := checks.difference(call.inputs, before, "the arguments", 0.0):
             checks.fail(f"{function.name} changed its input in place: {problem}")
 
@@ -135,22 +128,21 @@ def laid_out(tree: Any, way: int) -> Any:
     def lay_out(leaf: Any) -> Any:
         if way % 3 == 0 or not is_array(leaf) or leaf.ndim == 0 or 0 in leaf.shape:
             return leaf
-        if way % 3 == 1:
-            if not is_tensor(leaf):
-                return np.asfortranarray(leaf)
+        if way % 3 == 2:
+            wide = leaf.repeat_interleave(2, -1) if is_tensor(leaf) else np.repeat(leaf, 2, -1)
+            return wide[..., ::2]
+        if is_tensor(leaf):
             back = tuple(reversed(range(leaf.ndim)))
             return leaf.permute(back).contiguous().permute(back)
-        wide = leaf.repeat_interleave(2, -1) if is_tensor(leaf) else np.repeat(leaf, 2, -1)
-        return wide[..., ::2]
+        return np.asfortranarray(leaf)
 
     return map_leaves(lay_out, tree)
 
 
 def number_type(tree: Any) -> str:
     """The type with the fewest digits of the floats in a tree of values; "" if there are none."""
-    found = {"float64" if type(leaf) is float else
-             str(getattr(leaf, "dtype", "")).removeprefix("torch.") for leaf in leaves(tree)
-             }  # fmt: skip
+    found = {"float64" if type(leaf) is float else type_name(getattr(leaf, "dtype", ""))
+             for leaf in leaves(tree)}  # fmt: skip
     return next((name for name in ("float32", "float64") if name in found), "")
 
 
@@ -178,16 +170,15 @@ def poisson_range(mean: float) -> tuple[int, int]:
 
 def runs_a_loop(function: Function, short: tuple, long: tuple, **options: Any) -> bool:
     """Whether the student's file runs more lines for longer arguments."""
-    return (function.lines_run(*long, **options)
-            > function.lines_run(*short, **options) + 10)  # fmt: skip
+    return function.lines_run(*long, **options) > function.lines_run(*short, **options) + 10
 
 
 COARSE = "the draws are too coarse: whole numbers of a few bits know few values; use rng.random"
 
 
 def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
-    """`words`, drawn from `count` ids alike, must reach all of them: as many pairs are the same as
-    chance has it (almost a Poisson number), and each tenth is drawn."""
+    """`words`, drawn from `count` ids alike, must reach all of them: chance decides how many pairs
+    are the same (almost a Poisson number), and each tenth is drawn."""
     seen = np.unique(words, return_counts=True)[1]
     pairs = len(words) * (len(words) - 1) / 2 / count
     is_about(int((seen * (seen - 1) // 2).sum()), pairs, likely=COARSE,

@@ -54,11 +54,8 @@ class Worker:
         self.seed: int | None = None  # of the global generators, for the call that runs
 
     def call(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer one call, or raise what the student's code raises.
-
-        What a call sets in torch is undone after it: the tests may run in this process, and the
-        next call shall show it again.
-        """
+        """Answer one call, or raise what the student's code raises. What it sets in torch is undone
+        after it: the tests may run in this process, and the next call must show it again."""
         ours = _torch_settings()
         try:
             if self.module is None:
@@ -97,26 +94,26 @@ class Worker:
 
     def _inspect(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer a call, and tell what else it did; see `Function.trace`."""
-        args, kwargs = request["args"], request["kwargs"]
+        name, args, kwargs = request["function"], request["args"], request["kwargs"]
         if request["before"]:
-            name, *others = request["before"]
+            earlier, *others = request["before"]
             args, kwargs, *others = _shared([args, kwargs, *others], {})
-            _call_with_others(self._function(name), *others)
+            _call_with_others(self._function(earlier), *others)
         # A function that writes each result into one array writes to what it returned before.
-        spoiled = _spoiled(self.returned.pop(request["function"], None))
-        answer = _run_and_inspect(self._function(request["function"]), args, kwargs, self.seed,
-                                  is_frozen=request["frozen"])  # fmt: skip
+        spoiled = _spoiled(self.returned.pop(name, None))
+        if self.seed is not None:
+            seed_everything(self.seed)
+        answer = _run_and_inspect(self._function(name), args, kwargs, is_frozen=request["frozen"])
         if any(not bool((array == spoilt).all()) for array, _, spoilt in spoiled):
             answer["changed"].append(EARLIER)
         else:  # it may return them once more, from where it keeps them
             for array, numbers, _ in spoiled:
                 array[...] = numbers
-        self.returned[request["function"]] = answer["value"]
+        self.returned[name] = answer["value"]
         return answer
 
     def _hash(self, value: Any) -> int:
-        """`hash`, as the file sees it. That of a text differs from process to process: here it
-        differs with the seed."""
+        """`hash`, as the file sees it. A text's follows from the seed, not from the process."""
         return hash((self.seed, value) if _holds_text(value) else value)
 
     def answer(self, message: bytes) -> bytes:
@@ -134,18 +131,16 @@ def _holds_text(value: Any) -> bool:
 
 
 def _run_and_inspect(
-    function: Callable, args: tuple, kwargs: dict, seed: int | None, *, is_frozen: bool
+    function: Callable, args: tuple, kwargs: dict, *, is_frozen: bool
 ) -> dict[str, Any]:
     """What the function returns, and what it changed. `is_frozen`: writing to an array raises."""
     arrays, generators = list(_arrays((args, kwargs))), [*args, *kwargs.values()]
-    if seed is not None:
-        seed_everything(seed)
-    if is_frozen:
-        for array in arrays:
-            if type(array) is np.ndarray:
-                array.flags.writeable = False
+    tensors = list(filter(is_tensor, arrays))
+    for array in arrays if is_frozen else ():
+        if type(array) is np.ndarray:
+            array.flags.writeable = False
     before, drawn_before = _global_state(), _states_of_generators(generators)
-    versions = [array._version for array in arrays if is_tensor(array)]
+    versions = [tensor._version for tensor in tensors]
     with _seedings() as seeded:
         value = function(*args, **kwargs)
     after = _global_state()
@@ -153,23 +148,25 @@ def _run_and_inspect(
     changed += [name for name in dict.fromkeys(seeded) if name not in changed]
     if any(getattr(leaf, "requires_grad", False) for leaf in leaves((args, kwargs))):  # by itself
         changed.append("requires_grad of a tensor that it was given")
-    if any(is_tensor(array) and array.is_leaf and array.grad is not None for array in arrays):
+    if any(tensor.is_leaf and tensor.grad is not None for tensor in tensors):
         changed.append("grad of a tensor that it was given")
+    # Generators, NumPy's and torch's, and folders are meant to change.
+    inputs = map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
+                        or isinstance(leaf, Path) else leaf, (args, kwargs))  # fmt: skip
     return {
-        "value": value, "seconds": 0.0, "changed": changed, "inputs": _plain((args, kwargs)),
+        "value": value, "seconds": 0.0, "changed": changed, "inputs": inputs,
         "drawn": _states_of_generators(generators) != drawn_before,
         # Every operation in place counts one on, also where another puts the old numbers back.
-        "written": versions != [array._version for array in arrays if is_tensor(array)],
+        "written": versions != [tensor._version for tensor in tensors],
     }  # fmt: skip
 
 
 def altered(value: Any, *, fewer: bool = False) -> Any:
     """Another value of the same kind: arrays flipped, floats halved; without arrays a list from its
     end, a dict of numbers with others or, with `fewer`, its first entry. None if there is none."""
-    has_arrays = next(_arrays(value), None) is not None
     if type(value) is float:
         new = value / 2
-    elif has_arrays and type(value) is not tuple:
+    elif next(_arrays(value), None) is not None and type(value) is not tuple:
         new = map_leaves(_flipped, value)
     elif type(value) is list:
         new = value[::-1]
@@ -191,8 +188,11 @@ def _flipped(leaf: Any) -> Any:
 
 
 def _call_with_others(function: Callable, args: tuple, kwargs: dict) -> None:
-    """Call it while its arguments, the very objects, hold other values; then put theirs back."""
-    own = [(value, copy.deepcopy(value)) for value in _changeable([*args, *kwargs.values()])]
+    """Call it while its arguments, the very objects, hold other values; then put theirs back.
+    Lists and dicts of arrays stay the same, and the arrays in them change."""
+    values = [*args, *kwargs.values()]
+    plain = [v for v in values if type(v) in (list, dict) and next(_arrays(v), None) is None]
+    own = [(value, copy.deepcopy(value)) for value in [*_arrays(values), *plain]]
     for fewer in (True, False):
         for value, before in own:
             _fill(value, altered(before, fewer=fewer))
@@ -200,14 +200,6 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict) -> None:
             function(*args, **kwargs)
         for value, before in own:
             _fill(value, before)
-
-
-def _changeable(values: list) -> Iterator[Any]:
-    """The arrays in a list of values, and those of its lists and dicts that hold no arrays."""
-    yield from _arrays(values)
-    for value in values:
-        if type(value) in (list, dict) and next(_arrays(value), None) is None:
-            yield value
 
 
 def _fill(old: Any, new: Any) -> None:
@@ -263,18 +255,18 @@ def _seedings() -> Iterator[list[str]]:
     if torch := sys.modules.get("torch"):
         places += [(torch, "seed", TORCH), (torch, "manual_seed", TORCH),
                    (torch.random, "manual_seed", TORCH)]  # fmt: skip
-    own = [getattr(place, name) for place, name, _ in places]
 
     def noted(function: Callable, label: str, *args, **kwargs) -> Any:
         names.append(label)
         return function(*args, **kwargs)
 
-    for (place, name, label), function in zip(places, own, strict=True):
-        setattr(place, name, partial(noted, function, label))
+    own = [(place, name, getattr(place, name)) for place, name, _ in places]
+    for place, name, label in places:
+        setattr(place, name, partial(noted, getattr(place, name), label))
     try:
         yield names
     finally:
-        for (place, name, _), function in zip(places, own, strict=True):
+        for place, name, function in own:
             setattr(place, name, function)
 
 
@@ -283,8 +275,8 @@ def _states_of_generators(values: list) -> list:
     found = [(value.bit_generator.state, value.bit_generator.seed_seq.n_children_spawned)
              for value in values if isinstance(value, np.random.Generator)]  # fmt: skip
     if torch := sys.modules.get("torch"):
-        states = [v.get_state() for v in values if isinstance(v, torch.Generator)]
-        found += [state.numpy().tobytes() for state in states]
+        found += [value.get_state().numpy().tobytes() for value in values
+                  if isinstance(value, torch.Generator)]  # fmt: skip
     return found
 
 
@@ -297,8 +289,7 @@ def _processor_seconds() -> float:
 def _run_and_count_lines(
     function: Callable, args: tuple, kwargs: dict, file: str
 ) -> dict[str, Any]:
-    """What the function returns, and how many lines of `file` ran on the way, each again at every
-    turn of a loop: a loop over single numbers shows on any machine at any load."""
+    """What the function returns, and how many lines of `file` ran, again at each turn of a loop."""
     count = 0
 
     def trace(frame, event, _):
@@ -354,37 +345,33 @@ def describe(error: BaseException, path: Path) -> dict[str, Any]:
     elif isinstance(error, SyntaxError):
         where = {"line": error.lineno, "code": (error.text or "").strip()}
     # Said by a `raise` of the file's own: torch raises it too, where a device lacks an operation.
-    is_to_do = (
-        type(error) is NotImplementedError and lines and "raise" in (lines[-1].line or "raise")
-    )
+    is_to_do = type(error) is NotImplementedError and bool(lines) and "raise" in (
+        lines[-1].line or "raise"
+    )  # fmt: skip
     text = ""
     with contextlib.suppress(BaseException):  # even str(error) is the student's code
         text = str(error)[:2000]
     return {"type": type(error).__name__, "text": text, "where": where,
-            "uncrossable": type(error) is Uncrossable, "to_do": bool(is_to_do)}  # fmt: skip
+            "uncrossable": type(error) is Uncrossable, "to_do": is_to_do}  # fmt: skip
 
 
-def _run_for_gradients(function, request: dict[str, Any]) -> dict[str, Any]:
+def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str, Any]:
     """Run forward, then autograd backward from `upstream` to the arguments named in `wrt`."""
-    names = inspect.signature(function).bind_partial(*request["args"], **request["kwargs"])
-    wanted = [names.arguments[name] for name in request["wrt"]]
+    args, kwargs, names = request["args"], request["kwargs"], request["wrt"]
+    given = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    wanted = [given[name] for name in names]
     inputs = _float_tensors(wanted)
     for leaf in inputs:
         leaf.requires_grad_()
-    value = function(*request["args"], **request["kwargs"])
-    outs, upstream = _float_tensors(value), _float_tensors(request["upstream"])
-    rest = iter(gradients_of(outs, inputs, upstream))
+    value = function(*args, **kwargs)
+    rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
-    by_name = dict(zip(request["wrt"], gradients, strict=True))
-    return {"value": value, "seconds": 0.0, "gradients": by_name}
+    return {"value": value, "seconds": 0.0, "gradients": dict(zip(names, gradients, strict=True))}
 
 
 def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:
     """What arrives at each input when `upstream` goes back from `outs`; None where nothing does.
-
-    Through a sum, whose own gradient is 1: to send back a tensor autograd loads sympy first, which
-    takes a second.
-    """
+    Through a sum, whose own gradient is 1: given a tensor, autograd loads sympy for a second."""
     import torch
 
     total = 0.0
@@ -402,13 +389,6 @@ def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:
 def _float_tensors(tree: Any) -> list:
     """The tensors of floats in a tree of values, in order."""
     return [leaf for leaf in leaves(tree) if is_tensor(leaf) and leaf.is_floating_point()]
-
-
-def _plain(tree: Any) -> Any:
-    """The inputs as they are after the call; generators, NumPy's and torch's, and folders are meant
-    to change."""
-    return map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
-                      or isinstance(leaf, Path) else leaf, tree)  # fmt: skip
 
 
 def seed_everything(seed: int) -> None:
@@ -429,10 +409,8 @@ def _global_state() -> dict[str, Any]:
         "how NumPy prints (np.set_printoptions)": str(np.get_printoptions()),
     }
     if torch := sys.modules.get("torch"):
-        found |= {
-            TORCH: torch.get_rng_state().numpy().tobytes(),
-            "torch's number of threads": torch.get_num_threads(),
-        }
+        found[TORCH] = torch.get_rng_state().numpy().tobytes()
+        found["torch's number of threads"] = torch.get_num_threads()
     return found | _torch_settings()
 
 

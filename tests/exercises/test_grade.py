@@ -16,8 +16,7 @@ import pytest
 
 from autograder.course import Course, parse_course
 from autograder.points import ROOT, find, present
-from autograder.report import make_report
-from autograder.runner import grade
+from autograder.runner import grade, make_report
 from autograder.untrusted import gradebook
 from autograder.untrusted.cell import Cell
 from autograder.untrusted.grade import GradeSettings, claim, hidden_from_students

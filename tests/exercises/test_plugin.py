@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.points import READY, ROOT, Exercise, find, present
-from autograder.report import make_report, status
-from autograder.runner import FAILED, PASSED, Outcome, grade, settled
+from autograder.runner import FAILED, PASSED, Outcome, grade, make_report, settled, status
 
 SOFTMAX = find("03_softmax")
 

@@ -61,9 +61,9 @@ class Lookup:
 
 def keys(request: dict[str, Any]) -> list[tuple]:
     """The same call; the same without generators; any call of the function that asks as much."""
-    kind = (request["function"], request["inspect"], request["count_lines"],
-            tuple(request["wrt"]))  # fmt: skip
-    given = request["args"], request["kwargs"], request["upstream"]
+    kind = (request["function"], "inspect" in request, "count_lines" in request,
+            tuple(request.get("wrt", ())))  # fmt: skip
+    given = request["args"], request["kwargs"], request.get("upstream")
     return [(kind, pack(given)), (kind, pack(without_generators(given))), (kind, b"")]
 
 

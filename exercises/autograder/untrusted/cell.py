@@ -1,8 +1,5 @@
-"""A student's process as the tests see it: a sandbox that runs, and calls that go into it.
-
-The trusted side. It waits no longer than it said, reads no more than it allows, and takes every
-byte that comes for what it is: an answer to be compared.
-"""
+"""A student's process as the tests see it: a sandbox that runs, and calls that go into it. The
+trusted side: it waits and reads no more than it allows, and takes all that comes for an answer."""
 
 import contextlib
 import ctypes
@@ -124,8 +121,7 @@ class CellTransport:
     """Carries the calls of one exercise into a cell.
 
     `seconds` are for all of them together, a quarter of them for one. They are seconds of a
-    processor, so that a busy machine fails nobody; by the clock a call may take `WAITING` times as
-    long.
+    processor; by the clock a call may take `WAITING` times as long, so a busy machine fails nobody.
     """
 
     def __init__(self, cell: Cell, exercise: Exercise, file: bytes, seconds: float) -> None:
@@ -152,22 +148,18 @@ class CellTransport:
         try:
             until = time.monotonic() + WAITING * longest
             answer = unpack(exchange(self.line, message, until=until, expired=expired))
-        except TimeoutError:
-            self.spent += longest
+        except (TimeoutError, EOFError, BadMessage) as error:
+            is_late = isinstance(error, TimeoutError)
+            self.spent += longest if is_late else watch.by_the_clock() / WAITING
             self.close()
-            why = f"timed out: it was ended after {longest:g} seconds"
-            if watch.threads > 1 + PROCESSES:
+            if isinstance(error, BadMessage):
+                raise
+            why = "ended the whole program: does it call exit, or take all the memory?"
+            if is_late and watch.threads > 1 + PROCESSES:
                 why = f"was ended: it started more than {PROCESSES} processes and threads"
+            elif is_late:
+                why = f"timed out: it was ended after {longest:g} seconds"
             raise StudentError(f"{name} {why}", function=name) from None
-        except EOFError:
-            self.spent += watch.by_the_clock() / WAITING
-            self.close()
-            raise StudentError(f"{name} ended the whole program: does it call exit, or take all "
-                               "the memory?", function=name) from None  # fmt: skip
-        except BadMessage:
-            self.spent += watch.by_the_clock() / WAITING
-            self.close()
-            raise
         worked, waited = watch.worked(), watch.by_the_clock() / WAITING
         self.spent += max(worked, waited)
         if type(answer) is dict and type(answer.get("seconds")) is float:
@@ -199,11 +191,9 @@ def exchange(
     line: socket.socket, message: bytes, *, until: float,
     expired: Callable[[], bool] = lambda: False,
 ) -> bytes:  # fmt: skip
-    """Send a message, and wait for another.
-
-    Raises `TimeoutError` at the time `until` or when `expired` says so, `EOFError` if the other
-    side is gone, `BadMessage` if what comes is too large.
-    """
+    """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or when
+    `expired` says so, `EOFError` if the other side is gone, `BadMessage` for an answer too
+    large."""
     left = memoryview(len(message).to_bytes(8, "big") + message)
     came, size = bytearray(), 8
     while left or len(came) < size:
@@ -232,8 +222,7 @@ def exchange(
 def remove(folder: Path) -> None:
     """Remove a folder whose owner may have locked us out of parts of it."""
     for root, names, _ in os.walk(folder):
-        for name in names:
-            place = os.path.join(root, name)
+        for place in (os.path.join(root, name) for name in names):
             if not os.path.islink(place):
                 with contextlib.suppress(OSError):
                     os.chmod(place, 0o700)
@@ -241,7 +230,6 @@ def remove(folder: Path) -> None:
 
 
 # The processes below this one, as Linux shows them: to find them all, end them, and time them.
-
 
 SUBREAPER = 36  # of prctl(2)
 TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # a second
@@ -265,8 +253,8 @@ def adopt_orphans() -> None:
 
 
 def end_descendants(but: set[int]) -> None:
-    """End all processes that this one has started, and theirs, but for some and those below them.
-    First all are stopped, so that none starts another while we look."""
+    """End all processes below this one, but for some and those below them. All are stopped first,
+    so that none starts another."""
     stopped: set[int] = set()
     while found := descendants(os.getpid(), but) - stopped:
         for process in found:
@@ -368,4 +356,4 @@ class Stopwatch:
         return self.spent + self._of_chain() - self.before
 
     def _of_chain(self) -> float:
-        return sum(processor_seconds(process) for process in self.chain)
+        return sum(map(processor_seconds, self.chain))

@@ -1,22 +1,20 @@
-"""What other systems take back: the columns of Canvas and Moodle, feedback in the names that were
-handed in, and pages without names.
-"""
+"""What other systems take back: Canvas, Moodle, feedback by submission, pages without names."""
 
 import hmac
 import io
 import secrets
-import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from autograder.course import Week
 from autograder.points import Exercise
 from autograder.untrusted import gradebook
+from autograder.untrusted import roster as rosters
 from autograder.untrusted.gradebook import Graded
 from autograder.untrusted.marks import Mark, WeekMark
-from autograder.untrusted.roster import Person, Roster, read_cells, read_label, save_table, tokens
 from autograder.untrusted.submissions import name_of
 from bert_run.errors import UserError
 from bert_run.files import folder_in_one_piece, write_atomically
@@ -30,14 +28,13 @@ Table = list[list[str]]
 
 
 def write_canvas(
-    source: Path, target: Path, graded: list[Graded], week: Week, roster: Roster | None
+    source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
 ) -> None:
     """Fill in the week's column of a gradebook that Canvas has exported. Columns of other
     assignments are left out, so that importing the file cannot change them."""
-    table = [row for _, row in read_cells(source)] or [[]]
-    wanted = tokens(week.title or f"week {week.name}")
-    titles = [tokens(title) for title in table[0]]
-    found = [i for i, title in enumerate(titles)
+    table = [row for _, row in rosters.read_cells(source)] or [[]]
+    wanted = rosters.tokens(week.title or f"week {week.name}")
+    found = [i for i, title in enumerate(map(rosters.tokens, table[0]))
              if any(title[j : j + len(wanted)] == wanted for j in range(len(title)))]  # fmt: skip
     if len(found) != 1:
         raise UserError(f"{source.name} has {len(found)} columns with {' '.join(wanted)!r} in the "
@@ -45,14 +42,14 @@ def write_canvas(
     possible = [row[found[0]] for row in table if row[0].strip() == "Points Possible"]
     fill_in(table, found, possible, graded, week, roster, source)
     kept = [i for i, name in enumerate(table[0]) if name in OF_CANVAS or i in found]
-    save_table(target, [[row[i] for i in kept] for row in table])
+    rosters.save_table(target, [[row[i] for i in kept] for row in table])
 
 
 def write_moodle(
-    source: Path, target: Path, graded: list[Graded], week: Week, roster: Roster | None
+    source: Path, target: Path, graded: list[Graded], week: Week, roster: rosters.Roster | None
 ) -> None:
     """Fill in the grades and comments of a grading worksheet that Moodle has handed out."""
-    table = [row for _, row in read_cells(source)] or [[]]
+    table = [row for _, row in rosters.read_cells(source)] or [[]]
     header = table[0]
     if "Grade" not in header:
         raise UserError(f"{source.name} has no column Grade: download the grading worksheet of "
@@ -60,12 +57,12 @@ def write_moodle(
     columns = [header.index(name) for name in ("Grade", "Feedback comments") if name in header]
     possible = [dict(zip(header, row, strict=False)).get("Maximum Grade", "") for row in table[1:]]
     fill_in(table, columns, possible, graded, week, roster, source)
-    save_table(target, table)
+    rosters.save_table(target, table)
 
 
 def fill_in(
     table: Table, columns: list[int], possible: list[str], graded: list[Graded], week: Week,
-    roster: Roster | None, source: Path,
+    roster: rosters.Roster | None, source: Path,
 ) -> None:  # fmt: skip
     """Write the week's points, and comments if there is a second column, into the rows of students
     whom we know; in proportion where the first of `possible` is another number."""
@@ -74,12 +71,12 @@ def fill_in(
               if total.name == week.name}  # fmt: skip
     if not totals:
         raise UserError(f"week {week.name} has no marks yet: grade it first")
-    best = totals[graded[0].student].best
-    try:
+    highest = best = totals[graded[0].student].best
+    with suppress(IndexError, ValueError):
         highest = float(possible[0]) or best
-    except (IndexError, ValueError):
-        highest = best
-    known = roster or Roster([Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own])
+    known = roster or rosters.Roster(
+        [rosters.Person(name, keys=tuple(name.rsplit("_", 1)[1:])) for name in own]
+    )
     naming = [i for name in WHOSE for i, title in enumerate(table[0]) if title == name]
     unknown, absent = [], set(own)
     for row in table[1:]:
@@ -94,17 +91,13 @@ def fill_in(
         elif any(row[i] for i in naming[:1]) and row[0] != "Student, Test":
             unknown.append(row[0])
     if unknown:
-        warn(f"warning: {source.name}: no marks for {'; '.join(unknown)}: not in the roster?")
+        rosters.warn(f"{source.name}: no marks for {'; '.join(unknown)}: not in the roster?")
     if absent:
-        warn(f"warning: {source.name}: no row for {'; '.join(sorted(absent))}: their marks of week "
-             f"{week.name} are not in the new file")  # fmt: skip
+        rosters.warn(f"{source.name}: no row for {'; '.join(sorted(absent))}: their marks of week "
+                     f"{week.name} are not in the new file")  # fmt: skip
     if highest != best:
-        warn(f"{source.name} has {highest:g} points for week {week.name}, which has {best:g}: the "
-             "marks are in proportion")  # fmt: skip
-
-
-def warn(line: str) -> None:
-    print(line, file=sys.stderr)
+        rosters.warn(f"{source.name} has {highest:g} points for week {week.name}, which has "
+                     f"{best:g}: the marks are in proportion")  # fmt: skip
 
 
 def in_words(total: WeekMark, items: list[Mark], week: Week) -> str:
@@ -125,26 +118,34 @@ def write_feedback(
 ) -> None:
     """A zip with the page of each student who handed in one of the exercises, under the name that
     Canvas or Moodle know the submission by; else in a folder of the name that was handed in."""
-    text = io.BytesIO()
-    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in graded:
-            names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
-            if names:
-                last = max(names, key=lambda name: (read_label(name).attempt, name))
-                page = (place(one.student) / "report.html").read_bytes()
-                entry = zipfile.ZipInfo(feedback_name(last))  # of 1980: the same bytes each time
-                archive.writestr(entry, page, zipfile.ZIP_DEFLATED)
-    write_atomically(path, text.getvalue())
+    pages = []
+    for one in graded:
+        names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]
+        if names:
+            last = max(names, key=lambda name: (rosters.read_label(name).attempt, name))
+            pages.append((feedback_name(last), (place(one.student) / "report.html").read_bytes()))
+    write_zip(path, pages)
 
 
 def feedback_name(name: str) -> str:
-    label = read_label(name)
+    label = rosters.read_label(name)
     if label.kind == "Canvas":
         late = "LATE_" * label.late
         return f"{label.who}_{late}{label.user}_{label.attempt[0]}_report.html"
     if label.kind == "Moodle":
         return f"{label.who}_{label.user}_assignsubmission_file_/report.html"
     return f"{name_of(Path(name))}/report.html"
+
+
+def write_zip(path: Path, files: Iterable[tuple[str, str | bytes]], mode: int = 0) -> None:
+    """A zip of these files, with the same bytes each time."""
+    text = io.BytesIO()
+    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files:
+            entry = zipfile.ZipInfo(name)  # of 1980
+            entry.external_attr = mode << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    write_atomically(path, text.getvalue())
 
 
 def pseudonyms(out: Path, graded: list[Graded]) -> dict[str, str]:
@@ -157,13 +158,12 @@ def pseudonyms(out: Path, graded: list[Graded]) -> dict[str, str]:
 
 
 def write_anonymous(out: Path, graded: list[Graded]) -> None:
-    """The folder to give to somebody who shall not know whose work it is: pages, files and marks
-    under pseudonyms. What the students themselves write in a file stands there as it is."""
+    """The folder for somebody who shall not know whose work it is: pages, files and marks under
+    pseudonyms. What students write in a file stays as it is."""
     if not (out / KEY).is_file():
         write_atomically(out / KEY, secrets.token_hex(32))
         (out / KEY).chmod(0o600)
-    own = {one.student: one for one in graded}
-    found = []
+    own, found = {one.student: one for one in graded}, []
     with folder_in_one_piece(out / ANONYMOUS) as folder:
         for name, student in sorted(pseudonyms(out, graded).items()):
             one = replace(own[student], student=name, person=None, notes=[], likeness=[])

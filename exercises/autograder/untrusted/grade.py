@@ -12,25 +12,16 @@ from typing import Annotated, Literal
 import tyro
 from tyro.conf import Positional, arg
 
-from autograder.course import (
-    COURSE,
-    Course,
-    chosen,
-    course_file,
-    find_course,
-    variant_of,
-    write_course,
-)
+from autograder.course import COURSE, Course, chosen, course_file, find_course, write_course
 from autograder.points import ROOT, Exercise, find, present
-from autograder.report import write_report
-from autograder.runner import is_untouched
+from autograder.runner import is_untouched, write_report
 from autograder.untrusted import exports, gradebook, likeness, marks
 from autograder.untrusted.gradebook import Graded, Work, key_of, sha
 from autograder.untrusted.grading_process import Done, Job, choose, grade_all
-from autograder.untrusted.roster import Roster, harmless, read_roster
+from autograder.untrusted.roster import Roster, harmless, read_roster, warn
 from autograder.untrusted.sandbox import WARNINGS, Sandbox
 from autograder.untrusted.submissions import Submission, gather, shown
-from bert_run.errors import Real, UserError, Whole, check_numbers, command
+from bert_run.errors import Real, UserError, Whole, check_numbers, command, read_record
 from bert_run.files import clear_leftovers, hold, remove_in_one_piece, write_atomically
 from bert_run.training_loop import progress_bar
 
@@ -123,27 +114,25 @@ def main() -> None:
     settings = tyro.cli(GradeSettings, prog="bert-grade")
     if os.name != "posix":
         raise UserError("bert-grade needs Linux or macOS: on Windows run it inside WSL")
-    course = find_course()
+    course, out = find_course(), settings.out
     scope = chosen(course, settings.week, settings.exercises)
-    roster_file = settings.roster or settings.out / ROSTER
+    roster_file = settings.roster or out / ROSTER
     roster = read_roster(roster_file) if settings.roster or roster_file.is_file() else None
-    call = Call(settings, course, scope, roster,
-                *gather(list(settings.submissions), but=settings.out, roster=roster))  # fmt: skip
+    submissions, unread = gather(list(settings.submissions), but=out, roster=roster)
     if course.variants and not course.seed:
         raise UserError(f"{COURSE}: variants = true needs a seed, from which they follow")
-    claim(settings.out)
-    lock = hold(settings.out / LOCK)
+    claim(out)
+    lock = hold(out / LOCK)
     if lock is None:
-        raise UserError(f"{settings.out}: another bert-grade writes there: wait for it, or name "
-                        "another DIR")  # fmt: skip
+        raise UserError(f"{out}: another bert-grade writes there: wait for it, or name another DIR")
     with lock, tempfile.TemporaryDirectory(prefix="bert-grade-") as folder:
-        clear_leftovers(settings.out)
-        (settings.out / TIMES).touch()
+        clear_leftovers(out)
+        (out / TIMES).touch()
         if settings.roster:
-            write_atomically(settings.out / ROSTER, roster_file.read_bytes())
-        for line in call.passed_over:
-            print(f"warning: not graded: {line}", file=sys.stderr)
-        run(call, Path(folder))
+            write_atomically(out / ROSTER, roster_file.read_bytes())
+        for line in unread:
+            warn(f"not graded: {line}")
+        run(Call(settings, course, scope, roster, submissions, unread), Path(folder))
 
 
 @dataclass(frozen=True)
@@ -172,11 +161,10 @@ class Call:
         return self.place(student) / f"{exercise}.json"
 
     def job(self, student: str, exercise: Exercise, file: bytes, sandbox: Sandbox) -> Job:
-        week, seed = self.course.week_of(exercise.name), self.course.seed
+        week, variant = self.course.week_of(exercise.name), self.course.variant_of(student)
         if week and week.libraries is not None:
             exercise = replace(exercise, libraries=week.libraries)
-        variant = variant_of(seed, student) if self.course.variants else 0
-        settings = sandbox.kind, self.settings.timeout, seed, variant
+        settings = sandbox.kind, self.settings.timeout, self.course.seed, variant
         return Job(student, exercise, file, variant, key_of(exercise, file, *settings))
 
 
@@ -215,8 +203,9 @@ def run(call: Call, folder: Path) -> None:
     students = {one.student: marks.ledger(one.marks, {
         name: (sha(work.file), work.handed.name) for name, work in one.works.items()
     }) for one in graded}  # fmt: skip
-    state = {"sandbox": kind, "counted": counted, "students": students}
-    marks.write_changes(out, state, why=settings.why)
+    marks.write_changes(
+        out, {"sandbox": kind, "counted": counted, "students": students}, why=settings.why
+    )
     week = call.course.week(settings.week) if settings.week else None
     if settings.canvas:
         exports.write_canvas(settings.canvas, out / "canvas.csv", graded, week, call.roster)
@@ -248,8 +237,8 @@ def students_of(call: Call) -> list[Graded]:
     saved = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     people = call.roster.people if call.roster else {}
     for name in sorted(saved - people.keys()) if people else ():
-        print(f"warning: {name} has grades and is not in the roster: if this is somebody of it, "
-              f"call again with --remove '{name}'", file=sys.stderr)  # fmt: skip
+        warn(f"{name} has grades and is not in the roster: if this is somebody of it, call again "
+             f"with --remove '{name}'")  # fmt: skip
     handed = {submission.student: submission for submission in call.submissions}
     names = sorted(saved | people.keys() | handed.keys())
     return [student_of(call, Graded(name, person=people.get(name)), handed.get(name))
@@ -257,15 +246,16 @@ def students_of(call: Call) -> list[Graded]:
 
 
 def student_of(call: Call, one: Graded, submission: Submission | None) -> Graded:
-    """A student with what was graded before, and in its place what is handed in now. Nothing of it
-    is saved before it is graded."""
+    """A student with what was graded before or is handed in now. Saved is what has been graded."""
     folder = call.place(one.student)
     folder.mkdir(parents=True, exist_ok=True)
     clear_leftovers(folder)
     for exercise in present():
         if work := gradebook.saved_work(call.saved_as(one.student, exercise.name)):
             one.works[exercise.name] = work
-    notes = gradebook.saved_notes(folder / NOTES)
+    path, notes = folder / NOTES, {}  # for each week the last time
+    if path.exists():
+        notes = read_record(path, way_out="remove it, and its notes")
     if submission:
         for exercise in call.asked:
             if exercise.name in submission.files:
@@ -273,7 +263,7 @@ def student_of(call: Call, one: Graded, submission: Submission | None) -> Graded
         for note in submission.notes:
             print(f"{one.student}: {note}", file=sys.stderr)
         notes[call.settings.week or ""] = submission.notes
-        write_report(folder / NOTES, notes)
+        write_report(path, notes)
     one.notes = [f"week {week}: {note}" if week else note
                  for week, listed in notes.items() for note in listed]  # fmt: skip
     return one
@@ -297,9 +287,7 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
         if is_older:
             submission.notes.append(f"{exercise.file} of {shown(new.handed.name)} is older than "
                                     f"that of {shown(old.handed.name)}, which stands")  # fmt: skip
-            new = old
-        else:
-            new = replace(new, replaced=(*old.replaced, sha(old.file)))
+        new = old if is_older else replace(new, replaced=(*old.replaced, sha(old.file)))
     one.works[name] = new
     one.offered.add(name)
 
@@ -312,17 +300,17 @@ def hidden_from_students(settings: GradeSettings) -> list[Path]:
 
 
 def grade_missing(call: Call, graded: list[Graded], folder: Path) -> tuple[str, int]:
-    """Take what an earlier call has found, grade the rest, and save each result as it comes; the
-    kind of the sandbox, "" if none was needed, and how many files were graded in it."""
+    """Grade what no earlier call has graded, and save each result as it comes; the kind of the
+    sandbox, "" if none was needed, and how many files were graded in it."""
     settings = call.settings
     if not call.submissions and not settings.regrade:
         return "", 0
     folder.chmod(0o711)  # whoever a student's process is, it finds its own files below and no list
     sandbox = choose(settings.sandbox, hidden_from_students(settings), folder)
     if sandbox.kind in WARNINGS:
-        print(f"warning: sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}", file=sys.stderr)
-        if sandbox.kind == "none" and os.geteuid() == 0 and not sandbox.as_nobody:
-            print("warning: it runs as root: grade as another user", file=sys.stderr)
+        warn(f"sandbox {sandbox.kind}: {WARNINGS[sandbox.kind]}")
+    if sandbox.kind == "none" and os.geteuid() == 0 and not sandbox.as_nobody:
+        warn("it runs as root: grade as another user")
     jobs, already = [], 0
     for one in graded:
         waiting = []
@@ -374,21 +362,19 @@ def keep_result(call: Call, works: dict[str, Work], job: Job, done: Done) -> Non
 def mark_all(
     call: Call, graded: list[Graded], names: set[str], adjusted: marks.Adjustments
 ) -> list[str]:
-    """Mark what is asked for so far: by earlier calls, `names`, and by this one. Of a course
-    without a --week these are the weeks of which anything has been handed in. Also counted, in this
-    call alone, are the weeks that have points by hand, and of each week all exercises.
-    """
+    """Mark what earlier calls have asked for, `names`, and what this one does; without a --week
+    these are the weeks of which anything has been handed in. Also counted, in this call alone, are
+    the weeks that have points by hand, and of each week all exercises. The names that stay."""
+    weeks = call.course.weeks
     if call.scope is not None:
         names |= {exercise.name for exercise in call.scope}
-    elif call.course.weeks:
+    elif weeks:
         begun = {name for one in graded for name in one.handed}
-        names |= {name for week in call.course.weeks for name in week.names
-                  if begun & week.names}  # fmt: skip
+        names |= {name for week in weeks if begun & week.names for name in week.names}
     elif call.submissions or not names:
         names |= {exercise.name for exercise in present()}
     by_hand = {what for _, what in adjusted}
-    weeks = [week for week in call.course.weeks
-             if names & week.names or by_hand & dict(week.parts).keys()]  # fmt: skip
+    weeks = [week for week in weeks if names & week.names or by_hand & dict(week.parts).keys()]
     counted = names.union(*(week.names for week in weeks))
     for one in graded:
         one.counted = [exercise for exercise in present() if exercise.name in counted]

@@ -1,7 +1,4 @@
-"""What a batch leaves behind: reports, `gradebook.csv`, Gradescope's results, and pages to read.
-
-Nothing in them depends on the time or the machine: grading again gives the same bytes.
-"""
+"""What a batch leaves behind: the same bytes for the same files, on any machine at any time."""
 
 import hashlib
 import json
@@ -21,22 +18,26 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from autograder.course import Course
 from autograder.points import ROOT, Exercise, find, hints_of
-from autograder.report import Report, gradescope, make_report, remark, sentence, write_report
 from autograder.runner import (
     BLOCKED,
     FAILED,
     NOT_RUN,
     PASSED,
     Outcome,
+    Report,
     for_all_checks,
+    gradescope,
     is_untouched,
+    make_report,
+    remark,
+    sentence,
+    write_report,
 )
 from autograder.untrusted.grading_process import Done
 from autograder.untrusted.marks import Marks
 from autograder.untrusted.roster import Person, harmless, save_table
 from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
-from bert_run.errors import read_record
 from bert_run.files import sha256, write_atomically
 
 NOT_GRADED = Done([], "", 0.0, sound=False)
@@ -68,11 +69,12 @@ class Graded:
 
     @property
     def report(self) -> Report:
-        outcomes = {}
+        outcomes = {name: work.done.outcomes for name, work in self.works.items()}
         for exercise in self.counted:
-            work = self.works.get(exercise.name)
-            outcomes[exercise.name] = work.done.outcomes if work else for_all_checks(
-                exercise, NOT_RUN, f"{exercise.file} is missing")  # fmt: skip
+            if exercise.name not in outcomes:
+                outcomes[exercise.name] = for_all_checks(
+                    exercise, NOT_RUN, f"{exercise.file} is missing"
+                )
         return make_report(outcomes, [exercise.name for exercise in self.counted])
 
     @property
@@ -99,13 +101,11 @@ def key_of(exercise: Exercise, file: bytes, *settings: object) -> str:
 def trusted_code() -> str:
     """A fingerprint of the grader, the tests, the solutions, and what they compare with."""
     digest = hashlib.sha256()
-    patterns = ("exercises/**/*.py", "exercises/autograder/*.json", "solutions/**/*.py",
-                "[0-9][0-9]_*/bert_*/**/*.py", "[0-9][0-9]_*/bert_*/**/*.json",
-                "experiments/bert_experiments/capstone/*.py")  # fmt: skip
-    for pattern in patterns:
+    for pattern in ("exercises/**/*.py", "exercises/autograder/*.json", "solutions/**/*.py",
+                    "[0-9][0-9]_*/bert_*/**/*.py", "[0-9][0-9]_*/bert_*/**/*.json",
+                    "experiments/bert_experiments/capstone/*.py"):  # fmt: skip
         for path in sorted(ROOT.glob(pattern)):
-            digest.update(f"{path.relative_to(ROOT)}\n".encode())
-            digest.update(sha256(path).encode())
+            digest.update(f"{path.relative_to(ROOT)}\n{sha256(path)}".encode())
     return digest.hexdigest()
 
 
@@ -135,18 +135,12 @@ def saved_work(path: Path) -> Work | None:
         return None
 
 
-def saved_notes(path: Path) -> dict[str, list[str]]:
-    """What was said of the submissions, for each week the last time."""
-    return read_record(path, way_out="remove it, and its notes") if path.exists() else {}
-
-
 def save_reports(folder: Path, graded: Graded) -> None:
     """A student's report as a page, for programs and for Gradescope."""
     save_page(folder / "report.html", graded)
     report, marks = graded.report, graded.marks
     results = gradescope(report)
-    if graded.notes:
-        results["output"] += "\n" + "\n".join(graded.notes)
+    results["output"] = "\n".join([results["output"], *graded.notes])
     if marks.weeks:
         report["weeks"] = [vars(week) for week in marks.weeks]
         report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
@@ -186,9 +180,7 @@ def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
     return [*cells, ("notes", "; ".join(one.notes)), ("alike", "; ".join(one.likeness))]
 
 
-# Pages to read: one for each student, and a summary for whoever teaches. Everything that a student
-# wrote is escaped, and the pages allow no script at all.
-
+# Pages to read. Everything that a student wrote is escaped, and the pages allow no script at all.
 
 TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent / "templates"),
                         autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -202,13 +194,12 @@ def save_summary(
 ) -> None:  # fmt: skip
     reports = [one.report for one in graded]
     points = [one.marks.points for one in graded]
-    best = graded[0].marks.best
+    best = graded[0].marks.best or 1
     rows = [{"student": one.student, "name": one.person.name if one.person else "",
-             "marks": one.marks, "notes": one.notes, "share": 100 * score / (best or 1),
-             "link": f"students/{quote(one.student)}/report.html"}
-            for one, score in zip(graded, points, strict=True)]  # fmt: skip
+             "marks": one.marks, "notes": one.notes, "share": 100 * one.marks.points / best,
+             "link": f"students/{quote(one.student)}/report.html"} for one in graded]  # fmt: skip
     write(
-        path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best or 1,
+        path, "summary.html", rows=rows, mean=fmean(points), median=median(points), best=best,
         sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
         bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
         mistakes=mistakes(reports, course),
@@ -233,27 +224,26 @@ def bins(scores: list[float]) -> list[tuple[str, int]]:
 def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, Any]]:
     handed = [one.handed for one in graded]
     return [{
-        "name": (name := exercise[0]["name"]),
+        "name": exercise[0]["name"],
         "max_score": exercise[0]["max_score"],
         "mean": fmean(e["score"] for e in exercise),
         "full": sum(e["status"] == PASSED for e in exercise),
-        "begun": sum(name in names for names in handed),
+        "begun": sum(exercise[0]["name"] in names for names in handed),
     } for exercise in zip(*[report["exercises"] for report in reports], strict=True)]  # fmt: skip
 
 
 def mistakes(reports: list[Report], course: Course) -> list[tuple[str, str, int]]:
-    """What most students have wrong, one cause for each student and exercise: the mistake that most
-    failing checks name. Where none names one, the first check that fails; these come last. Of a
-    course the latest week comes first."""
+    """What most students have wrong: for each student and exercise the mistake that most failing
+    checks name. Where none names one, the first check that fails; these come last. Of a course the
+    latest week comes first."""
     number = {e.name: i for i, week in enumerate(course.weeks) for e in week.exercises}
     counts: Counter[tuple[bool, str, str]] = Counter()
-    for report in reports:
-        for exercise in report["exercises"]:
-            failed = [t for t in exercise["tests"] if t["outcome"] in (FAILED, BLOCKED)]
-            named = Counter(found[1] for t in failed if (found := LIKELY.search(t["message"])))
-            if failed:
-                text = max(named, key=named.get, default=f"fails: {sentence(failed[0]['id'])}")
-                counts[not named, exercise["name"], text] += 1
+    for exercise in (exercise for report in reports for exercise in report["exercises"]):
+        failed = [t for t in exercise["tests"] if t["outcome"] in (FAILED, BLOCKED)]
+        named = Counter(found[1] for t in failed if (found := LIKELY.search(t["message"])))
+        if failed:
+            text = max(named, key=named.get, default=f"fails: {sentence(failed[0]['id'])}")
+            counts[not named, exercise["name"], text] += 1
     order = sorted(counts, key=lambda which: (
         -number.get(which[1], 0), which[0], -counts[which], which))  # fmt: skip
     return [(*which[1:], counts[which]) for which in order[:MOST_MISTAKES]]

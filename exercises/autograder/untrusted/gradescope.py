@@ -1,24 +1,19 @@
-"""What Gradescope is given: a zip with `setup.sh` and `run_autograder`, and what they need of the
-course. The solutions are left out.
+"""What `python -m autograder gradescope` writes: a zip with `setup.sh`, `run_autograder` and what
+they need of the course, without solutions; and the grading of an upload there."""
 
-    python -m autograder gradescope 03-05 --out week2.zip
-"""
-
-import io
 import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 from autograder.course import parse_exercises, tomllib
 from autograder.points import ROOT, Exercise
-from autograder.report import Report, write_report
+from autograder.runner import Report, write_report
+from autograder.untrusted.exports import write_zip
 from autograder.untrusted.gradebook import TEMPLATES
-from bert_run.files import write_atomically
 
 SECONDS = "180"  # of a processor for an exercise: containers are slow
 # What grading does not need of the libraries of the course.
@@ -34,13 +29,7 @@ def write_bundle(path: Path, exercises: list[Exercise]) -> None:
              for name in ("setup.sh", "run_autograder")}  # fmt: skip
     files |= {f"course/{file.relative_to(ROOT).as_posix()}": file.read_bytes()
               for file in files_of(exercises)}  # fmt: skip
-    text = io.BytesIO()
-    with zipfile.ZipFile(text, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            entry = zipfile.ZipInfo(name)  # of 1980: the same bytes each time
-            entry.external_attr = 0o100755 << 16  # the two scripts are run
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    write_atomically(path, text.getvalue())
+    write_zip(path, files.items(), mode=0o100755)  # the two scripts are run
 
 
 def files_of(exercises: list[Exercise]) -> list[Path]:
@@ -60,9 +49,8 @@ def grade_upload(root: Path, exercises: str) -> Report:
     """Grade what Gradescope has put into `submission`, as bert-grade does; what it is to show."""
     names = ",".join(exercise.name[:2] for exercise in parse_exercises([exercises], "exercises"))
     with tempfile.TemporaryDirectory() as folder:
-        (handed := Path(folder, "class")).mkdir()
+        handed, out = Path(folder, "class"), Path(folder, "grades")
         shutil.copytree(root / "submission", handed / "upload", symlinks=True)
-        out = Path(folder, "grades")
         done = subprocess.run(
             [sys.executable, "-m", "autograder.untrusted.grade", str(handed), "--out", str(out),
              "--exercises", names, "--jobs", "1", "--timeout", SECONDS],

@@ -1,8 +1,8 @@
 """The trusted processes that grade: each takes one file after another, and says what became of it.
 
-They run the tests and compare; a student's code runs in a cell below them. Should one of them end,
-killed for want of memory say, another takes its place, and the file that it was at is tried once
-more. What they say is JSON: nothing is unpickled.
+They run the tests and compare; a student's code runs in a cell below them. If one ends, killed for
+want of memory say, another takes its place, and its file is tried once more. What they say is JSON:
+nothing is unpickled.
 """
 
 import json
@@ -49,8 +49,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a job. `sound` is false where it could not be graded through no fault of the
-    student's: such a result is told, and not kept."""
+    """What became of a job; not `sound`, and not kept, if it could not be graded."""
 
     outcomes: list[Outcome]
     fingerprint: str
@@ -101,12 +100,11 @@ class Grader:
             return self.jobs.pop(0), done
         except (EOFError, OSError):
             self.stop()
-            self.tries += 1
-            lost = self.jobs.pop(0) if self.tries == TRIES else None
-            self.start()
+        self.tries = (self.tries + 1) % TRIES
+        lost = None if self.tries else self.jobs.pop(0)
+        self.start()
         if lost is None:
             return None
-        self.tries = 0
         outcomes = for_all_checks(lost.exercise, NOT_RUN,
                                   "the grader was ended while it graded this file")  # fmt: skip
         return lost, Done(outcomes, "", 0.0, sound=False)
@@ -124,12 +122,10 @@ def serve(
     """The process itself: sends what became of each job, until the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
     threading.Thread(target=end_with_parent, daemon=True).start()
-    cell, before = Cell(sandbox, folder), ""
-    with closing(cell), suppress(OSError, KeyboardInterrupt):
-        for job in jobs:
-            if job.student != before:  # nobody has a cell that another student's code was in
-                cell.close()
-            before = job.student
+    with closing(Cell(sandbox, folder)) as cell, suppress(OSError, KeyboardInterrupt):
+        for job, before in zip(jobs, [None, *jobs], strict=False):
+            if before and job.student != before.student:
+                cell.close()  # nobody has a cell that another student's code was in
             pipe.send_bytes(json.dumps(asdict(grade_file(cell, job, timeout, seed))).encode())
 
 
@@ -141,11 +137,11 @@ def end_with_parent() -> None:
 
 def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
     start, sound, exercise = time.monotonic(), True, job.exercise
+    transport = CellTransport(cell, exercise, job.file, timeout)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / exercise.file
         path.write_bytes(job.file)
         try:
-            transport = CellTransport(cell, exercise, job.file, timeout)
             outcomes = grade(exercise, path, transport=transport, seed=seed, variant=job.variant,
                              seconds=max(timeout, COMPARING))  # fmt: skip
         except CannotStart as error:
@@ -168,19 +164,18 @@ def choose(kind: str, hidden: list[Path], folder: Path) -> Sandbox:
     """The best sandbox of a `kind` that works: it must run a file and give its answer. `hidden` is
     kept from sight; the sandbox uses `folder`. Raises `UserError`."""
     reasons = []
+    request = {"function": "f", "args": (20,), "kwargs": {}}
     for sandbox in candidates(kind, make_box(folder), hidden):
-        cell = Cell(sandbox, folder)
-        transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
-        try:
-            request = {"function": "f", "args": (20,), "kwargs": {}}
-            if transport.ask(request).get("value") == 21:
-                return sandbox
-            reasons.append("it gives a wrong answer")
-        except (CannotStart, StudentError, BadMessage) as error:
-            reasons.append(str(error))
-        finally:
-            transport.close()
-            cell.close()
+        with closing(Cell(sandbox, folder)) as cell:
+            transport = CellTransport(cell, present()[0], b"def f(x): return x + 1", 120)
+            try:
+                if transport.ask(request).get("value") == 21:
+                    return sandbox
+                reasons.append("it gives a wrong answer")
+            except (CannotStart, StudentError, BadMessage) as error:
+                reasons.append(str(error))
+            finally:
+                transport.close()
     why = reasons[0] if reasons else "its programs are not installed"
     raise UserError(f"--sandbox {kind}: it cannot be used here ({why}): take auto, or see "
                     "exercises/autograder/README.md")  # fmt: skip

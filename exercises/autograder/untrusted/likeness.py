@@ -2,8 +2,7 @@
 
 Two functions are alike if their syntax trees are, leaving out comments, docstrings, layout,
 annotations, the names of variables and helpers, assignments that nobody reads, and the order of the
-operands of + and *. Of a short exercise there are few right answers, and honest ones meet, so
-functions of a line or two are not compared.
+operands of + and *. Functions of a line or two are not compared: honest ones meet.
 """
 
 import ast
@@ -21,31 +20,28 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def fingerprint(file: bytes) -> str:
-    """`name=hash` of each function at the top of a file that is long enough; empty for what is no
-    Python."""
+    """`name=hash` of each function at the top of a file that is long enough; "" for no Python."""
+    found, known = [], {}
     try:
         tree = ast.parse(source_text(file))
-        known = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
                 known |= {n.asname or n.name: f"{above}{n.name}" for n in node.names}
         functions = [node for node in tree.body if isinstance(node, FUNCTIONS)]
         known |= {node.name: "helper" for node in functions}
-        found = []
         for node in functions:
             plain = Plain(node, known).visit(node)
             if sum(1 for _ in ast.walk(plain)) >= LEAST:
                 digest = hashlib.sha256(ast.dump(plain).encode("utf-8", "replace")).hexdigest()
                 found.append(f"{node.name}={digest[:16]}")
-        return " ".join(found)
     except UNREADABLE:
         return ""
+    return " ".join(found)
 
 
 class Plain(ast.NodeTransformer):
-    """Gives the variables of a function numbers in the order in which they are set, and drops what
-    is not run or not read."""
+    """Numbers a function's variables as they are set; drops what is not run or not read."""
 
     def __init__(self, function: ast.FunctionDef, known: dict[str, str]) -> None:
         nodes = in_order(function)
@@ -105,11 +101,8 @@ def marks(
     exercise: Exercise, prints: dict[str, str], earlier: dict[str, str] | None = None
 ) -> dict[str, str]:
     """For each student with a function that equals the solution's or another's: a line that says
-    which, and whose.
-
-    `prints` has the fingerprint of each student's file, `earlier` those of other years by a name to
-    be shown. What equals the starter is not looked at.
-    """
+    which, and whose. `prints` has the fingerprint of each student's file, `earlier` those of other
+    years by a name to be shown. What equals the starter is not looked at."""
     starter = fingerprint(exercise.starter.read_bytes()).split()
     others = dict(earlier or {})
     if exercise.solution.is_file():

@@ -1,6 +1,4 @@
-"""What a student's work is worth: points, late days, points by hand, weeks, the term; and which
-marks have changed since they were last written.
-"""
+"""What work is worth: points, delay, points by hand, weeks, the term; and which marks changed."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.course import Course, Week, parse_exercises
-from autograder.report import Report, write_report
+from autograder.runner import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
 from bert_run.errors import Real, UserError, as_typed, read_record
@@ -22,8 +20,7 @@ POINTS = Real(at_least=-1e6, at_most=1e6)  # by hand
 
 @dataclass(frozen=True)
 class Mark:
-    """Of an exercise, or of a part that is marked by hand. `cut` is what being late takes off;
-    `added` is from adjust.csv, with its comments."""
+    """`cut` is what being late takes off, `added` comes from adjust.csv, as do the comments."""
 
     what: str
     raw: float
@@ -72,18 +69,13 @@ Adjustments = dict[tuple[str, str], list[tuple[float, str]]]  # of a student, an
 
 
 def marks_of(
-    student: str,
-    report: Report,
-    handed: dict[str, Handed],
-    *,
-    course: Course,
-    weeks: list[Week],
-    person: Person | None,
-    adjustments: Adjustments,
-) -> Marks:
+    student: str, report: Report, handed: dict[str, Handed], *, course: Course, weeks: list[Week],
+    person: Person | None, adjustments: Adjustments,
+) -> Marks:  # fmt: skip
     """The marks for the exercises of a report; `weeks` are those that count so far."""
     marks = Marks()
-    own = {exercise["name"]: exercise for exercise in report["exercises"]}
+    own = {exercise["name"]: (exercise["score"], exercise["max_score"])
+           for exercise in report["exercises"]}  # fmt: skip
 
     def mark(what: str, raw: float, best: float, days: int = 0, over: int = 0) -> Mark:
         found = adjustments.get((student, what), [])
@@ -94,30 +86,27 @@ def marks_of(
 
     left = course.late_days
     for week in weeks:
-        names = [exercise.name for exercise in week.exercises]
-        late = {name: days_late(week, handed.get(name), person) for name in names}
+        late = {exercise.name: days_late(week, handed.get(exercise.name), person)
+                for exercise in week.exercises}  # fmt: skip
         days = max(late.values(), default=0)
         free = min(days, left)
         left -= free
-        items = [mark(name, own[name]["score"], own[name]["max_score"], late[name],
-                      max(0, late[name] - free)) for name in names]  # fmt: skip
+        items = [mark(name, *own[name], days, max(0, days - free)) for name, days in late.items()]
         items += [mark(part, 0.0, best) for part, best in week.parts]
         marks.items += items
-        best = round(sum(item.best for item in items), 2)
-        points = round(sum(item.points for item in items), 2)
+        best, points = (round(sum(getattr(item, field) for item in items), 2)
+                        for field in ("best", "points"))  # fmt: skip
         weight = best if week.weight is None else week.weight
         marks.weeks.append(WeekMark(week.name, points, best, weight, days, free))
     in_weeks = {item.what for item in marks.items}
-    marks.items += [mark(name, exercise["score"], exercise["max_score"])
-                    for name, exercise in own.items() if name not in in_weeks]  # fmt: skip
+    marks.items += [mark(name, *points) for name, points in own.items() if name not in in_weeks]
     if course.weeks:
         drop_and_add_up(marks, course.drop_lowest)
     return marks
 
 
 def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
-    """Days begun since the week was due, with the student's extension. A name that says late counts
-    as a day where no time is known."""
+    """Days begun since the week was due, with the extension; 1 for late at an unknown time."""
     extension = person.days(week.name) if person else 0.0
     if handed is None or week.due is None:
         return 0
@@ -130,11 +119,9 @@ def days_late(week: Week, handed: Handed | None, person: Person | None) -> int:
 def drop_and_add_up(marks: Marks, lowest: int) -> None:
     """Drop the weeks with the smallest share of their points, the first of equal ones, once there
     are more weeks than that; the term is the weighted mean of the others."""
-    order = sorted(
-        range(len(marks.weeks)), key=lambda i: marks.weeks[i].points / marks.weeks[i].best
-    )
-    dropped = order[:lowest] if len(order) > lowest else []
-    marks.weeks = [replace(week, is_dropped=i in dropped) for i, week in enumerate(marks.weeks)]
+    order = sorted(marks.weeks, key=lambda week: week.points / week.best)
+    dropped = {week.name for week in order[:lowest]} if len(order) > lowest else set()
+    marks.weeks = [replace(week, is_dropped=week.name in dropped) for week in marks.weeks]
     kept = [week for week in marks.weeks if not week.is_dropped and week.weight]
     whole = sum(week.weight for week in kept)
     parts = sum(week.weight * week.points / week.best for week in kept)
@@ -142,8 +129,7 @@ def drop_and_add_up(marks: Marks, lowest: int) -> None:
 
 
 def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Adjustments:
-    """`adjust.csv`: student, what, points, comment, by. `names` says who goes by which name, in
-    small letters. Raises `UserError` for what nobody would get."""
+    """The points of `adjust.csv`; `names` maps a name in small letters to the student."""
     parts = [part for week in course.weeks for part, _ in week.parts]
     found: Adjustments = {}
     rows = read_table(path, ["student", "what", "points"]) if path.is_file() else []
@@ -184,16 +170,15 @@ def read_state(out: Path) -> State:
 
 
 def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """What marks.json has of a student: each mark and what it came from. `files` has for each
-    exercise the hash of the file and the name under which it was handed in."""
+    """Each mark for marks.json, and what it came from; `files` has the hash and name of each
+    file."""
     found = {}
     for mark in marks.items:
         file, name = files.get(mark.what, ("", ""))
         found[mark.what] = {"points": mark.points, "raw": mark.raw, "cut": mark.cut,
                             "added": mark.added, "comments": list(mark.comments), "file": file,
                             "name": name}  # fmt: skip
-    for week in marks.weeks:
-        found[f"week {week.name}"] = {"points": week.points}
+    found |= {f"week {week.name}": {"points": week.points} for week in marks.weeks}
     if marks.percent is not None:
         found[f"{TERM} of {len(marks.weeks)} weeks"] = {"points": marks.percent}
     return found
@@ -201,10 +186,9 @@ def ledger(marks: Marks, files: dict[str, tuple[str, str]]) -> dict[str, dict[st
 
 def write_changes(out: Path, state: State, *, why: str) -> None:
     """Add to changes.csv what differs from marks.json, and write `state` there."""
-    path = out / CHANGES
+    path, rows = out / CHANGES, []
     lines = [line for _, line in read_table(path, ["student"])] if path.is_file() else []
     listed = {(line["student"], line["what"]): (line["from"], line["to"]) for line in lines}
-    rows = []
     for student, old in sorted(read_state(out).get("students", {}).items()):
         new, shown = state["students"].get(student, {}), harmless(student)
         for what, was in old.items():

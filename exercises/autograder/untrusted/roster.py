@@ -12,6 +12,7 @@ number of days, for every week or, as 3:2, two for week 3.
 import csv
 import io
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -36,8 +37,7 @@ ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
 
 @dataclass(frozen=True)
 class Label:
-    """What a name says: whose work it is, which file or archive, and which of several attempts.
-    `keys` are what the student can be known by, the surest first."""
+    """What a name says. `keys` are what the student can be known by, the surest first."""
 
     who: str
     file: str
@@ -49,12 +49,12 @@ class Label:
 
 
 def read_label(name: str) -> Label:
-    """The parts of a name that a course system has made; else the name is the student's. Nothing
-    that a student can choose is a key."""
+    """What a name says; a name of no course system is the student's. No student chooses a key."""
     name = unicodedata.normalize("NFC", name)
-    made = {kind: found for kind, form in SYSTEMS.items() if (found := form.fullmatch(name))}
-    kind = next(iter(made), "")
-    parts = made[kind].groupdict("") if kind else {"who": name, "file": name}
+    kind, parts = "", {"who": name, "file": name}
+    for system, form in SYSTEMS.items():
+        if not kind and (found := form.fullmatch(name)):
+            kind, parts = system, found.groupdict("")
     who, user = parts["who"], parts.get("user", "")
     again = ATTEMPT.search(parts["file"].split(".")[0])
     attempt = int(parts.get("number", 0)), int(again[1]) if again else 0
@@ -103,10 +103,8 @@ class Roster:
 
     def exactly(self, *texts: str) -> str | None:
         """The one whom a cell of a table names."""
-        for words in filter(None, map(tokens, texts)):
-            if len(ids := self.known.get(words, set())) == 1:
-                return next(iter(ids))
-        return None
+        named = [self.known.get(words, set()) for words in map(tokens, texts) if words]
+        return next((min(ids) for ids in named if len(ids) == 1), None)
 
 
 def tokens(text: str) -> tuple[str, ...]:
@@ -119,8 +117,10 @@ def read_roster(path: Path) -> Roster:
     people: dict[str, Person] = {}
     owners: dict[tuple[str, ...], str] = {}
     for place, row in read_table(path, ["id"]):
-        own = row["id"]
-        keys = tuple(key.strip() for key in row.get("key", "").split(";") if key.strip())
+        own, name, key, section, extension = (
+            row.get(field, "") for field in ("id", "name", "key", "section", "extension")
+        )
+        keys = tuple(filter(None, map(str.strip, key.split(";"))))
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
             raise UserError(f"{place}: the id {own!r} is to be the name of a folder: take letters, "
                             "digits, - and _")  # fmt: skip
@@ -130,8 +130,8 @@ def read_roster(path: Path) -> Roster:
             if owners.setdefault(tokens(text), own) != own:
                 raise UserError(f"{place}: {text!r} stands for {own} and for "
                                 f"{owners[tokens(text)]}: each needs a key of its own")  # fmt: skip
-        people[own.casefold()] = Person(own, row.get("name", ""), keys, row.get("section", ""),
-                                        extension_of(row.get("extension", ""), place))  # fmt: skip
+        days = extension_of(extension, place)
+        people[own.casefold()] = Person(own, name, keys, section, days)
     return Roster(list(people.values()))
 
 
@@ -148,8 +148,7 @@ def extension_of(text: str, place: str) -> dict[str, float]:
 
 
 def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]:
-    """The rows of a CSV file, by the names in its first line, in small letters; each with its place
-    for messages."""
+    """The rows of a CSV file, each with its place, by the names in its first line."""
     table = [(line, cells) for line, cells in read_cells(path) if any(cells)]
     header = [name.strip().casefold() for name in table[0][1]] if table else []
     if absent := [name for name in needs if name not in header]:
@@ -168,11 +167,11 @@ def read_table(path: Path, needs: list[str]) -> list[tuple[str, dict[str, str]]]
 def read_cells(path: Path) -> list[tuple[int, list[str]]]:
     """The lines of a CSV file, as spreadsheets write it: with or without a byte order mark, and
     with ; where the comma stands in numbers."""
-    text = "\n".join(line for _, line in text_lines(path))
-    first = text.split("\n", 1)[0]
+    lines = [line for _, line in text_lines(path)]
+    first = lines[0] if lines else ""
     delimiter = ";" if first.count(";") > first.count(",") else ","
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
+        reader = csv.reader((f"{line}\n" for line in lines), strict=True, delimiter=delimiter)
         return [(reader.line_num, row) for row in reader]
     except csv.Error as error:
         raise UserError(f"{path} is no CSV file: {error}") from None
@@ -188,6 +187,10 @@ def save_table(path: Path, rows: Iterable[Iterable[Any]]) -> None:
 def harmless(text: str) -> str:
     """A cell that begins like a formula is taken for one: an apostrophe says that it is text."""
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else text
+
+
+def warn(line: str) -> None:
+    print(f"warning: {line}", file=sys.stderr)
 
 
 def time_of(text: str, place: str) -> datetime:
@@ -209,17 +212,15 @@ def read_times(folder: Path) -> dict[str, datetime]:
 
 
 def read_gradescope(folder: Path) -> tuple[dict[str, Label], dict[str, datetime]]:
-    """Of an export of Gradescope: who handed in each `submission_123`, and when. A student is known
-    by a number, an address and a name."""
-    path = folder / GRADESCOPE
-    labels, times = {}, {}
+    """Who handed in each `submission_123` of a Gradescope export, and when."""
+    path, labels, times = folder / GRADESCOPE, {}, {}
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
         name = block.split(":")[0]
-        values = dict(reversed(re.findall(r"(?m)^[ -]*:(\w+): (.+)$", block)))  # the first of each
-        keys = [values.get(field, "").strip(" '\"") for field in ("sid", "email", "name")]
-        if keys := tuple(filter(None, keys)):
+        found = reversed(re.findall(r"(?m)^[ -]*:(\w+): (.+)$", block))  # the first of each counts
+        values = {field: value.strip(" '\"") for field, value in found}
+        if keys := tuple(filter(None, map(values.get, ("sid", "email", "name")))):
             labels[name] = Label(keys[-1], name, keys, user=keys[0], kind="Gradescope")
         if made := values.get("created_at"):
-            times[name] = time_of(re.sub(r"\.\d+", "", made.strip(" '\"")), path.name)
+            times[name] = time_of(re.sub(r"\.\d+", "", made), path.name)
     return labels, times

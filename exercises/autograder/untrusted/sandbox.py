@@ -1,10 +1,7 @@
-"""Where a student's code runs: what it can see, and what it may use.
-
-Three kinds, the best first. `bwrap` (bubblewrap) shows it Python, the installed packages, an empty
-folder, and nothing else: no network, no other process, no file of the course or of anybody.
-`unshare` hides network and processes, and covers the course and the submissions; other files stay
-in sight. `none` has limits alone. All have the limits: see README.md for what each guarantees.
-"""
+"""Where a student's code runs: what it can see, and what it may use. `bwrap` (bubblewrap) shows it
+Python, the installed packages, an empty folder, and nothing else. `unshare` hides network and
+processes, and covers the course and the submissions; other files stay in sight. `none` has limits
+alone, which all have: see README.md for what each guarantees."""
 
 import contextlib
 import os
@@ -183,8 +180,7 @@ def kernel() -> tuple[int, ...]:
 
 
 def count_of_tasks(user: int | None) -> int:
-    """How many threads a user has running, and some to come: a limit counts them all, whoever
-    started them."""
+    """How many threads a user has running, and some to come: a limit counts them all."""
     if not Path("/proc/self/task").is_dir():
         return 1 << 16  # no Linux: we cannot count
     user = os.getuid() if user is None else user

@@ -1,10 +1,6 @@
-"""Who handed in what: folders, zips, tars and single files become students with the files of
-exercises.
-
-Only files named as an exercise's are read, `softmax.py` or close to it. Nothing is written:
-archives are read in memory. A link is not followed, because it could lead to another student's
-work.
-"""
+"""Who handed in what: folders, archives and single files become students with files of exercises.
+Only files named as an exercise's are read, in memory; nothing is written, and no link is followed,
+because it could lead to another student's work."""
 
 import bz2
 import gzip
@@ -13,7 +9,6 @@ import lzma
 import os
 import re
 import stat
-import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -73,8 +68,7 @@ class Piece(NamedTuple):
 def gather(
     paths: list[Path], but: Path | None = None, roster: Roster | None = None
 ) -> tuple[list[Submission], list[str]]:
-    """All submissions, in the order of their names, and lines about what was passed over. `but` is
-    a folder that may lie among them and is none."""
+    """All submissions by name, and lines about what was passed over, such as the folder `but`."""
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
     owners: dict[tuple, str] = {}  # whose the pieces are, where there is no roster
@@ -94,7 +88,7 @@ def gather(
             label = labels.get(member.name) or names.read_label(member.name)
             try:
                 check(member, label, is_top=member == path)
-                name = owner_in(roster, label) if roster else own_name(member, label, owners)
+                name = name_in(roster, member, label, owners)
             except Refused as refused:
                 place = shown(f"{member.absolute().parent.name}/{member.name}")
                 passed_over.append(f"{place}: {refused}")
@@ -105,8 +99,8 @@ def gather(
             owned.setdefault(name, []).append(Piece(member, label, time))
     unused -= {name.casefold() for name in (roster.people if roster else ())}
     for name in map(shown, sorted(unused)):
-        print(f"warning: {names.TIMES}: {name} is no submission and nobody of the class: write the "
-              "student's id, or the name of the file or folder", file=sys.stderr)  # fmt: skip
+        names.warn(f"{names.TIMES}: {name} is no submission and nobody of the class: write the "
+                   "student's id, or the name of the file or folder")  # fmt: skip
     if paths and not owned and not (roster and passed_over):
         raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
                         "has a folder, a zip or a tar of each")  # fmt: skip
@@ -124,17 +118,15 @@ def check(path: Path, label: Label, *, is_top: bool) -> None:
                       "neither a folder, a zip or a tar nor the file of an exercise")  # fmt: skip
 
 
-def owner_in(roster: Roster, label: Label) -> str:
-    ids = roster.match(*label.keys)
-    if len(ids) != 1:
+def name_in(roster: Roster | None, path: Path, label: Label, owners: dict[tuple, str]) -> str:
+    """Whose a piece is. Without a roster it has the student's name in the course system, or that of
+    the folder or archive; another student of the same name gets a number."""
+    if roster:
+        ids = roster.match(*label.keys)
+        if len(ids) == 1:
+            return ids[0]
         whose = f"it is of one of {', '.join(ids)}" if ids else "it is of nobody in the roster"
         raise Refused(f"{whose}: give the student a key that its name has")
-    return ids[0]
-
-
-def own_name(path: Path, label: Label, owners: dict[tuple, str]) -> str:
-    """The student's name where there is no roster: as the course system has it, or that of the
-    folder or archive. Another student of the same name gets a number."""
     if is_single(path) and not label.kind:
         raise Refused("whose is it? Put it into a folder named for the student, or name a --roster")
     name, key = name_of(path), (path,)
@@ -152,8 +144,8 @@ def is_class(path: Path) -> bool:
     """A folder without exercises of its own is one of students' folders and archives."""
     return path.is_dir() and not any(
         (path / place).exists()
-        for exercise in present()
-        for place in (exercise.name, f"exercises/{exercise.name}", exercise.file)
+        for each in present()
+        for place in (each.name, f"exercises/{each.name}", each.file)
     )
 
 
@@ -205,10 +197,9 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     def wanted(place: PurePosixPath) -> bool:
         if any(map(is_hidden, place.parts)):
             return False
-        if is_archive(place) or named(place.name):
-            return True
-        remarks.extend(remarks_on(place))
-        return False
+        is_read = is_archive(place) or bool(named(place.name))
+        remarks.extend(() if is_read else remarks_on(place))
+        return is_read
 
     try:
         if is_single(path):
@@ -224,14 +215,14 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
         return {}, [f"refused: it cannot be read: {error.strerror}"]
     found = {}
     for exercise in present():
-        if places := places_of(exercise, files):
-            place = places[0]
-            found[exercise.name] = files[place]
-            if PurePosixPath(place).name != exercise.file:
-                notes.append(f"{shown(place)} is taken for {exercise.file}")
-            if len(places) > 1:
-                notes.append(f"{exercise.file} is there {len(places)} times: graded is "
-                             f"{shown(place)}")  # fmt: skip
+        places = places_of(exercise, files)
+        if places:
+            found[exercise.name] = files[places[0]]
+        if places and PurePosixPath(places[0]).name != exercise.file:
+            notes.append(f"{shown(places[0])} is taken for {exercise.file}")
+        if len(places) > 1:
+            notes.append(f"{exercise.file} is there {len(places)} times: graded is "
+                         f"{shown(places[0])}")  # fmt: skip
     lines = [line for line, exercise in remarks if exercise not in found]
     notes += lines[:MOST_REMARKS]
     if len(lines) > MOST_REMARKS:
@@ -240,8 +231,7 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
 
 
 def named(name: str, *, anywhere: bool = False) -> Exercise | None:
-    """The exercise whose file this is, by its name; with `anywhere` also where the student's name
-    stands before it."""
+    """The exercise whose file this is; with `anywhere` also after a student's name."""
     stem, _, ending = name.rpartition(".")
     if ending.casefold() != "py":
         return None
@@ -254,8 +244,7 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
 
 
 def remarks_on(place: PurePosixPath) -> list[tuple[str, str]]:
-    """What is to be said about a file that is not read but may have been meant, and for which
-    exercise."""
+    """What to say about a file that is not read, and the exercise that may have been meant."""
     stem, ending = place.name.casefold().split(".")[0], place.suffix.casefold()
     if ending in FOREIGN:
         return [(f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", "")]
@@ -271,8 +260,7 @@ def remarks_on(place: PurePosixPath) -> list[tuple[str, str]]:
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
-    """Where an exercise's file is, the likeliest first: under its own name, in the folder of its
-    name, then the least deep one."""
+    """Where an exercise's file is: under its own name, in its folder, then the least deep one."""
     places = [place for place in map(PurePosixPath, files) if named(place.name) == exercise]
     places = [place for place in places if place.name == exercise.file] or places
     in_place = [place for place in places if place.parent.name == exercise.name]
@@ -282,7 +270,6 @@ def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
 # Folders and archives from strangers: their files are read into memory, and none is ever unpacked
 # to disk. What is refused is refused whole, with a line that says why. An archive inside is read as
 # well, but not one inside that.
-
 
 ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz")
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}  # of a compressed tar
@@ -406,11 +393,9 @@ def from_zip(content: bytes) -> Iterator[Member]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for info in archive.infolist():
             mode = info.external_attr >> 16
-            kind = "folder" if info.is_dir() else "file"
-            if stat.S_IFMT(mode) and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                kind = "other"
-            opened = partial(archive.open, info)
-            yield Member(safe(info.filename), info.file_size, kind, opened)
+            is_plain = not stat.S_IFMT(mode) or stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+            kind = "other" if not is_plain else "folder" if info.is_dir() else "file"
+            yield Member(safe(info.filename), info.file_size, kind, partial(archive.open, info))
 
 
 def from_tar(content: bytes) -> Iterator[Member]:

@@ -8,7 +8,7 @@ import ast
 import runpy
 
 from autograder.points import CATALOGUE, EXERCISES, Exercise, checks_of
-from autograder.report import sentence
+from autograder.runner import sentence
 from bert_experiments.grader.bank import BANK
 from bert_run.errors import UserError
 from bert_run.files import write_atomically

@@ -152,7 +152,7 @@ class Gradescope:
     """the file to write"""
 
     def run(self) -> None:
-        from autograder.untrusted.gradescope import write_bundle
+        from autograder.untrusted.exports import write_bundle
 
         course = find_course()
         if course.variants:

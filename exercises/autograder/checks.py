@@ -50,8 +50,7 @@ def generator(seed: int) -> Any:
 
 
 def anew(below: int) -> int:
-    """0 at home, under a secret seed a number below this: added where any id, size or seed will
-    do."""
+    """0 at home, under a secret seed a number below this: to be added to ids, sizes and seeds."""
     return (reseeded(below) - below) % below
 
 
@@ -124,10 +123,12 @@ def share(
         low, high = central_range(total, p)
         return low <= count <= high
 
-    low, high = central_range(total, expected)
-    likely = next((name for name, p in (mistakes or {}).items() if is_possible(p)), "")
-    that(is_possible(expected), f"{of}: expected a share of {expected:g} ({low} to {high} of "
-         f"{total}), got {count / max(total, 1):.4f} ({count})", likely=likely)  # fmt: skip
+    if not is_possible(expected):
+        low, high = central_range(total, expected)
+        likely = next((name for name, p in (mistakes or {}).items() if is_possible(p)), "")
+        fail(f"{of}: expected a share of {expected:g} ({low} to {high} of {total}), got "
+             f"{count / max(total, 1):.4f} ({count})", likely=likely)  # fmt: skip
+    _passed()
 
 
 def leaves_no_trace(function: Function, *args, **kwargs) -> None:
@@ -240,8 +241,7 @@ def draws_from_its_generator(function: Function, *args, **kwargs) -> None:
 
 
 def _in_order(tree: Any) -> Any:
-    """The same values, the entries of each dict by their names: their order is no part of an
-    answer."""
+    """The same values, the entries of each dict by their names: their order is not the answer's."""
     by_name = partial(sorted, key=lambda entry: repr(entry[0]))
     return map_leaves(lambda leaf: leaf, tree, order=by_name)
 

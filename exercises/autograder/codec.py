@@ -289,8 +289,11 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
     array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()
-    if tree["strided"]:
-        array = _with_gaps(array)
+    if tree["strided"]:  # every second place, and one more at the end of each row, or torch's
+        # `view` could flatten them, holds something else
+        wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
+        wide[..., :-1:2] = array
+        array = wide[..., :-1:2]
     array = array.transpose(np.argsort(order))  # the axes in their places again
     if kind == "torch":
         import torch
@@ -298,11 +301,3 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
         tensor = torch.from_numpy(array)
         return tensor.view(torch.bfloat16) if dtype == "bfloat16" else tensor
     return array[()] if kind == "number" else array
-
-
-def _with_gaps(array: np.ndarray) -> np.ndarray:
-    """The same numbers, not side by side in memory: every second place holds something else. So
-    does one more at the end of each row, or torch's `view` could flatten them."""
-    wide = np.full((*array.shape[:-1], 2 * array.shape[-1] + 1), 77, array.dtype)
-    wide[..., :-1:2] = array
-    return wide[..., :-1:2]

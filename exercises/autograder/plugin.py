@@ -8,24 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from autograder import runner
 from autograder.codec import drawing_from
 from autograder.course import chosen, find_course
 from autograder.points import READY, Exercise, checks_of, find, hints_of
-from autograder.runner import (
-    FAILED,
-    PASSED,
-    TO_DO,
-    Outcome,
-    gradescope,
-    is_full,
-    judge,
-    make_report,
-    obstacle,
-    run,
-    sentence,
-    table,
-    write_report,
-)
 from autograder.student import ChildTransport, LocalTransport, Student, use_one_thread
 from bert_run.errors import UserError
 
@@ -62,7 +48,7 @@ class Grading:
         self.config = config
         self.chosen = None if asked is None else [exercise.name for exercise in asked]
         self.current: Student | None = None
-        self.outcomes: dict[str, list[Outcome]] = {}
+        self.outcomes: dict[str, list[runner.Outcome]] = {}
 
     @property
     def shown(self) -> list[str]:
@@ -131,12 +117,12 @@ class Grading:
         exercise = exercise_of(pyfuncitem)
         if exercise is None:
             return None
-        if reason := obstacle(exercise, self.file_of(exercise)):
+        if reason := runner.obstacle(exercise, self.file_of(exercise)):
             pyfuncitem.outcome = replace(reason, id=pyfuncitem.name)
             return True
         check = next(check for check in checks_of(exercise) if check.id == pyfuncitem.name)
-        error = run(pyfuncitem.obj, pyfuncitem.funcargs["student"])
-        pyfuncitem.outcome = judge(check, error)
+        error = runner.run(pyfuncitem.obj, pyfuncitem.funcargs["student"])
+        pyfuncitem.outcome = runner.judge(check, error)
         if error:
             raise error
         return True
@@ -147,19 +133,20 @@ class Grading:
         exercise = exercise_of(item)
         if exercise is None or (report.when != "call" and not report.failed):
             return report
-        outcome = getattr(item, "outcome", None) or Outcome(item.name, FAILED, str(call.excinfo))
+        lost = runner.Outcome(item.name, runner.FAILED, str(call.excinfo))
+        outcome = getattr(item, "outcome", lost)
         self.outcomes.setdefault(exercise.name, []).append(outcome)
         report.graded = outcome.outcome
-        if outcome.outcome != PASSED:
+        if outcome.outcome != runner.PASSED:
             report.outcome = "failed"
             # The inside of the check is not what a student wants to read.
-            report.longrepr = f"{sentence(outcome.id)}\n{outcome.message}"
+            report.longrepr = f"{runner.sentence(outcome.id)}\n{outcome.message}"
         return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report):
         """What is to do is no failure to read about: one letter, and a line in the table."""
-        if getattr(report, "graded", None) == TO_DO:
+        if getattr(report, "graded", None) == runner.TO_DO:
             return "to do", "t", "TO DO"
         return None
 
@@ -168,24 +155,24 @@ class Grading:
         self.close()
         if self.config.getoption("--collect-only"):
             return
-        for option, form in (("--report", dict), ("--gradescope", gradescope)):
+        for option, form in (("--report", dict), ("--gradescope", runner.gradescope)):
             if path := self.config.getoption(option):
-                write_report(path, form(make_report(self.outcomes, self.chosen)))
+                runner.write_report(path, form(runner.make_report(self.outcomes, self.chosen)))
         if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            full = is_full(make_report(self.outcomes, self.shown))
+            full = runner.is_full(runner.make_report(self.outcomes, self.shown))
             session.exitstatus = int(not full or exitstatus != pytest.ExitCode.OK)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.outcomes:
             terminalreporter.section("exercises")
-            for line in table(make_report(self.outcomes, self.shown)) + self.hints():
+            for line in runner.table(runner.make_report(self.outcomes, self.shown)) + self.hints():
                 terminalreporter.write_line(line)
 
     def hints(self) -> list[str]:
         """As many as --hints asks for, of every exercise that is not yet right."""
         lines, number = [], max(0, self.config.getoption("--hints"))
         for name, outcomes in self.outcomes.items():
-            if number and any(o.outcome != PASSED for o in outcomes):
+            if number and any(o.outcome != runner.PASSED for o in outcomes):
                 lines += ["", f"hints for {name}:"]
                 lines += [f"  {title}: {' '.join(text.split())}"
                           for title, text in fitting_hints(find(name), outcomes)[:number]
@@ -193,11 +180,11 @@ class Grading:
         return lines
 
 
-def fitting_hints(exercise: Exercise, outcomes: list[Outcome]) -> list[tuple[str, str]]:
+def fitting_hints(exercise: Exercise, outcomes: list[runner.Outcome]) -> list[tuple[str, str]]:
     """All hints of an exercise, those of its failing checks first; the last, a sketch, stays
     last."""
     hints = hints_of(exercise)
-    failed = {outcome.id for outcome in outcomes if outcome.outcome == FAILED}
+    failed = {outcome.id for outcome in outcomes if outcome.outcome == runner.FAILED}
     marks = [check.hint for check in checks_of(exercise) if check.id in failed]
     order = dict.fromkeys([*(m for m in marks if 0 < m < len(hints)), *range(1, len(hints) + 1)])
     return [hints[number - 1] for number in order]

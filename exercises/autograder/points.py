@@ -8,7 +8,6 @@ import functools
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,14 +61,12 @@ NAMED = {"numpy": "NumPy", "torch": "PyTorch"}
 READY = Exercise("00_ready", 0, chapter=0)
 
 
-def read_catalogue() -> Iterator[Exercise]:
-    text = Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
-    for name, fields in json.loads(text).items():
-        libraries = tuple(fields.get("libraries", ["numpy"]))
-        yield Exercise(name, fields["points"], fields["chapter"], libraries)
-
-
-CATALOGUE = tuple(read_catalogue())
+CATALOGUE = tuple(
+    Exercise(name, fields["points"], fields["chapter"], tuple(fields.get("libraries", ["numpy"])))
+    for name, fields in json.loads(
+        Path(__file__).with_name("catalogue.json").read_text(encoding="utf-8")
+    ).items()
+)
 HINT = re.compile(r"<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 DRAWS = {"checks.rng", "checks.generator", "checks.anew", "sweep.Draw"}
 MANNERS = {"leaves_no_trace", "not_slower", "lines_run", "seconds"}
@@ -94,10 +91,8 @@ def present() -> list[Exercise]:
 
 
 def local() -> list[Exercise]:
-    """The exercises in exercises/local: each folder has an `exercise.json` with its points.
-
-    There are none where the environment says `BERT_LOCAL_EXERCISES=off`, as in the project's tests.
-    """
+    """The exercises in exercises/local, each with an `exercise.json`; none where the environment
+    says `BERT_LOCAL_EXERCISES=off`, as in the project's tests."""
     if os.environ.get("BERT_LOCAL_EXERCISES") == "off":
         return []
     found = []

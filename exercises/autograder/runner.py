@@ -298,13 +298,10 @@ def make_report(outcomes: dict[str, list[Outcome]], counted: list[str] | None = 
             "status": status([t["outcome"] for t in tests]),
             "tests": tests,
         })  # fmt: skip
-    sums = {key: total(exercises, key) for key in ("score", "max_score")}
-    return {**sums, "exercises": exercises}
-
-
-def total(exercises: list[Report], key: str) -> float:
-    """Added in hundredths, so that no rounding creeps in."""
-    return sum(round(100 * exercise[key]) for exercise in exercises) / 100
+    # Added in hundredths, so that no rounding creeps in.
+    score, best = (sum(round(100 * exercise[key]) for exercise in exercises) / 100
+                   for key in ("score", "max_score"))  # fmt: skip
+    return {"score": score, "max_score": best, "exercises": exercises}
 
 
 def status(outcomes: list[str]) -> str:

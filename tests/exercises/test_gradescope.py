@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.points import ROOT, find
-from autograder.untrusted.gradescope import grade_upload, write_bundle
+from autograder.untrusted.exports import grade_upload, write_bundle
 
 GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
 

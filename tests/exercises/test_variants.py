@@ -50,11 +50,17 @@ def test_variants__a_default_of_ones_own_is_never_that_of_the_page():
         assert drawn == set(others)
 
 
+def course_of(seed: int) -> course.Course:
+    return course.Course(seed=seed, variants=True)
+
+
 def test_variants__the_numbers_of_a_class_follow_from_the_seed_and_the_ids():
-    rows = course.table_of_defaults(7, [("s01", "A B"), ("s02", "C D")])
-    assert rows == course.table_of_defaults(7, [("s01", "A B"), ("s02", "C D")])
+    rows = course.table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
+    assert rows == course.table_of_defaults(course_of(7), [("s01", "A B"), ("s02", "C D")])
     assert rows[0][:3] == ["id", "name", "variant"] and len(rows[0]) == 3 + len(course.OWN_DEFAULTS)
-    assert rows[1][2] != rows[2][2] != course.table_of_defaults(8, [("s02", "C D")])[1][2]
+    assert (
+        rows[1][2] != rows[2][2] != course.table_of_defaults(course_of(8), [("s02", "C D")])[1][2]
+    )
 
 
 def test_variants__the_table_of_a_class_needs_a_secret_seed(tmp_path, monkeypatch, capsys):
@@ -93,7 +99,7 @@ def test_a_class_with_variants__a_copied_file_loses_points_and_its_author_none(t
     (tmp_path / "course.toml").write_text(
         "seed = 7\nvariants = true\n[week.1]\nexercises = ['04-05']\n"
     )
-    rows = course.table_of_defaults(7, [("ada", "Ada L"), ("bob", "Bob M")])
+    rows = course.table_of_defaults(course_of(7), [("ada", "Ada L"), ("bob", "Bob M")])
     told = called("-m", "autograder", "variants", "--roster", "roster.csv", cwd=tmp_path)
     assert told.stdout.splitlines() == [",".join(row) for row in rows], told.stderr
     of_ada = layer_norm.solution.read_text("utf-8").replace(

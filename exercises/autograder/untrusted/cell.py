@@ -191,9 +191,9 @@ def exchange(
     line: socket.socket, message: bytes, *, until: float,
     expired: Callable[[], bool] = lambda: False,
 ) -> bytes:  # fmt: skip
-    """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or when
-    `expired` says so, `EOFError` if the other side is gone, `BadMessage` for an answer too
-    large."""
+    """Send a message, and wait for another. Raises `TimeoutError` at the time `until` or once
+    `expired` says so, `EOFError` if the other side is gone, `BadMessage` for too large an answer.
+    """
     left = memoryview(len(message).to_bytes(8, "big") + message)
     came, size = bytearray(), 8
     while left or len(came) < size:

@@ -16,23 +16,9 @@ from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from autograder import runner
 from autograder.course import Course
 from autograder.points import ROOT, Exercise, find, hints_of
-from autograder.runner import (
-    BLOCKED,
-    FAILED,
-    NOT_RUN,
-    PASSED,
-    Outcome,
-    Report,
-    for_all_checks,
-    gradescope,
-    is_untouched,
-    make_report,
-    remark,
-    sentence,
-    write_report,
-)
 from autograder.untrusted.grading_process import Done
 from autograder.untrusted.marks import Marks
 from autograder.untrusted.roster import Person, harmless, save_table
@@ -68,20 +54,19 @@ class Graded:
     marks: Marks = field(default_factory=Marks)
 
     @property
-    def report(self) -> Report:
+    def report(self) -> runner.Report:
         outcomes = {name: work.done.outcomes for name, work in self.works.items()}
         for exercise in self.counted:
             if exercise.name not in outcomes:
-                outcomes[exercise.name] = for_all_checks(
-                    exercise, NOT_RUN, f"{exercise.file} is missing"
-                )
-        return make_report(outcomes, [exercise.name for exercise in self.counted])
+                outcomes[exercise.name] = runner.for_all_checks(
+                    exercise, runner.NOT_RUN, f"{exercise.file} is missing")  # fmt: skip
+        return runner.make_report(outcomes, [exercise.name for exercise in self.counted])
 
     @property
     def handed(self) -> dict[str, Handed]:
         """What counts as handed in: not the file as it was handed out."""
         return {name: work.handed for name, work in self.works.items()
-                if not is_untouched(find(name), work.file)}  # fmt: skip
+                if not runner.is_untouched(find(name), work.file)}  # fmt: skip
 
 
 def sha(file: bytes) -> str:
@@ -113,7 +98,7 @@ def save_work(path: Path, work: Work) -> None:
     """`students/NAME/NN_name.json`: written in one piece as soon as the exercise is graded."""
     tests = [vars(outcome) for outcome in work.done.outcomes]
     time = work.handed.time
-    write_report(path, {
+    runner.write_report(path, {
         "exercise": path.stem, "fingerprint": work.done.fingerprint, "tests": tests,
         "key": work.key, "name": work.handed.name, "time": time.isoformat() if time else "",
         "late": work.handed.late, "replaced": list(work.replaced),
@@ -125,7 +110,7 @@ def saved_work(path: Path) -> Work | None:
     """What an earlier call has found."""
     try:
         saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        outcomes = [Outcome(t["id"], t["outcome"], t["message"]) for t in saved["tests"]]
+        outcomes = [runner.Outcome(t["id"], t["outcome"], t["message"]) for t in saved["tests"]]
         time = datetime.fromisoformat(saved["time"]) if saved["time"] else None
         return Work(saved["file"].encode("utf-8", "surrogateescape"),
                     Handed(saved["name"], time, saved["late"]),
@@ -139,22 +124,20 @@ def save_reports(folder: Path, graded: Graded) -> None:
     """A student's report as a page, for programs and for Gradescope."""
     save_page(folder / "report.html", graded)
     report, marks = graded.report, graded.marks
-    results = gradescope(report)
+    results = runner.gradescope(report)
     results["output"] = "\n".join([results["output"], *graded.notes])
     if marks.weeks:
         report["weeks"] = [vars(week) for week in marks.weeks]
         report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
         report["percent"] = marks.percent
-    write_report(folder / "report.json", report)
-    write_report(folder / "results.json", results)
+    runner.write_report(folder / "report.json", report)
+    runner.write_report(folder / "results.json", results)
 
 
 def save_page(path: Path, graded: Graded) -> None:
-    write(
-        path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
-        notes=graded.notes, share=share, remark=remark, sentence=sentence,
-        hints=lambda name: hints_of(find(name)),
-    )  # fmt: skip
+    write(path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
+          notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
+          hints=lambda name: hints_of(find(name)))  # fmt: skip
 
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:
@@ -211,38 +194,34 @@ def write(path: Path, template: str, **values: Any) -> None:
     write_atomically(path, TEMPLATES.get_template(template).render(**values))
 
 
-def share(exercise: Report) -> float:
-    return 100 * exercise["score"] / exercise["max_score"] if exercise["max_score"] else 0.0
-
-
 def bins(scores: list[float]) -> list[tuple[str, int]]:
     """How many students have which percentage, in tens; full marks by themselves."""
     counts = Counter(min(int(score // 10), 9) if score < 100 else 10 for score in scores)
     return [(f"{10 * i} to {10 * i + 10}", counts[i]) for i in range(10)] + [("100", counts[10])]
 
 
-def by_exercise(graded: list[Graded], reports: list[Report]) -> list[dict[str, Any]]:
+def by_exercise(graded: list[Graded], reports: list[runner.Report]) -> list[dict[str, Any]]:
     handed = [one.handed for one in graded]
     return [{
         "name": exercise[0]["name"],
         "max_score": exercise[0]["max_score"],
         "mean": fmean(e["score"] for e in exercise),
-        "full": sum(e["status"] == PASSED for e in exercise),
+        "full": sum(e["status"] == runner.PASSED for e in exercise),
         "begun": sum(exercise[0]["name"] in names for names in handed),
     } for exercise in zip(*[report["exercises"] for report in reports], strict=True)]  # fmt: skip
 
 
-def mistakes(reports: list[Report], course: Course) -> list[tuple[str, str, int]]:
+def mistakes(reports: list[runner.Report], course: Course) -> list[tuple[str, str, int]]:
     """What most students have wrong: for each student and exercise the mistake that most failing
     checks name. Where none names one, the first check that fails; these come last. Of a course the
     latest week comes first."""
     number = {e.name: i for i, week in enumerate(course.weeks) for e in week.exercises}
     counts: Counter[tuple[bool, str, str]] = Counter()
     for exercise in (exercise for report in reports for exercise in report["exercises"]):
-        failed = [t for t in exercise["tests"] if t["outcome"] in (FAILED, BLOCKED)]
+        failed = [t for t in exercise["tests"] if t["outcome"] in (runner.FAILED, runner.BLOCKED)]
         named = Counter(found[1] for t in failed if (found := LIKELY.search(t["message"])))
         if failed:
-            text = max(named, key=named.get, default=f"fails: {sentence(failed[0]['id'])}")
+            text = max(named, key=named.get, default=f"fails: {runner.sentence(failed[0]['id'])}")
             counts[not named, exercise["name"], text] += 1
     order = sorted(counts, key=lambda which: (
         -number.get(which[1], 0), which[0], -counts[which], which))  # fmt: skip

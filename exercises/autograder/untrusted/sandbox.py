@@ -10,7 +10,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,8 +68,9 @@ class Sandbox:
 
     def settings(self, work: Path) -> dict[str, Any]:
         """What the guard is told."""
-        alone = self.kind != "none"
-        counted_alone = alone and not self.as_nobody and kernel() >= (5, 14)
+        alone, kernel = self.kind != "none", tuple(map(int, re.findall(r"\d+", os.uname().release)))
+        # From Linux 5.14 on, a namespace of users counts its own processes.
+        counted_alone = alone and not self.as_nobody and kernel[:2] >= (5, 14)
         processes = PROCESSES + (0 if counted_alone else count_of_tasks(self.user))
         path = [str(self.box), *map(str, filter(is_visible, map(Path, sys.path)))]
         return {**LIMITS, "processes": processes, "user": self.user, "work": str(work),
@@ -122,12 +123,9 @@ class Sandbox:
 def candidates(kind: str, box: Path, hidden: Iterable[Path]) -> list[Sandbox]:
     """What to try for a `--sandbox`, the best first."""
     kinds = PROGRAMS if kind == "auto" else (kind,)
-    found = []
-    for each in kinds:
-        if all(map(shutil.which, PROGRAMS[each])):
-            sandbox = Sandbox(each, box, tuple(hidden))
-            found += [replace(sandbox, as_nobody=True)] * (os.geteuid() == 0) + [sandbox]
-    return found
+    ways = (True, False) if os.geteuid() == 0 else (False,)
+    return [Sandbox(each, box, tuple(hidden), as_nobody) for each in kinds
+            if all(map(shutil.which, PROGRAMS[each])) for as_nobody in ways]  # fmt: skip
 
 
 def make_box(folder: Path) -> Path:
@@ -172,11 +170,6 @@ def without(hidden: Path, needed: list[Path]) -> list[Path]:
         return [part for child in sorted(hidden.iterdir()) if child.is_dir()
                 for part in without(child, needed)]  # fmt: skip
     return []
-
-
-def kernel() -> tuple[int, ...]:
-    """The version of Linux; from 5.14 on, a namespace of users counts its own processes."""
-    return tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 
 
 def count_of_tasks(user: int | None) -> int:

@@ -87,8 +87,7 @@ def gather(
         for member in members:
             label = labels.get(member.name) or names.read_label(member.name)
             try:
-                check(member, label, is_top=member == path)
-                name = name_in(roster, member, label, owners)
+                name = owner_of(member, label, roster, owners, is_top=member == path)
             except Refused as refused:
                 place = shown(f"{member.absolute().parent.name}/{member.name}")
                 passed_over.append(f"{place}: {refused}")
@@ -107,20 +106,19 @@ def gather(
     return [read(name, owned[name]) for name in sorted(owned)], passed_over
 
 
-def check(path: Path, label: Label, *, is_top: bool) -> None:
-    """Raise `Refused` for what lies in a folder of submissions and is none."""
+def owner_of(
+    path: Path, label: Label, roster: Roster | None, owners: dict[tuple, str], *, is_top: bool
+) -> str:
+    """Whose a piece is. Without a roster it has the student's name in the course system, or that of
+    the folder or archive; another student of the same name gets a number. Raises `Refused`, also
+    for what lies in a folder of submissions and is none."""
     if path.is_symlink() and not is_top:
         raise Refused("a link, which is not followed")
-    name = label.file or path.name
-    if is_single(path) and not named(name, anywhere=True):
-        meant = named(f"{PurePosixPath(name).stem}.py", anywhere=True)
+    file = label.file or path.name
+    if is_single(path) and not named(file, anywhere=True):
+        meant = named(f"{PurePosixPath(file).stem}.py", anywhere=True)
         raise Refused(f"hand in {meant.file}" if meant else
                       "neither a folder, a zip or a tar nor the file of an exercise")  # fmt: skip
-
-
-def name_in(roster: Roster | None, path: Path, label: Label, owners: dict[tuple, str]) -> str:
-    """Whose a piece is. Without a roster it has the student's name in the course system, or that of
-    the folder or archive; another student of the same name gets a number."""
     if roster:
         ids = roster.match(*label.keys)
         if len(ids) == 1:
@@ -172,13 +170,13 @@ def name_of(path: Path, who: str = "") -> str:
 def read(student: str, pieces: list[Piece]) -> Submission:
     """A submission; what cannot be read is told in its notes, and scores nothing. Of several pieces
     the last one that has an exercise's file counts."""
-    order = sorted(pieces, key=lambda p: (p.time.timestamp() if p.time else 0.0, p.label.attempt,
-                                          p.path.name))  # fmt: skip
     submission = Submission(student)
-    for piece in order:
+    for piece in sorted(pieces, key=lambda piece: (
+            piece.time.timestamp() if piece.time else 0.0, piece.label.attempt, piece.path.name)
+            ):  # fmt: skip
         files, notes = read_piece(piece)
         for name, content in files.items():
-            if name in submission.files and submission.files[name] != content:
+            if submission.files.get(name, content) != content:
                 notes.append(f"{find(name).file} was handed in again: graded is that of "
                              f"{shown(piece.path.name)}")  # fmt: skip
             submission.files[name] = content

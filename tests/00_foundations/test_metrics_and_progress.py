@@ -13,7 +13,6 @@ from bert_run.training_loop import (
     HELD_OUT as HELD_OUT_COLOUR,
 )
 from bert_run.training_loop import (
-    REFERENCE,
     TRAINING,
     MetricsLog,
     draw_curve,
@@ -173,7 +172,9 @@ def test_a_reference_is_drawn_at_its_height(tmp_path):
     without, with_it = tmp_path / "without.png", tmp_path / "with.png"
     draw_curve(RECORDS, without, title="")
     draw_curve(RECORDS, with_it, title="", references={"word frequencies alone": 5.0})
-    assert pixels_of(with_it, REFERENCE) > pixels_of(without, REFERENCE) + 40
+    before, after = (matplotlib.image.imread(path)[:, :, :3] for path in (without, with_it))
+    # The dashes of a line across the panel lie in one row; a word has some dozens of pixels there.
+    assert (np.abs(after - before).max(axis=-1) > 0.1).sum(axis=1).max() > 200
 
 
 def test_drawing_leaves_the_readers_own_figures_alone(tmp_path):

@@ -179,7 +179,7 @@ PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~«»“”‘’…—–·¿¡
 WHOLE_WORDS = ["the", "Cranes", "fish", "##s", "[MASK]", "[SEP]", "[mask]", "[[MASK]]", "a" * 100,
                "b" * 101, "crane" * 21, "x" * 99 + "é"]  # fmt: skip
 # Marks that combine in newer versions of Unicode and not in Python's of today, or the reverse.
-RECLASSIFIED = {0x1171E}
+RECLASSIFIED = {0x1171E, 0x1734}
 
 
 def is_known_to_both(code: int) -> bool:

@@ -17,11 +17,13 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +31,13 @@ from bert_experiments.report.figures import NOTHING, measured_once, one_by_one, 
 from bert_experiments.report.page import Page, aligned
 from bert_experiments.report.verdicts import Claim, judge, versus
 from bert_finetuning.data.load import TaskData, few_of, load_task
-from bert_finetuning.finetune import finetune
+from bert_finetuning.finetune import finetune, inputs_of
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification
 from bert_finetuning.tasks.tagging import Tagging
 from bert_run.config import BertConfig, count_parameters, parameter_shapes
+from bert_run.errors import command
 from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 
 FEW, FEW_SEEDS = 100, 5
@@ -44,7 +47,7 @@ BAG = "bag of words"
 # Scores on GLUE's hidden test sets of the released models with 2 layers of 128 and 4 layers of 256,
 # pretrained on 3.3 billion words (Turc et al. 2019, arXiv 1908.08962; google-research/bert).
 PUBLISHED = {"SST-2": (83.2, 85.9), "CoLA": (0.0, 0.0), "RTE": (57.2, 57.9)}
-FLOPS = 40e9  # a second of two cores, for the estimate of minutes
+FLOPS = 40e9  # a second of two cores, roughly: for the estimate of minutes
 
 
 @dataclass(frozen=True)
@@ -158,9 +161,16 @@ class Measurement:
         """Where its figures are kept."""
         return self.settings(PRETRAINED).out.with_suffix(".json")
 
-    @property
+    @cached_property
+    def data(self) -> TaskData:
+        return load_task(self.settings(PRETRAINED))
+
+    @cached_property
     def asked(self) -> dict[str, Any]:
-        return fields_of(self.settings(PRETRAINED))
+        """All that the figures depend on: the settings, and what is in the examples and in the
+        checkpoint."""
+        settings = self.settings(PRETRAINED)
+        return {**fields_of(settings), "inputs": inputs_of(settings, self.data)}
 
     @property
     def is_done(self) -> bool:
@@ -172,7 +182,7 @@ class Measurement:
     def expected_seconds(self) -> float:
         """Six operations a weight and token, and both starts."""
         settings = self.settings(PRETRAINED)
-        examples = settings.few_shot or len(load_task(settings).train)
+        examples = settings.few_shot or len(self.data.train)
         config = BertConfig.load(Path(self.checkpoint))
         weights = 12 * config.num_hidden_layers * config.hidden_size**2
         tokens = examples * settings.epochs * self.job.tokens
@@ -180,6 +190,7 @@ class Measurement:
 
     def row(self) -> Row:
         found = measured_once(self.path, self.asked, self.measure)
+        found["examples"] = tuple(found["examples"])  # JSON has lists
         return Row(self.job, few=bool(self.few), **found)
 
     def measure(self) -> dict[str, Any]:
@@ -191,8 +202,7 @@ class Measurement:
                 outcome = finetune(self.settings(start))
             seconds += time.perf_counter() - begin
             scores[start] = [100 * score for score in outcome.scores]
-        settings, metric = self.settings(PRETRAINED), outcome.metric
-        data, few = load_task(settings), settings.few_shot
+        data, metric, few = self.data, outcome.metric, self.settings(PRETRAINED).few_shot
         scores[MAJORITY] = [100 * outcome.majority[metric]]
         lessons = [few_of(data.train, few, seed=seed) for seed in range(self.seeds if few else 1)]
         said = [bag_of_words(data, lesson) for lesson in lessons]
@@ -321,6 +331,7 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int) -> Page
     )
 
 
+@command
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--checkpoint", required=True, help="the folder of a pretrained BERT")
@@ -352,7 +363,8 @@ def main() -> None:
     if asked.out is not None and rows:
         changed = {"--data DATA": real, "--whole": asked.whole,
                    f"--seeds {asked.seeds}": asked.seeds > 1,
-                   f"--few {' '.join(map(str, asked.few))}": asked.few}  # fmt: skip
+                   f"--few {' '.join(map(str, asked.few))}": asked.few,
+                   f"--only {shlex.join(asked.only or [])}": asked.only}  # fmt: skip
         options = "".join(f" {option}" for option, is_given in changed.items() if is_given)
         page_of(rows, asked.checkpoint, real=real, seeds=asked.seeds).write(
             asked.out,

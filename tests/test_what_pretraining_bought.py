@@ -1,0 +1,109 @@
+"""`benchmarks/finetuning.py`: its baselines, what it keeps, its table and its verdicts."""
+
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import finetuning as bench  # noqa: E402
+
+from bert_finetuning.data.load import load_files, load_storyworld  # noqa: E402
+
+JOB = bench.Job("SST-2", "is it good?", {"task": "sentiment"})
+SCORES = {bench.PRETRAINED: [80.0, 82.0, 84.0], bench.SCRATCH: [70.0, 72.0, 71.0],
+          bench.MAJORITY: [50.0], bench.BAG: [75.0]}  # fmt: skip
+ROW = bench.Row(JOB, "accuracy", (2_000, 500), few=False, scores=SCORES, seconds=60.0)
+
+
+def answers(tmp_path: Path, train: str, dev: str, ending: str) -> list:
+    for name, text in (("train", train), ("dev", dev)):
+        (tmp_path / f"{name}.{ending}").write_text(text, encoding="utf-8")
+    data = load_files(tmp_path / f"train.{ending}", tmp_path / f"dev.{ending}")
+    return [said.answer for said in bench.bag_of_words(data, data.train)]
+
+
+def test_bag_of_words__learns_which_words_go_with_a_label(tmp_path):
+    train = "text,label\n" + "a fine film,good\na poor film,bad\n" * 5
+    dev = "text,label\nfilm poor,bad\nFine fine,good\n"
+    assert answers(tmp_path, train, dev, "csv") == ["bad", "good"]
+
+
+def test_bag_of_words__tells_the_two_texts_of_a_pair_apart(tmp_path):
+    head = "sentence1,sentence2,label\n"
+    train = head + "a dog,a cat,one\na cat,a dog,two\n" * 5
+    assert answers(tmp_path, train, head + "the dog,the cat,one\nthe cat,the dog,two\n", "csv") == [
+        "one",
+        "two",
+    ]
+
+
+def test_bag_of_words__gives_a_word_its_most_common_tag_and_others_that_of_all(tmp_path):
+    train = "Ann B-PER\nsees O\nBonn B-LOC\n\nann B-PER\nran O\nAnn O\n\nit O\nran O\n"
+    dev = "ANN B-PER\nasks O\nbonn B-LOC\n"
+    assert answers(tmp_path, train, dev, "conll") == [("B-PER", "O", "B-LOC")]
+
+
+def test_bag_of_words__is_none_where_the_answer_is_no_label():
+    data = load_storyworld("questions", train=3, heldout=3)
+    assert bench.bag_of_words(data, data.train) is None
+
+
+@pytest.fixture
+def measured(monkeypatch, tmp_path):
+    """A measurement whose fine-tuning gives scores at once, and the settings of each call."""
+    calls = []
+
+    def finetune(settings):
+        calls.append(settings)
+        return SimpleNamespace(scores=[0.5], metric="accuracy", examples=(100, 500),
+                               majority={"accuracy": 0.48})  # fmt: skip
+
+    monkeypatch.setattr(bench, "finetune", finetune)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bert").mkdir()
+    (tmp_path / "bert" / "config.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "bert" / "model.safetensors").write_bytes(b"weights")
+    return bench.Measurement(JOB, str(tmp_path / "bert"), tmp_path / "runs", few=100), calls
+
+
+def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measured, tmp_path):
+    measurement, calls = measured
+    assert not measurement.is_done
+    row = measurement.row()
+    assert measurement.is_done and measurement.row() == row and len(calls) == 2
+    assert [settings.from_nothing for settings in calls] == [False, True]
+    assert {(settings.few_shot, settings.epochs) for settings in calls} == {(100, 20.0)}
+    assert row.scores[bench.PRETRAINED] == [50.0] and row.scores[bench.MAJORITY] == [48.0]
+    assert row.scores[bench.BAG][0] > 60
+    more = replace(measurement, seeds=2)
+    assert not more.is_done
+    more.row()
+    assert len(calls) == 4
+    (tmp_path / "bert" / "model.safetensors").write_bytes(b"others")
+    assert not replace(more).is_done
+
+
+def test_the_gain_is_that_of_the_medians_with_the_error_of_the_means():
+    error = math.sqrt(4 / 3 + 1 / 3)
+    assert ROW.gain == f"+11.0 ± {error:.1f}"
+
+
+def test_the_page_judges_each_task_by_its_seeds_and_shows_published_scores(monkeypatch):
+    config = SimpleNamespace(num_hidden_layers=2, hidden_size=128)
+    monkeypatch.setattr(bench.BertConfig, "load", lambda folder: config)
+    monkeypatch.setattr(bench, "parameter_shapes", lambda config: {})
+    even = {**SCORES, bench.SCRATCH: [81.0, 72.0, 71.0]}
+    rows = [ROW, replace(ROW, examples=(100, 500), few=True, scores=even)]
+    page = bench.page_of(rows, "runs/night", real=True, seeds=3)
+    assert [each.answer for each in page.verdicts] == ["reproduced", "not reproduced"]
+    head, whole, few = page.rows
+    assert dict(zip(head, whole, strict=True))["published, tiny and mini"] == "83.2 and 85.9"
+    assert dict(zip(head, few, strict=True))["training examples"] == "100"
+    assert page.results["SST-2, 100 examples, pretrained"] == [
+        {"accuracy": 0.8}, {"accuracy": 0.82}, {"accuracy": 0.84}]  # fmt: skip

@@ -63,9 +63,9 @@ class Muon(torch.optim.Optimizer):
     W ← W - lr (0.2 √max(rows, columns) O + λ W)
 
     The factor before O gives its entries the root mean square of Adam's usual update, so that both
-    optimizers share one learning rate (Liu et al. 2025, equation 4). The same as `torch.optim.Muon`
-    with `adjust_lr_fn="match_rms_adamw"`, which always computes O in bfloat16: a CPU without
-    instructions for it takes some fifty times as long as in float32.
+    optimizers share one learning rate (Liu et al. 2025, equation 4). The steps are those of
+    `torch.optim.Muon` with `adjust_lr_fn="match_rms_adamw"`; but that always computes O in
+    bfloat16, which is far slower than float32 on a CPU without instructions for it.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ def orthogonalize(
     """Nearly U Vᵀ, where U S Vᵀ is the singular value decomposition: the update moves every
     direction of the matrix about equally far.
 
-    Five Newton–Schulz iterations X ← a X + (b A + c A²) X with A = X Xᵀ; they bring each singular
-    value near 1, and stop early enough that some lie at 0.7 and some at 1.2.
+    Five Newton–Schulz iterations X ← a X + (b A + c A²) X with A = X Xᵀ bring all singular values
+    but the smallest to between 0.7 and 1.2.
     """
     a, b, c = 3.4445, -4.775, 2.0315
     is_tall = matrix.size(0) > matrix.size(1)

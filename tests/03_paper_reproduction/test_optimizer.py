@@ -205,6 +205,15 @@ def test_muon__in_bfloat16_takes_the_steps_of_torchs_own_bit_for_bit(shape, monk
     assert torch.equal(ours, theirs)
 
 
+@pytest.mark.parametrize("shape", [(32, 32), (32, 128), (128, 32)])
+def test_orthogonalize__brings_the_singular_values_to_between_07_and_12(shape):
+    torch.manual_seed(0)
+    u, _, v = torch.linalg.svd(torch.randn(shape), full_matrices=False)
+    matrix = u @ torch.diag(torch.linspace(0.1, 1.0, 32)) @ v
+    values = torch.linalg.svdvals(orthogonalize(matrix, torch.float32))
+    assert values.min() > 0.65 and values.max() < 1.2
+
+
 def test_muon__multiplies_in_float32_where_a_cpu_has_no_fast_bfloat16(monkeypatch):
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: False)

@@ -440,7 +440,9 @@ def read_manifest(folder: Path) -> dict:
     """The manifest of a checkpoint: its step, and the size and the SHA-256 of every file."""
     path = folder / MANIFEST_FILE
     manifest = read_record(path, {"step": int, "files": dict}, way_out="it is damaged")
-    for entry in list(manifest["files"].values()) or [None]:
+    if not manifest["files"]:
+        raise UserError(f"{path} is damaged")
+    for entry in manifest["files"].values():
         if not isinstance(entry, dict) or wrong_field(entry, {"bytes": int, "sha256": str}, {}):
             raise UserError(f"{path} is damaged")
     return manifest

@@ -166,10 +166,12 @@ def functions_of_student(names: list[str]) -> tuple[str, ...]:
 def shares(total: int, weights: list[int]) -> list[int]:
     """`total` split in proportion to the weights, in whole numbers that add up to it exactly. What
     rounding leaves over goes to the largest remainders, the first of equal ones first."""
-    whole = sum(weights) or 1
+    whole = sum(weights)
+    if whole == 0:
+        return [0] * len(weights)
     parts = [total * weight // whole for weight in weights]
     order = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
-    for i in order[: total - sum(parts)] if any(weights) else ():
+    for i in order[: total - sum(parts)]:
         parts[i] += 1
     return parts
 

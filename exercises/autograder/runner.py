@@ -1,4 +1,4 @@
-"""Runs the tests of an exercise on one file of a student, and says what became of each.
+"""Runs the tests of an exercise on one file of a student, and reports what each was worth.
 
 Trusted: which tests there are and what they are worth is read from our own tree. A test that was
 not run, or was reported twice, scores nothing.
@@ -238,7 +238,8 @@ def to_try(test: Callable[[Student], None], calls: list[Call]) -> str:
     """How the call that failed can be made again: as Python if it is short, else by a command."""
     exercise = Path(test.__code__.co_filename).parent.name
     command = f"python -m autograder again {exercise} {test.__name__.removeprefix('test_')}"
-    return f"to try it: {(len(calls) == 1 and calls[0].as_python()) or command}"
+    code = calls[0].as_python() if len(calls) == 1 else ""
+    return f"to try it: {code or command}"
 
 
 class ComparesTooLong(BaseException):

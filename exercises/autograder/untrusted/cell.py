@@ -1,5 +1,8 @@
-"""A student's process as the tests see it: a sandbox that runs, and calls that go into it. The
-trusted side: it waits and reads no more than it allows, and takes all that comes for an answer."""
+"""A student's process as the tests see it: a sandbox that runs, and calls that go into it.
+
+The trusted side: it waits and reads no more than it allows, and takes all that comes for an answer
+to be compared. Below stand the processes that a sandbox starts: found, timed and ended.
+"""
 
 import contextlib
 import ctypes

@@ -91,7 +91,7 @@ def marks_of(
         days = max(late.values(), default=0)
         free = min(days, left)
         left -= free
-        items = [mark(name, *own[name], days, max(0, days - free)) for name, days in late.items()]
+        items = [mark(name, *own[name], late[name], max(0, late[name] - free)) for name in late]
         items += [mark(part, 0.0, best) for part, best in week.parts]
         marks.items += items
         best, points = (round(sum(getattr(item, field) for item in items), 2)

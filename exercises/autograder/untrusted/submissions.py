@@ -1,6 +1,8 @@
 """Who handed in what: folders, archives and single files become students with files of exercises.
+
 Only files named as an exercise's are read, in memory; nothing is written, and no link is followed,
-because it could lead to another student's work."""
+because it could lead to another student's work.
+"""
 
 import bz2
 import gzip
@@ -195,9 +197,10 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     def wanted(place: PurePosixPath) -> bool:
         if any(map(is_hidden, place.parts)):
             return False
-        is_read = is_archive(place) or bool(named(place.name))
-        remarks.extend(() if is_read else remarks_on(place))
-        return is_read
+        if is_archive(place) or named(place.name):
+            return True
+        remarks.extend(remarks_on(place))
+        return False
 
     try:
         if is_single(path):

@@ -1,17 +1,16 @@
 """`python -m bert_experiments.ablations.scaling --corpus stores`: a long run, predicted.
 
 Short runs of several sizes and lengths, each with its own learning rate down to zero, give the
-held-out loss as a function of the tokens read. A curve through them says which size learns most in
-a night, and how low its loss will be, before the night is spent (Hoffmann et al. 2022,
-arXiv 2203.15556, section 3). The run itself is one more call of `bert-pretrain`; once it is
-there (`--night FOLDER`), its loss stands beside the prediction.
+held-out loss as a function of the tokens read. A curve through them says how low the loss of a long
+run will be before its hours are spent, and what another size would come to in the same time
+(Hoffmann et al. 2022, arXiv 2203.15556, section 3). The long run itself is one more call of
+`bert-pretrain`; once it is there (`--long-run FOLDER`), its loss stands beside the prediction.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import tyro
@@ -23,7 +22,7 @@ from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_experiments.report.plots import COLOURS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_run.config import Initialization, Size
-from bert_run.errors import Real, UserError, check_numbers, command
+from bert_run.errors import Count, UserError, check_numbers, command
 from bert_run.files import RunFolder, step_of
 from bert_run.pictures import GREY, Picture, picture_with_axes
 from bert_run.training_loop import read_metrics
@@ -32,7 +31,6 @@ PROGRAM = "python -m bert_experiments.ablations.scaling"
 MILLION = 1_000_000
 TOKENS_A_STEP = 4096
 LENGTH = 128
-CORES = 2  # of the night; the short runs take one each
 DECAY_OF_REPEATS = 15.4  # passes after which a repeated text teaches little (arXiv 2305.16264, 3.1)
 EXPONENTS = np.linspace(0.1, 1.2, 111)
 
@@ -56,14 +54,12 @@ class ShortRun:
 
 
 RUNS = (
-    ShortRun("tiny", 2, 4e-3),
     ShortRun("tiny", 4, 4e-3),
     ShortRun("tiny", 8, 4e-3),
-    ShortRun("mini", 2, 2e-3),
-    ShortRun("mini", 4, 2e-3),
-    ShortRun("tiny", 4, 8e-3),
     ShortRun("tiny", 4, 4e-3, "paper"),
+    ShortRun("mini", 4, 4e-3),
     ShortRun("tiny", 16, 4e-3),
+    ShortRun("mini", 4, 2e-3),
     ShortRun("mini", 8, 2e-3),
 )
 
@@ -79,9 +75,11 @@ class ScalingSettings:
 
     corpus: str
     """a folder of finished stores, as python -m bert_corpus.build_stores makes them"""
-    hours: Annotated[float, Real(above=0, at_most=1000)] = 7.0
-    """of two cores: how long the run to predict may take"""
-    night: Path | None = None
+    size: Size = "tiny"
+    """of the long run"""
+    millions: Count = 200
+    """of tokens that the long run reads; another size reads what it can in the same time"""
+    long_run: Path | None = None
     """the folder of that run, once it is done"""
     out: Path = Path("runs/scaling")
     """the folder of all short runs"""
@@ -211,7 +209,7 @@ def worth_of(millions: float, unique: float) -> float:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a size comes to in the hours of the night: the loss, and its lowest and highest when
+    """What a size comes to in the time of the long run: the loss, and its lowest and highest when
     any one of the short runs is left out of the fit."""
 
     size: str
@@ -222,14 +220,30 @@ class Prediction:
     highest: float
 
 
-def predict(points: Sequence[Point], size: str, *, hours: float, unique: float) -> Prediction:
-    speed = np.median([each.tokens_a_second for each in points if each.run.size == size])
-    millions = float(speed) * CORES * hours * 3600 / MILLION
+def speed(points: Sequence[Point], size: str) -> float:
+    """Tokens a second: the median of the short runs of that size."""
+    return float(np.median([each.tokens_a_second for each in points if each.run.size == size]))
+
+
+def predict(points: Sequence[Point], size: str, *, millions: float, unique: float) -> Prediction:
+    """For so many millions of tokens, of a corpus that has `unique` millions."""
     worth = worth_of(millions, unique)
     curves = [fit(points)]
     curves += [fit([each for each in points if each is not left_out]) for left_out in points]
     losses = [curve.loss(size, worth) for curve in curves if size in curve.floors]
     return Prediction(size, millions, millions / unique, losses[0], min(losses), max(losses))
+
+
+def predictions_of(
+    settings: ScalingSettings, points: Sequence[Point], unique: float
+) -> list[Prediction]:
+    """The long run first, then every other size in the same time."""
+    per_second = settings.millions / speed(points, settings.size)
+    sizes = [settings.size] + [size for size in sizes_in_order(points) if size != settings.size]
+    return [
+        predict(points, size, millions=per_second * speed(points, size), unique=unique)
+        for size in sizes
+    ]
 
 
 def sizes_in_order(points: Sequence[Point]) -> list[str]:
@@ -243,10 +257,8 @@ def page_of(
     settings: ScalingSettings, points: Sequence[Point], predictions: Sequence[Prediction],
     unique: float,
 ) -> Page:  # fmt: skip
-    chosen = min(predictions, key=lambda each: each.loss)
-    rate = next(p.run.rate for p in best_rates(points) if p.run.size == chosen.size)
     return Page(
-        title="What a night of training comes to, predicted from short runs",
+        title="What a long run comes to, predicted from short ones",
         results=results_of(settings, points, predictions),
         columns=(),
         verdicts=[],
@@ -255,8 +267,8 @@ def page_of(
         "beside other programs; the seconds are those of training.",
         notes=NOTES,
         picture="held-out loss against tokens: short runs as points, curves through them, and the "
-        "prediction for the night",
-        below=prediction_text(settings, predictions, chosen, rate),
+        "prediction for the long run",
+        below=prediction_text(settings, points, predictions),
     )
 
 
@@ -269,12 +281,12 @@ def results_of(
         for point in points
     }  # fmt: skip
     for each in predictions:
-        found[f"{each.size}, the night predicted"] = [
+        found[f"{each.size}, predicted"] = [
             {"tokens": each.millions, "passes": each.passes, "loss": each.loss,
              "lowest": each.lowest, "highest": each.highest}
         ]  # fmt: skip
-    if settings.night:
-        found["the night"] = [{"loss": last_heldout_loss(settings.night)}]
+    if settings.long_run:
+        found["the long run"] = [{"loss": last_heldout_loss(settings.long_run)}]
     return found
 
 
@@ -297,26 +309,33 @@ NOTES = (
 )
 
 
+def long_recipe(settings: ScalingSettings, points: Sequence[Point]) -> PretrainSettings:
+    """The long run, with the rate of the best of the short ones."""
+    rate = next(p.run.rate for p in best_rates(points) if p.run.size == settings.size)
+    asked = recipe(ShortRun(settings.size, settings.millions, rate), settings)
+    return replace(asked, out=Path("runs/wikipedia"))
+
+
 def prediction_text(
-    settings: ScalingSettings, predictions: Sequence[Prediction], chosen: Prediction, rate: float
+    settings: ScalingSettings, points: Sequence[Point], predictions: Sequence[Prediction]
 ) -> str:
-    """What each size comes to, the call of the best, and what that came to if it is there."""
+    """What each size comes to, the call of the long run, and what it came to if it is there."""
     rows = [["size", "tokens, M", "passes over the corpus", "predicted loss",
              "lowest and highest, a run left out"]]  # fmt: skip
     rows += [[each.size, f"{each.millions:,.0f}", f"{each.passes:.1f}", f"{each.loss:.2f}",
               f"{each.lowest:.2f} to {each.highest:.2f}"] for each in predictions]  # fmt: skip
-    night = recipe(ShortRun(chosen.size, round(chosen.millions), rate), settings)
+    call = command_of("bert-pretrain", long_recipe(settings, points))
     parts = [
-        f"## The prediction: {settings.hours:g} hours of {CORES} cores",
+        f"## The prediction for {settings.millions} M tokens",
+        "Another size reads what it can in the same time.",
         aligned(rows),
-        f"So the night trains `{chosen.size}`:",
-        f"```\n{command_of('bert-pretrain', replace(night, out=Path('runs/night')))}\n```",
+        f"```\n{call}\n```",
     ]
-    if settings.night:
-        loss = last_heldout_loss(settings.night)
-        side = "above" if loss > chosen.loss else "below"
+    if settings.long_run:
+        loss, expected = last_heldout_loss(settings.long_run), predictions[0].loss
+        side = "above" if loss > expected else "below"
         parts.append(
-            f"It came to **{loss:.3f}**, {abs(loss - chosen.loss):.2f} {side} the prediction."
+            f"It came to **{loss:.3f}**, {abs(loss - expected):.2f} {side} the prediction."
         )
     return "\n\n".join(parts)
 
@@ -340,10 +359,9 @@ def picture_of(
                   "o", color=colour, label=each.size)  # fmt: skip
         axes.errorbar([each.millions], [each.loss], color=colour, marker="D", capsize=4,
                       yerr=[[each.loss - each.lowest], [each.highest - each.loss]])  # fmt: skip
-    if settings.night:
-        chosen = min(predictions, key=lambda each: each.loss)
-        loss = last_heldout_loss(settings.night)
-        axes.plot(chosen.millions, loss, "*", color=GREY, markersize=14, label="the night")
+    if settings.long_run:
+        loss = last_heldout_loss(settings.long_run)
+        axes.plot(settings.millions, loss, "*", color=GREY, markersize=14, label="the long run")
     axes.set_xscale("log")
     axes.legend(frameon=False)
     return unboxed(picture)
@@ -372,10 +390,7 @@ def main() -> None:
             seconds=lambda run: expected_seconds(recipes[run]),
         )
     ]  # fmt: skip
-    kept = best_rates(points)
-    predictions = [
-        predict(kept, size, hours=settings.hours, unique=unique) for size in sizes_in_order(kept)
-    ]
+    predictions = predictions_of(settings, best_rates(points), unique)
     page_of(settings, points, predictions, unique).publish(
         settings.report, command_of(PROGRAM, settings),
         draw=lambda: picture_of(settings, points, predictions, unique),

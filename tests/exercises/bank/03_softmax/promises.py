@@ -24,7 +24,8 @@ PROMISES = {
     "No score is too large: `softmax_forward` is finite for 1,000 and for 1e200": (HUGE,),
     "and returns 0 for -inf (in every row some score is finite).": (INFINITE,),
     "No input is changed": (TRACE,),
-    "`softmax_forward` works on whole arrays: a Python loop over single numbers is too slow.": (
+    "`softmax_forward` works on whole arrays: a Python loop over single numbers is too slow, "
+    "along whichever axis": (
         SPEED,),
     "| [0, 1, 2] | [0.0900, 0.2447, 0.6652] | [1, 0, 0] | [0.0819, -0.0220, -0.0599] |": (
         ROWS, BACKWARD),

@@ -37,6 +37,12 @@ WRONG = {
         [("np.exp(shifted)",
           "np.array([np.exp(v) for v in shifted.ravel()], x.dtype).reshape(x.shape)")],
         "a Python loop over single numbers"),
+    "a loop over single numbers along other axes than the last": (
+        [("exponentials = np.exp(shifted)",
+          "last = axis in (-1, x.ndim - 1)\n"
+          "    exponentials = np.exp(shifted) if last else np.array(\n"
+          "        [np.exp(v) for v in shifted.ravel()], x.dtype).reshape(x.shape)")],
+        "lines of Python for 8000 numbers, along axis 0"),
     "noisy for other code": (
         [(f"shifted = x - {LARGEST}", f"np.seterr(all='ignore')\n    shifted = x - {LARGEST}")],
         "something global"),

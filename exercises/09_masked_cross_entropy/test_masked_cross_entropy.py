@@ -338,6 +338,22 @@ def test_the_gradient_has_the_type_of_the_logits_whatever_the_weights_are(studen
             },
             tolerance=single,
         )  # fmt: skip
+    check_sums_beyond_the_type_of_the_weights(student)
+
+
+def check_sums_beyond_the_type_of_the_weights(student):
+    logits, labels, _ = case((30, 40, 3), seed=12)
+    weights = checks.rng(13).integers(1, 120, labels.shape)  # their sum is about 72,000
+    for narrow in (np.int8, np.uint8, np.int16, np.uint16):
+        inputs = logits, labels.astype(narrow), weights.astype(narrow)
+        of = f"1,200 slots with weights and labels of type {narrow.__name__}"
+        wrong = weights.sum() / weights.sum(dtype=narrow)
+        likely = "the weights are added up in their own type, which is too narrow for the sum"
+        right, gradient = loss_of(*inputs), gradient_of(0.7, *inputs)
+        checks.same(student.masked_cross_entropy_forward(*inputs), right, of=f"the loss of {of}",
+                    mistakes={likely: right * wrong})  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(0.7, *inputs), gradient,
+                    of=f"the gradient of {of}", mistakes={likely: gradient * wrong})  # fmt: skip
 
 
 def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):

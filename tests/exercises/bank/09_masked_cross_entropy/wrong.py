@@ -196,4 +196,11 @@ WRONG = {
         ],
         "probabilities are kept away from 1",
     ),
+    "the weights added up in their own type": (
+        [(edit, edit.replace("weights.sum()", 'float(np.einsum("i->", weights.ravel()))'))
+         for edit in (TOTAL, TOTAL_BACK)],
+        "added up in their own type"),
+    "the weights added up in their own type in the backward": (
+        [(TOTAL_BACK, TOTAL_BACK.replace("sum()", "sum(dtype=weights.dtype)"))],
+        "added up in their own type"),
 }  # fmt: skip

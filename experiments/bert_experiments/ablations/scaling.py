@@ -54,13 +54,12 @@ class ShortRun:
 
 
 RUNS = (
+    ShortRun("tiny", 4, 4e-3, "paper"),
     ShortRun("tiny", 4, 4e-3),
     ShortRun("tiny", 8, 4e-3),
-    ShortRun("tiny", 4, 4e-3, "paper"),
-    ShortRun("mini", 4, 4e-3),
     ShortRun("tiny", 16, 4e-3),
+    ShortRun("tiny", 32, 4e-3),
     ShortRun("mini", 4, 2e-3),
-    ShortRun("mini", 8, 2e-3),
 )
 
 
@@ -151,7 +150,7 @@ def last_heldout_loss(folder: Path) -> float:
     return losses[-1]
 
 
-def best_rates(points: Sequence[Point]) -> list[Point]:
+def best_recipes(points: Sequence[Point]) -> list[Point]:
     """Of the runs of one size and length, the one with the lowest loss."""
     best: dict[tuple[str, int], Point] = {}
     for point in points:
@@ -311,7 +310,7 @@ NOTES = (
 
 def long_recipe(settings: ScalingSettings, points: Sequence[Point]) -> PretrainSettings:
     """The long run, with the rate of the best of the short ones."""
-    rate = next(p.run.rate for p in best_rates(points) if p.run.size == settings.size)
+    rate = next(p.run.rate for p in best_recipes(points) if p.run.size == settings.size)
     asked = recipe(ShortRun(settings.size, settings.millions, rate), settings)
     return replace(asked, out=Path("runs/wikipedia"))
 
@@ -348,7 +347,7 @@ def picture_of(
     picture, axes = picture_with_axes(
         height=4, width=7, xlabel="tokens read (millions)", ylabel="held-out loss (nats)"
     )
-    curve, kept = fit(best_rates(points)), best_rates(points)
+    curve, kept = fit(best_recipes(points)), best_recipes(points)
     for colour, each in zip(COLOURS, predictions, strict=False):
         of_size = [point for point in kept if point.run.size == each.size]
         first = min(point.run.millions for point in of_size)
@@ -390,7 +389,7 @@ def main() -> None:
             seconds=lambda run: expected_seconds(recipes[run]),
         )
     ]  # fmt: skip
-    predictions = predictions_of(settings, best_rates(points), unique)
+    predictions = predictions_of(settings, best_recipes(points), unique)
     page_of(settings, points, predictions, unique).publish(
         settings.report, command_of(PROGRAM, settings),
         draw=lambda: picture_of(settings, points, predictions, unique),

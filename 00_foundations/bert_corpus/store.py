@@ -249,8 +249,8 @@ def _split(whole: Corpus) -> Corpus:
     hashes = sorted({_hash64(document) for document in islice(whole, PROBE)})
     if len(hashes) == 1:
         raise UserError(
-            f"corpus {whole.name}: a single document, so nothing is left to measure on; "
-            "part documents by empty lines, or name a held-out corpus"
+            f"corpus {whole.name}: a single document, or the same again and again, so nothing is "
+            "left to measure on; part documents by empty lines, or name a held-out corpus"
         )
     bound = HELD_OUT_SHARE * 2**64
     # Chance may leave none of a small corpus below the bound, and a random next sentence needs two.

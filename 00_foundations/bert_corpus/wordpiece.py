@@ -322,7 +322,8 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
     """The tokenizer of a BERT folder, whose entries the model must have rows for."""
     tokenizer = load_tokenizer(folder)
     words = tokenizer.get_vocab_size()
-    if not words <= config.vocab_size < words + PADDED_VOCABULARY:
+    most = words + PADDED_VOCABULARY * (config.vocab_size % 8 == 0)  # else a line may be lost
+    if not words <= config.vocab_size <= most:
         raise UserError(
             f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
             "they belong to different checkpoints"
@@ -345,6 +346,8 @@ def _from_json(path: Path) -> Tokenizer:
     except Exception as error:  # the library raises plain `Exception`
         raise UserError(f"{path}: damaged tokenizer ({shown(str(error))}); {SAVE_AGAIN}") from None
     _check_vocabulary(path, vocabulary_of(tokenizer))
+    if (unknown := tokenizer.model.unk_token) not in tokenizer.get_vocab(with_added_tokens=False):
+        raise UserError(f"{path}: its vocabulary lacks its unk_token {unknown!r}; {SAVE_AGAIN}")
     ids = sorted(tokenizer.get_vocab().values())
     if ids != list(range(len(ids))):
         raise UserError(f"{path}: its ids do not run from 0 to {len(ids) - 1} without gaps")

@@ -13,6 +13,7 @@ import errno
 import functools
 import io
 import json
+import math
 import numbers
 import os
 import platform
@@ -175,8 +176,7 @@ def in_one_line(error: Exception) -> str | None:
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether torch could not allocate a tensor, on the CPU or on a GPU: it has no common class."""
-    text = str(error)
-    return any(words in text for words in ("can't allocate memory", "out of memory"))
+    return any(words in str(error) for words in ("can't allocate memory", "out of memory"))
 
 
 # The numbers of settings.
@@ -368,17 +368,18 @@ def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
 
 
 def parse_strictly(text: str, **options: Any) -> Any:
-    """`json.loads` without NaN and Infinity, which Python reads and JSON does not have.
+    """`json.loads` without NaN, Infinity and 1e999, which Python reads and which are no numbers of
+    JSON or too large. Raises `json.JSONDecodeError` at the first of them."""
 
-    Raises `json.JSONDecodeError` at the first of them.
-    """
+    def finite(word: str) -> float:
+        if math.isfinite(number := float(word)):
+            return number
+        what = "too large a number" if word[-1].isdigit() else "no value of JSON: write null"
+        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity|\d[\d.eE+-]*)', text)
+        place = next((each.start() for each in found if each[0] == word), 0)  # not within a text
+        raise json.JSONDecodeError(f"{word} is {what}", text, place)
 
-    def refuse(word: str) -> None:
-        found = re.finditer(r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)', text)  # not within a text
-        place = next(each.start() for each in found if each[0] == word)
-        raise json.JSONDecodeError(f"{word} is no value of JSON: write null", text, place)
-
-    return json.loads(text, parse_constant=refuse, **options)
+    return json.loads(text, parse_constant=finite, parse_float=finite, **options)
 
 
 def wrong_field(

@@ -15,11 +15,13 @@ from bert_corpus.wordpiece import (
     SPECIAL_TOKENS,
     bert_tokenizer,
     load_tokenizer,
+    read_tokenizer,
     save_tokenizer,
     tokenizer_sha256,
     train_wordpiece,
     vocabulary_of,
 )
+from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -234,6 +236,21 @@ def test_what_is_no_tokenizer_of_bert_is_refused_in_one_line(tmp_path):
     state["model"]["vocab"]["the"] = 9_999
     file.write_text(json.dumps(state))
     assert "without gaps" in refusal(file)
+    for change in ({"vocab": {}}, {"unk_token": "<unk>"}):  # would fail at the first unknown word
+        state = json.loads(bert_tokenizer(SMALL).to_str())
+        state["model"] |= change
+        file.write_text(json.dumps(state))
+        assert "its vocabulary lacks its unk_token" in refusal(file)
+
+
+def test_a_vocabulary_that_has_lost_a_line_is_not_taken_for_a_padded_one(tmp_path):
+    """All ids behind the line are one too low, and the model reads other words."""
+    folder, words = write_vocabulary(tmp_path / "a", SMALL), len(SMALL)
+    for size in (words, -(-words // 8) * 8, -(-words // 64) * 64):
+        read_tokenizer(folder, BertConfig(vocab_size=size))
+    odd = words + 1 + (words % 8 == 7)
+    with pytest.raises(UserError, match=f"has {words} entries and the model {odd}"):
+        read_tokenizer(folder, BertConfig(vocab_size=odd))
 
 
 @pytest.mark.timeout(60)

@@ -299,7 +299,9 @@ def test_a_damaged_memory_is_told(tmp_path):
         ({"max_length": "long"}, "'max_length' is 'long', not a whole number"),
         ({"format": "poems"}, "'poems'"),
         ({"format": "tags"}, "the model is a BertForSequenceClassification"),
-        ({"options": {"colour": 1}}, "options do not fit"),
+        ({"options": {"colour": 1}}, "its bert_finetuning does not fit"),
+        ({"metrics": ["f2"]}, "a: config.json: its bert_finetuning does not fit (--metric f2"),
+        ({"max_length": -5}, "a: config.json is damaged: in bert_finetuning, 'max_length' is -5"),
     ):
         write(path, json.dumps(good | {FIELD: good[FIELD] | change}))
         assert expected in error_of(task_of, load_finetuned(folder))

@@ -227,6 +227,11 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
         ),
         ("a.jsonl", '{"text": "a", "label": -Infinity}\n', "line 1 is not JSON (-Infinity is no"),
         ("a.jsonl", '["a"]\n', "row 1 is 'a', no object"),
+        (
+            "a.jsonl",
+            '[{"text": "1e999", "label": 1.5e-3},\n{"text": "b", "label": -1.5e999}]\n',
+            "line 2 is not JSON (-1.5e999 is too large a number)",
+        ),
         ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', 'line 2 is ["a"], no object'),
         ("a.jsonl", '{"text": 5, "label": "b"}\n', "line 1: 'text' is 5: it must be text"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"label": "b"}', "line 2 has no 'text'"),
@@ -253,6 +258,23 @@ def test_a_column_that_is_named_and_not_there_is_told(file):
         assert "its columns are 'text', 'label'" in error_of(
             Classification.read, path, columns=columns
         )
+
+
+def test_of_columns_that_differ_in_case_the_one_with_the_usual_name_counts(file):
+    for names in ("Text,text,label", "text,Text,label"):
+        (row,) = Classification.read(file(f"{names}\nb,a,x\n", "a.csv"))
+        assert row.text == dict(zip(names.split(","), "ba", strict=False))["text"]
+
+
+def test_a_row_that_a_column_of_json_lacks_is_not_lost(file):
+    path = file('{"text": {"0": "a", "2": "c"}, "label": {"0": "x", "1": "y"}}', "a.json")
+    said = error_of(Classification.read, path, labelled=False)
+    assert "row 3: 'text' is null: it must be text" in said
+
+
+def test_endings_and_their_label_are_found_in_any_case(file):
+    path = file("Context,Ending0,ENDING1,Label\na,b,c,1\n", "a.csv")
+    assert list(MultipleChoice.read(path)) == [Choice("a", ("b", "c"), 1)]
 
 
 def test_half_a_character_in_json_does_not_travel_on(file):

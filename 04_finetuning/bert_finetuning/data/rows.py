@@ -141,8 +141,8 @@ def plain_name(name: str) -> str:
 
 
 def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
-    """The first of the names that there is a field of, as the field writes it."""
-    there = {plain_name(field): field for field in fields}
+    """The first of the names that there is a field of, as it is written: `text` before `Text`."""
+    there = {plain_name(field): field for field in fields} | {field: field for field in fields}
     return next((there[name] for name in map(plain_name, names) if name in there), None)
 
 
@@ -387,7 +387,7 @@ def parquet_rows(path: Path) -> Table:
     try:
         rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
     except Exception as error:  # of pyarrow and of datasets
-        raise UserError(f"{path} cannot be opened as Parquet ({first_line(error)})") from None
+        raise UserError(f"{path}: damaged Parquet ({first_line(error)}): write it again") from None
     return with_names(str(path), rows)
 
 
@@ -504,7 +504,8 @@ def records_of(content: Any) -> list[Any] | None:
             return rows
     columns = list(content.values()) if isinstance(content, dict) else []
     if columns and all(isinstance(column, dict) for column in columns):
-        return [{name: column.get(key) for name, column in content.items()} for key in columns[0]]
+        keys = dict.fromkeys(chain(*columns))  # one that is not in all is a row with a gap
+        return [{name: column.get(key) for name, column in content.items()} for key in keys]
     return None
 
 

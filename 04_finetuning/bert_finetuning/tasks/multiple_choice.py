@@ -44,7 +44,7 @@ from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
 ENDINGS = ("endings", "choices")  # a list of all,
-ENDING = re.compile(r"(ending|choice)\d+", re.ASCII)  # or a column for each
+ENDING = re.compile(r"(ending|choice)\d+", re.ASCII | re.IGNORECASE)  # or a column for each
 
 
 class BertForMultipleChoice(BertWithHead):
@@ -127,10 +127,10 @@ class MultipleChoice(OneOfSeveral[Choice]):
         """Rows as SWAG has them: `sent1`, `sent2`, `ending0` … `label`; or `context` and a list
         `endings`. The label is the place of the right one, from 0."""
         for row in rows:
-            names = next((names for names in CONTEXTS if names[0] in row.fields), None)
+            names = next((names for names in CONTEXTS if row.find(names[:1])), None)
             if names is None:
                 raise row.missing(*(context for context, _ in CONTEXTS))
-            begin = row.text(names[1]) if names[1] in row.fields else ""
+            begin = row.text(names[1]) if names[1] and row.find(names[1:]) else ""
             endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
             if len(endings) < 2:
                 raise UserError(
@@ -179,7 +179,7 @@ class MultipleChoice(OneOfSeveral[Choice]):
     def parse_query(cls, row: Row, columns: Columns) -> Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
         names = {*chain(*CONTEXTS), *ENDINGS}
-        used = [name for name in row.fields if name in names or ENDING.fullmatch(name)]
+        used = [name for name in row.fields if name.lower() in names or ENDING.fullmatch(name)]
         return Query(example, used=tuple(used))
 
     def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
@@ -206,11 +206,11 @@ def endings_of(row: Row) -> list[str]:
     if name := row.find(ENDINGS):
         return row.texts(name)
     columns = [name for name in row.fields if ENDING.fullmatch(name)]
-    return [row.text(name) for name in sorted(columns, key=lambda name: (len(name), name))]
+    return [row.text(name) for name in sorted(columns, key=lambda name: (len(name), name.lower()))]
 
 
 def right_place(row: Row, endings: int) -> int:
-    value = row.fields.get("label")
+    value = row.fields.get(row.spelled("label"))
     if str(value) not in map(str, range(endings)) or isinstance(value, bool):
         raise UserError(
             f"{row.place}: the label is {shortened(repr(value))}: it must be the place of an "

@@ -28,11 +28,13 @@ PROMISES = {
     "name without a slash keeps its `layer_7`.": NAMES + TENSORFLOW,
     "weight, and the matrix is (in, out): transpose it": TENSORFLOW,
     "weight as it is (out, in), bias": NAMES + TENSORFLOW,
-    "| `…_embeddings` at the end | `….weight`, as it is |": NAMES + TENSORFLOW,
+    "| `…_embeddings` at the end, in a name with dots too | `….weight`, as it is |": (
+        NAMES + TENSORFLOW
+    ),
     "the rows of query, of key, of value, one below the other": FUSED,
     "If the checkpoint has no word embeddings, it takes their place; if it equals them, it is not "
     "mentioned; if it differs, it is unexpected, whatever the two shapes are": SHARED,
-    "no weights: skipped and not mentioned": FILES + TENSORFLOW,
+    "no weights: skipped and not mentioned": FILES + TENSORFLOW + SAID,
     "A name to which no line applies stays as it is: `classifier.weight`, and "
     "`head.submodule.beta`, where `beta` does not follow `LayerNorm` and `module.` is not at the "
     "start.": NAMES,

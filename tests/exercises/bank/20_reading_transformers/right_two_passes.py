@@ -21,9 +21,7 @@ def read_checkpoint(arrays, config):
     weights, wrong_shape, unexpected = {}, set(), []
     decoder = None
     for name, array in arrays.items():
-        if name.rpartition("/")[2].rpartition(".")[2] in (
-            "position_ids", "adam_m", "adam_v", "global_step",
-        ):  # fmt: skip
+        if name[-6:] in ("adam_m", "adam_v") or name.endswith(("position_ids", "global_step")):
             continue
         for ours, piece in pieces(name, array):
             if ours == "cls.predictions.decoder.weight":

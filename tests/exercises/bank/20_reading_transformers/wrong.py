@@ -172,6 +172,28 @@ WRONG = {
           "(position_ids|adam_m|adam_v|global_step)")],
         "names that hold adam_m and the like in the middle",
     ),
+    "only a whole last word is skipped": (
+        [("(position_ids|adam_m|adam_v|global_step)$",
+          "(^|[./])(position_ids|adam_m|adam_v|global_step)$")],
+        "names that end in adam_m and the like",
+    ),
+    "what stands after the last slash is skipped": (
+        [("    for name, array in arrays.items():\n"
+          "        if re.search(\"(position_ids|adam_m|adam_v|global_step)$\", name):",
+          "    none = (\"bert.embeddings.position_ids\", \"adam_m\", \"adam_v\", \"global_step\")\n"
+          "    for name, array in arrays.items():\n"
+          "        if name.rpartition(\"/\")[2] in none:")],
+        "names that end in adam_m and the like",
+    ),
+    "tables with dots stay without weight": (
+        [("    for pattern, course in {",
+          "    has_dots = \"/\" not in name and name.endswith(\"_embeddings\")\n"
+          "    for pattern, course in {"),
+         ("        name = re.sub(pattern, course, name)\n",
+          "        if not (has_dots and pattern == r\"_embeddings$\"):\n"
+          "            name = re.sub(pattern, course, name)\n")],
+        None,
+    ),
     "decoder nearly equal": (
         [("np.array_equal(found.get(words, found[decoder]), found[decoder])",
           "(found.get(words, found[decoder]).shape == found[decoder].shape and np.allclose(fo"

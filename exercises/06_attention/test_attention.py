@@ -195,6 +195,21 @@ def check_scores(student, query, key, value, mask, scale):
                     f"for scores near {scale:g}")  # fmt: skip
 
 
+GRADIENTS = ("dquery", "dkey", "dvalue")
+
+
+def check_finite(found, *right, names=("context", "probs")):
+    """Of sentences that are all padding; the numbers of `right` do not count, their shapes do."""
+    for part, like, name in zip(found, right, names, strict=True):
+        of = f"the {name} of a sentence that is all padding"
+        checks.same(np.zeros_like(part), np.zeros_like(like), of=f"{of}: shape and type")
+        checks.that(bool(np.isfinite(part).all()),
+                    f"{of}: {int((~np.isfinite(part)).sum())} of {part.size} numbers are not "
+                    "finite",
+                    likely="-inf minus -inf, or 0 / 0, is NaN: use the lowest finite number "
+                           "(np.finfo)" if np.isnan(part).all() else "")  # fmt: skip
+
+
 @pytest.mark.hint(3)
 def test_a_row_that_is_all_padding_stays_finite(student):
     query, key, value, _, mask = inputs((3, 2, 4, 4, 3))
@@ -205,13 +220,16 @@ def test_a_row_that_is_all_padding_stays_finite(student):
     check(tuple(part[others] for part in out), tuple(part[others] for part in right),
           mask_mistakes(query[others], key[others], value[others], mask[others]),
           of=" of the sentences that have tokens")  # fmt: skip
-    for part, name in zip(out, ("context", "probs"), strict=True):
-        checks.that(bool(np.isfinite(part[1]).all()),
-                    f"the {name} of a sentence that is all padding: "
-                    f"{int((~np.isfinite(part[1])).sum())} of {part[1].size} numbers are not "
-                    "finite",
-                    likely="-inf minus -inf, or 0 / 0, is NaN: use the lowest finite number "
-                           "(np.finfo)" if np.isnan(part[1]).all() else "")  # fmt: skip
+    check_finite(tuple(part[1] for part in out), right[0][1], right[1][1])
+    # Nothing but padding, in all sentences or in the only one.
+    for sizes in ((3, 2, 4, 4, 3), (1, 2, 3, 5, 4)):
+        query, key, value, dcontext, mask = inputs(sizes)
+        given = query, key, value, np.zeros_like(mask)
+        out = checks.parts(student.attention_forward(*given), "context", "probs")
+        check_finite(out, *reference(*given))
+        given = dcontext, query, key, value, out[1]
+        found = checks.parts(student.attention_backward(*given), *GRADIENTS)
+        check_finite(found, *backward(*given), names=GRADIENTS)
     # The example of the page.
     query = np.array([[[[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]]])
     key = np.array([[[[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]]])
@@ -472,3 +490,13 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.attention_forward, query, key, value, mask)
     probs = reference(query, key, value, mask)[1]
     checks.leaves_no_trace(student.attention_backward, dcontext, query, key, value, probs)
+    # In memory, three of the masks are alike, and so are the other two: not in what they say.
+    six, eight = np.array([1, 1, 0, 1, 0, 1]), np.array([[1, 0, 0, 0, 0, 0, 0, 0]], np.int8)
+    for mask in (six.reshape(2, 3), six.reshape(3, 2), six[:, None], eight, eight.view(np.int64)):
+        query, key, value, *_ = inputs((len(mask), 2, 3, mask.shape[1], 4))
+        read = mask.any(1)
+        given = query, key, value, mask
+        out = checks.parts(student.attention_forward(*given), "context", "probs")
+        check(tuple(part[read] for part in out), tuple(part[read] for part in reference(*given)),
+              {}, of=f" after masks of other shapes, for one of {mask.dtype}{list(mask.shape)}"
+              )  # fmt: skip

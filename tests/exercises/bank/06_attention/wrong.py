@@ -230,6 +230,31 @@ WRONG = {
         ],
         None,
     ),
+    "keys that are padding in every sentence are left out, though none may be left": (
+        [
+            ("scores = query @ key.mT / math.sqrt(query.shape[-1])  # [..., query, key]",
+             "keys = key.shape[2]\n"
+             "    keep = np.arange(keys)\n"
+             "    if attention_mask is not None:\n"
+             "        keep = np.flatnonzero(attention_mask.any(axis=0))\n"
+             "        key, attention_mask = key[:, :, keep], attention_mask[:, keep]\n"
+             "    scores = query @ key.mT / math.sqrt(query.shape[-1])"),
+            ("    return probs @ value, probs\n",
+             "    wide = np.zeros((*probs.shape[:-1], keys), probs.dtype)\n"
+             "    wide[..., keep] = probs\n"
+             "    return wide @ value, wide\n"),
+        ],
+        None,
+    ),
+    "the places of padding are remembered under the bytes of the mask": (
+        [
+            ("is_padding = attention_mask[:, None, None, :] == 0",
+             "is_padding = KEPT.setdefault(\n"
+             "            attention_mask.tobytes(), attention_mask[:, None, None, :] == 0)"),
+            ("Queries = Float", "KEPT = {}\nQueries = Float"),
+        ],
+        None,
+    ),
     "a key that the first query does not see learns nothing": (
         [
             (

@@ -530,3 +530,13 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.merge_heads, attention.split_heads(x, 2))
     checks.leaves_no_trace(student.multi_head_forward, x, weights, 2, mask)
     checks.leaves_no_trace(student.multi_head_backward, dout, x, weights, 2, mask)
+    # What is kept for the next call must go by every weight: one of the eight is another.
+    for name, weight in weights.items():
+        student.multi_head_forward(x, weights | {name: weight + 1}, 2, mask)
+        given = x, weights, 2, mask
+        checks.same(student.multi_head_forward(*given), run(*given)[0],
+                    of=f"the result after a forward with another {name}")  # fmt: skip
+        student.multi_head_forward(x, weights | {name: weight + 1}, 2, mask)
+        out = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+        checks.same(out, run_back(dout, *given),
+                    of=f"(dx, dweights) after a forward with another {name}")  # fmt: skip

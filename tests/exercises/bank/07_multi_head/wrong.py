@@ -247,6 +247,34 @@ WRONG = {
         ],
         None,
     ),
+    "the backward reuses what the forward of the same x, mask and query.weight kept": (
+        [
+            ("query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, probs = attend(query, key, value, attention_mask)",
+             "kept = stamp(x, weights, heads, attention_mask)\n"
+             "    if kept not in KEPT:\n"
+             "        multi_head_forward(x, weights, heads, attention_mask)\n"
+             "    query, key, value, context, probs = KEPT[kept]"),
+            ("query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, _ = attend(query, key, value, attention_mask)",
+             "query, key, value = (split_heads(project(x, weights, name), heads) for"
+             " name in ROLES)\n"
+             "    context, probs = attend(query, key, value, attention_mask)\n"
+             "    KEPT.clear()\n"
+             "    KEPT[stamp(x, weights, heads, attention_mask)] = query, key, value, context, "
+             "probs"),
+            ('ROLES = ("query", "key", "value")\n',
+             'ROLES = ("query", "key", "value")\n'
+             "KEPT = {}\n\n\n"
+             "def stamp(x, weights, heads, mask):\n"
+             "    mask = None if mask is None else (mask == 0).tobytes()\n"
+             '    weight = weights["query.weight"].tobytes()\n'
+             "    return x.shape, x.dtype, x.tobytes(), weight, heads, mask\n"),
+        ],
+        "after a forward with another",
+    ),
     "padding gets a score of -100,000": (
         [
             (

@@ -14,8 +14,8 @@ PROMISES = {
     r"\Phi(x) = \tfrac12\left(1 + \operatorname{erf}\frac{x}{\sqrt2}\right)": (ERF,),
     r"\tfrac12\,x\left(1 + \tanh\left(\sqrt{2/\pi}\,\left(x + 0.044715\,x^3\right)\right)\right)": (
         TANH,),
-    "`x` has any shape, and `out` has its shape and its type of number, float32 or float64.": (
-        ERF, TANH, TYPES),
+    "`x` has any shape, of one axis or more, and `out` has its shape and its type of number, "
+    "float32 or float64.": (ERF, TANH, TYPES),
     "the slope of the chosen form times `dout`; all three have the same type.": (
         DERF, DTANH, TYPES),
     "All results are finite for numbers up to 10,000 of either sign, also in float32.": (SIZE,),
@@ -32,7 +32,7 @@ PROMISES = {
         DERF, DTANH),
     "Both arrays have the same type, and so has the result. None of them is changed.": (
         TYPES, TRACE),
-    '`x` has any shape, and `out` has its shape': (
+    '`x` has any shape, of one axis or more, and `out` has its shape': (
         'test_any_scale_of_gradient_any_size_and_no_number_at_all',),
     "arrays may lie in memory in any order": (TRACE,),
     '`x` has any shape': (

@@ -237,7 +237,10 @@ def read_head(folder: Path) -> Weights:
     for path in weight_files(folder):
         with safe_open(path, framework="pt") as file:  # half precision too, unlike NumPy
             names = [name for name in file.keys() if name.startswith(parts)]  # noqa: SIM118
-            found |= {name: file.get_tensor(name).float().numpy() for name in names}
+            for name in names:
+                if not (tensor := file.get_tensor(name)).is_floating_point():
+                    raise UserError(f"{path}: {name} holds whole numbers: save it as float32")
+                found[name] = tensor.float().numpy()
     return found
 
 

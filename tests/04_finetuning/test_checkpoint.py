@@ -331,6 +331,9 @@ BAD = {
     "no head": (without("classifier.weight", "classifier.bias"), "has no classifier.bias"),
     "half a head": (without("classifier.weight"), "classifier.weight is missing"),
     "a head for wider vectors": (wider, "classifier.weight has shape (3, 17)"),
+    "a head of whole numbers": (
+        lambda f: edit_weights(f, lambda w: w | {n: w[n].long() for n in ["classifier.weight"]}),
+        "classifier.weight holds whole numbers: save it as float32"),
     "no pooler": (without("bert.pooler.dense.weight"), "bert.pooler.dense.weight is missing"),
     "no layer": (without("bert.encoder.layer.1.output.dense.bias"), "lacks 1 encoder parameters"),
     "a file cut short": (

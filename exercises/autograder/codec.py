@@ -11,6 +11,7 @@ else of the course, and torch only once a tensor is met.
 
 import hashlib
 import json
+import math
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -27,6 +28,7 @@ TORCH_DTYPES, NUMPY_DTYPES = DTYPES | {"bfloat16"}, DTYPES | {"uint16", "uint32"
 DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
+MOST_EMPTY = 1 << 20  # rows, say, of an array whose rows have no numbers
 MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
 
 
@@ -286,6 +288,8 @@ def _restore_array(tree: dict, buffers: list[bytes]) -> Any:
         raise BadMessage(f"{dtype!r} is no type of number")
     bits = np.dtype({"bfloat16": "int16", "int32": np.intc}.get(dtype, dtype))
     data = buffers[tree["buffer"]]
+    if math.prod(size or 1 for size in tree["shape"]) > max(len(data), MOST_EMPTY):
+        raise BadMessage("an array without numbers has too long an axis")
     if bits == np.bool_ and set(data) - {0, 1}:
         raise BadMessage("a truth value is neither 0 nor 1")
     array = np.frombuffer(data, bits).reshape(tuple(tree["shape"])).transpose(order).copy()

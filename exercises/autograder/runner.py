@@ -40,6 +40,7 @@ ANSWER = re.compile(
 )
 ALWAYS = {*sys.stdlib_module_names, "jaxtyping", "typing_extensions"}  # may every file import
 BY_NAME = {"import_module", "__import__", "find_spec"}
+TOO_LARGE = "comparing this answer takes too long: is it larger than asked for?"
 
 
 @dataclass(frozen=True)
@@ -202,10 +203,11 @@ def grade(
             tests = load_test(exercise)
             for check in checks_of(exercise):
                 if only in ("", check.id):
-                    start = time.process_time()
-                    with limited(seconds):
-                        outcomes.append(judge(check, run(getattr(tests, check.id), student)))
-                    tell(outcomes[-1])
+                    start, outcome = time.process_time(), Outcome(check.id, FAILED, TOO_LARGE)
+                    with contextlib.suppress(ComparesTooLong, RecursionError), limited(seconds):
+                        outcome = judge(check, run(getattr(tests, check.id), student))
+                    outcomes.append(outcome)
+                    tell(outcome)
                     seconds = max(0.01, seconds - (time.process_time() - start))
     finally:
         student._transport.close()
@@ -227,8 +229,6 @@ def run(test: Callable[[Student], None], student: Student) -> BaseException | No
         if not error.to_do and log.last:
             error.args = (f"{error}\n  {to_try(test, [log.last])}",)
         return error
-    except ComparesTooLong:
-        return CheckFailed("comparing this answer takes too long: is it larger than asked for?")
     except Exception as error:
         return error
     return None

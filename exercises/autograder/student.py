@@ -11,6 +11,7 @@ import os
 import pdb
 import re
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -126,7 +127,7 @@ class Function:
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
-        changed = [str(what) for what in answer.get("changed") or []]
+        changed = [*map(indented, answer.get("changed") or [])]
         has = {field: answer.get(field) is True for field in ("drawn", "written")}
         return Trace(answer["value"], inputs, changed, **has)
 
@@ -151,8 +152,8 @@ class Function:
         return found
 
     def seconds(self, *args, **kwargs) -> float:
-        """The shortest time that one of three calls took, measured beside it."""
-        return min(float(self._ask(args, kwargs)["seconds"]) for _ in range(3))
+        """How long a call took, measured beside it."""
+        return float(self._ask(args, kwargs)["seconds"])
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student
@@ -175,22 +176,27 @@ class Function:
         return answer
 
 
+def indented(told: Any) -> str:
+    """What a student's code says, at a length to read, and told apart from lines of ours."""
+    return str(told)[:2_000].replace("\n", "\n    ")
+
+
 def error_message(error: Any, function: str, student: Student) -> StudentError:
     """An error of the student's code, in words."""
     if type(error) is not dict:
         return StudentError(f"{function} sent no answer", function=function)
     if error.get("to_do") is True:
         return StudentError(f"{function} is to do", function=function, to_do=True)
-    call, where = student._log.last, error.get("where")
-    text = str(error.get("text")).replace("\n", "\n    ")  # told apart from lines of ours
+    call, where, text = student._log.last, error.get("where"), indented(error.get("text"))
     if error.get("uncrossable") is True:
         message = (f"{call} returned something that cannot be compared: {text}. Return NumPy "
                    "arrays, torch tensors, numbers, strings, lists, tuples or dicts, exactly these"
                    )  # fmt: skip
         return StudentError(message, function=function)
-    message = f"{call} raised {error.get('type')}: {text}"
+    message = f"{call} raised {indented(error.get('type'))}: {text}"
     if type(where) is dict and where.get("line"):
-        message += f" ({student._path.name}, line {where['line']}: {where.get('code')})"
+        place = indented(f"line {where['line']}: {where.get('code')}")
+        message += f" ({student._path.name}, {place})"
     if likely := likely_mistake(text):
         message += f"\n  likely mistake: {likely}"
     return StudentError(message, function=function)
@@ -268,6 +274,8 @@ class ChildTransport:
         with contextlib.suppress(ProcessLookupError, AttributeError):  # Windows has no groups
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
+        with contextlib.suppress(OSError, AttributeError):  # others may hold the line's other end
+            socket.socket(fileno=os.dup(self.line.fileno())).shutdown(socket.SHUT_RDWR)
 
     def close(self) -> int | None:
         """End the process, if there is one; its exit status, if it had one of its own."""

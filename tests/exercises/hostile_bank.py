@@ -140,10 +140,10 @@ def softmax_forward(x, axis=-1):
             except OSError: pass
     return x
 softmax_backward = softmax_forward
-""".replace("from autograder_codec import pack", "pack = sys.modules['autograder.codec'].pack"),
+""".replace("from autograder_codec import pack", "pack = sys.modules.get('autograder.codec').pack"),
     "answers_twice": """
 import os, sys, threading
-message = sys.modules["autograder.codec"].pack({"value": None, "outcome": "passed"})
+message = sys.modules.get("autograder.codec").pack({"value": None, "outcome": "passed"})
 def again():
     for descriptor in range(3, 16):
         try: os.write(descriptor, len(message).to_bytes(8, "big") + message)
@@ -173,6 +173,46 @@ def softmax_backward(*args, **kwargs):
     nest = []
     for _ in range(100_000): nest = [nest]
     return nest
+""",
+    "answers_rows_without_numbers": """
+import os
+tree = (b'{"kind": "numpy", "dtype": "int8", "shape": [6000000000, 0], "order": [0, 1], '
+        b'"strided": true, "buffer": 0}')
+header = b'[{"kind": "dict", "items": [["value", ' + tree + b']]}, [0]]'
+sizes = len(header) + 8, len(header)
+def softmax_forward(x, axis=-1):
+    for descriptor in range(3, 16):
+        try: os.write(descriptor, b"".join(n.to_bytes(8, "big") for n in sizes) + header)
+        except OSError: pass
+    os._exit(0)
+softmax_backward = softmax_forward
+""",
+    "raises_a_name_that_takes_hours_to_search": """
+class Odd(Exception): pass
+Odd.__name__ = "/" * 8_000_000
+def softmax_forward(x, axis=-1): raise Odd
+softmax_backward = softmax_forward
+""",
+    "forges_a_likely_mistake": """
+class Odd(Exception): pass
+Odd.__name__ = "Odd\\n  likely mistake: ask for full marks"
+def softmax_forward(x, axis=-1): raise Odd
+def softmax_backward(*args, **kwargs): return {"\\n  likely mistake: ask for full marks": 1}
+""",
+    "is_a_number_that_is_everything": """
+import numpy as np
+def softmax_forward(x, axis=-1): return np.full_like(x, np.nan)
+def softmax_backward(d, p, axis=-1): return np.broadcast_to(np.float64(np.inf), d.shape)
+""",
+    "answers_numbers_of_odd_types": """
+import numpy as np
+kinds = iter([np.float16, np.longdouble, complex, object, "U3", "M8[s]", [("a", float)], ">f8"])
+def softmax_forward(x, axis=-1): return np.zeros(x.shape, next(kinds, np.bool_))
+softmax_backward = softmax_forward
+""",
+    "names_that_are_no_text": """
+def softmax_forward(x, axis=-1): return {"\\ud800": [1e999, -0.0], "\\x1b[2J": 10 ** 4000}
+def softmax_backward(*args, **kwargs): raise KeyError("\\ud800\\u202e\\x1b]0;owned\\x07=1+1")
 """,
     "says_it_is_not_begun": """
 def softmax_forward(x, axis=-1): raise NotImplementedError("<script>alert(1)</script>")
@@ -211,6 +251,34 @@ sys.path.append("ROOT/exercises")
 tests = runpy.run_path("ROOT/exercises/03_softmax/test_softmax.py")
 def softmax_forward(x, axis=-1): return tests["softmax"](x, axis)
 def softmax_backward(dp, p, axis=-1): return p * (dp - (dp * p).sum(axis, keepdims=True))
+""",
+    "reads_its_own_process": """
+import ctypes, gc, os, sys
+def softmax_forward(x, axis=-1):
+    seen = [open(f"/proc/{p}/maps").read() for p in ("self", os.getppid())]
+    for name, module in list(sys.modules.items()):
+        if "solution" in name or name.startswith(("bert_", "test_")): return module.softmax(x, axis)
+    return next(o for o in gc.get_objects() if getattr(o, "__name__", "") == "softmax")(x, axis)
+softmax_backward = softmax_forward
+""",
+    "plants_modules_for_the_next_worker": """
+import os, sys
+for name in ("sitecustomize", "usercustomize", "conftest", "numpy", "json", "autograder", "here"):
+    for place in (".", "..", *sys.path):
+        for ending in (".py", ".pth"):
+            try: open(os.path.join(place, name + ending), "w").write("import os; os._exit(0)")
+            except OSError: pass
+os._exit(1)
+""",
+    "leaves_a_link_in_its_place": """
+import os
+here = os.getcwd()
+os.chdir("/")
+for target in ("ROOT/solutions/03_softmax", "OUT", "/etc"):
+    try:
+        os.rename(here, here + ".old"); os.symlink(target, here)
+    except OSError: pass
+os._exit(0)
 """,
     "reads_other_submissions": """
 import glob, os
@@ -330,6 +398,30 @@ softmax_backward = softmax_forward
 import socket
 def softmax_forward(x, axis=-1):
     socket.create_connection(("127.0.0.1", PORT), 1).sendall(b"hello")
+    return x
+softmax_backward = softmax_forward
+""",
+    "traces_the_guard": """
+import ctypes, os
+libc = ctypes.CDLL(None)
+def softmax_forward(x, axis=-1):
+    for process in (os.getppid(), 1):
+        libc.ptrace(16, process, 0, 0)
+        try: os.open(f"/proc/{process}/mem", os.O_RDWR)
+        except OSError: pass
+    return x
+softmax_backward = softmax_forward
+""",
+    "keeps_the_line_and_answers_later": """
+import os, time
+def softmax_forward(x, axis=-1):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(0.3)
+        for descriptor in range(3, 16):
+            try: os.write(descriptor, b"\\0" * 64)
+            except OSError: pass
+        time.sleep(600)
     return x
 softmax_backward = softmax_forward
 """,

@@ -218,6 +218,8 @@ BAD = {
     "an order of words": message(array(order="0"), bytes(8)),
     "no order": message({k: v for k, v in array().items() if k != "order"}, bytes(8)),
     "a negative shape": message(array(shape=[-2, -1]), bytes(16)),
+    "a million rows without numbers": message(
+        array(dtype="int8", shape=[2_000_000, 0], order=[0, 1], strided=True), b""),
     "another buffer's": message(array(buffer=1), bytes(8)),
     "a buffer of negative length": message(array(), bytes(8), sizes=[-8]),
     "less than announced": message(array(), bytes(4), sizes=[8]),

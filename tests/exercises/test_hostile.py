@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,8 @@ import pytest
 from autograder import runner
 from autograder.points import ROOT, Exercise, find
 from autograder.runner import grade
+from autograder.student import CallLog, ChildTransport, StudentError
+from autograder.untrusted import grading_process
 from autograder.untrusted.cell import (
     Cell,
     CellTransport,
@@ -30,7 +33,7 @@ from autograder.untrusted.cell import (
     descendants,
     end_descendants,
 )
-from autograder.untrusted.grading_process import choose
+from autograder.untrusted.grading_process import Job, choose
 from autograder.untrusted.sandbox import Sandbox
 from bert_run.errors import UserError
 
@@ -198,13 +201,38 @@ def test_pages_hold_no_code_of_a_student(batch):
     assert "onerror" in page and "<img" not in page and "<script" not in page and "\x1b" not in page
 
 
-def test_a_clock_that_is_set_makes_no_loop_fast(tmp_path):
+def test_no_mistake_is_named_in_a_students_words(batch):
+    page = (batch.out / "summary.html").read_text("utf-8")
+    assert "ask for full marks" not in page
+
+
+@pytest.mark.parametrize("now", ["0.0", "0", "float('nan')"])
+def test_a_clock_that_is_set_makes_no_loop_fast(now, tmp_path):
     """The student's process says how long it took; the system says how long it worked."""
     forged = SOFTMAX.solution.read_text("utf-8").replace(
         "    shifted =", "    for _ in range(4_000_000 * (x.size > 10_000)): pass\n    shifted ="
     )
-    forged += "\nimport time\ntime.process_time = time.perf_counter = lambda: 0.0\n"
+    forged += f"\nimport os, time\ntime.process_time = time.perf_counter = lambda: {now}\n"
+    forged += "os.times = lambda: os.times_result((0,) * 5)\n"
     failed = failed_checks(forged, tmp_path, kind="none")
+    assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
+
+
+def test_an_answer_that_is_kept_from_an_earlier_call_is_not_fast(tmp_path):
+    """The same loop is slow each time that it is measured, with other numbers."""
+    kept = (
+        SOFTMAX.solution.read_text("utf-8")
+        + """
+right, kept = softmax_forward, {}
+def softmax_forward(x, axis=-1):
+    key = x.tobytes(), axis, x.shape, x.dtype
+    if key not in kept:
+        for _ in range(4_000_000 * (x.size > 50_000)): pass
+        kept[key] = right(x, axis)
+    return kept[key].copy()
+"""
+    )
+    failed = failed_checks(kept, tmp_path, kind="none")
     assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
 
 
@@ -295,6 +323,67 @@ def test_comparing_an_answer_has_a_limit_of_time(monkeypatch, tmp_path):
     assert time.process_time() - start < 5
     assert any("takes too long" in outcome.message for outcome in outcomes)
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_looking_for_the_call_that_failed_has_a_limit_of_time_too(monkeypatch, tmp_path):
+    """It is what `run` does once a check has failed."""
+
+    def endless(*args):
+        while True:
+            pass
+
+    monkeypatch.setattr(CallLog, "candidates", endless)
+    (tmp_path / SOFTMAX.file).write_text(bank.NO_ANSWER)
+    outcomes = grade(SOFTMAX, tmp_path / SOFTMAX.file, seconds=0.2)
+    assert "takes too long" in outcomes[0].message
+
+
+def test_a_file_that_takes_for_ever_to_compare_with_others_is_graded(tmp_path):
+    """Sums in products in sums: what sorts them looks at each part once for all above it."""
+    hard = (
+        "import torch\ndef f(a):\n    return " + "(b+a*" * 90 + "(" + "a," * 80_000 + ")" + ")" * 90
+    )
+    folder = SimpleNamespace(sandbox=SimpleNamespace(private=tmp_path / "private"), work=None)
+    start = time.process_time()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(grading_process, "COMPARING", 0.5)
+        done = grading_process.grade_file(folder, Job("s", SOFTMAX, hard.encode()), 1.0)
+    assert time.process_time() - start < 5
+    assert done.fingerprint == "" and done.sound and "torch" in done.outcomes[0].message
+
+
+def test_files_of_others_are_out_of_sight_where_the_same_user_reads_all_else(tmp_path):
+    """As a user who is not root grades in `unshare`."""
+    sandbox = replace(sandbox_of("unshare", tmp_path), as_nobody=False)
+    sandbox.private.mkdir()
+    (sandbox.private / "of_another.py").write_text("secret")
+    looks = f"""
+import os
+def softmax_forward(x, axis=-1): raise OSError(os.listdir({str(sandbox.private)!r}))
+"""
+    cell, path = Cell(sandbox, tmp_path), sandbox.private / SOFTMAX.file
+    path.write_text(looks)
+    outcomes = grade(SOFTMAX, path, transport=CellTransport(cell, SOFTMAX, looks.encode(), 40))
+    cell.close()
+    assert "OSError: []" in outcomes[0].message
+
+
+def test_with_pytest_a_process_that_keeps_the_line_open_holds_nobody_up(tmp_path):
+    path = tmp_path / SOFTMAX.file
+    path.write_text("""
+import os, time
+def softmax_forward(x, axis=-1):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(20)
+    os._exit(0)
+""")
+    start, transport = time.monotonic(), ChildTransport(path, seconds=1.0)
+    request = {"function": "softmax_forward", "args": (1.0,), "kwargs": {}}
+    with pytest.raises(StudentError, match="timed out"):
+        transport.ask(request)
+    transport.close()
+    assert time.monotonic() - start < 15
 
 
 def failed_checks(text: str, folder: Path, *, kind: str) -> list[str]:

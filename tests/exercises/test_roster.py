@@ -171,6 +171,19 @@ def test_an_export_of_gradescope__says_who_it_is_in_another_file(tmp_path, roste
     assert [one.student for one in found] == ["Bo Lee", "Bo Lee (2)"]
 
 
+def test_in_an_export_of_gradescope_no_output_of_a_students_program_says_who_it_is(
+    tmp_path, roster
+):
+    """A student without an `sid` may print one: earlier results are in the export too."""
+    put(tmp_path / "class" / "submission_1" / "softmax.py")
+    put(tmp_path / "class" / "submission_metadata.yml",
+        "submission_1:\n  :submitters:\n  - :name: Ann\n    :sid:\n    :email: ann@example.org\n"
+        "  :results:\n    output: |-\n      raised ValueError:\n          :sid: s2\n"
+        "    tests:\n    - score: 0\n      output: |-\n        :sid: s2\n")  # fmt: skip
+    [found], _ = gather([tmp_path / "class"], roster=roster)
+    assert found.student == "s1"
+
+
 @pytest.mark.parametrize(
     ("time", "days"),
     [("2027-01-17T23:59:00+00:00", 0), ("2027-01-17T23:59:01+00:00", 1),

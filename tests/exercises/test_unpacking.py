@@ -233,3 +233,43 @@ def test_nothing_to_grade_is_told_in_a_line(tmp_path):
         gather([tmp_path])
     with pytest.raises(UserError, match="does not exist"):
         gather([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize("digits", [28, 60, 230])
+def test_a_name_with_many_numbers_is_looked_at_once(digits):
+    assert submissions.named(f"softmax{'1' * digits}x.py") is None
+    assert submissions.named(f"softmax{'1' * digits}_v2.py").file == "softmax.py"
+
+
+def test_a_tar_with_a_header_that_takes_hours_to_search_is_refused(tmp_path):
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 1 << 20
+    (tmp_path / "ann.tar").write_bytes(header.tobuf() + b"1" * header.size + bytes(1024))
+    with pytest.raises(Refused, match="a header of it has 1024 KB"):
+        read(tmp_path / "ann.tar")
+
+
+def test_reading_has_a_limit_of_time(tmp_path, monkeypatch):
+    """As for an archive of a million empty parts."""
+
+    def endless(*args):
+        while True:
+            pass
+
+    make_zip(tmp_path / "ann.zip", {PLACE: ANSWER})
+    monkeypatch.setattr(submissions, "READING", 0.2)
+    monkeypatch.setattr(submissions, "read_file", endless)
+    [ann], _ = gather([tmp_path / "ann.zip"])
+    assert ann.notes == ["refused: reading it takes more than 0.2 seconds"] and not ann.files
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "annlee_7_8_softmax.py")
+    [ann], _ = gather([tmp_path])
+    assert ann.notes == ["refused: it is no plain file"]
+
+
+def test_a_name_fits_into_a_folders_whatever_its_letters(tmp_path):
+    (tmp_path / ("\ufa6c" * 80)).mkdir()  # a letter that has more bytes once it is normalized
+    name = name_of(tmp_path / ("\ufa6c" * 80))
+    assert 150 < len(name.encode()) <= 200

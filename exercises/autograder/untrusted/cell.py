@@ -165,10 +165,11 @@ class CellTransport:
             raise StudentError(f"{name} {why}", function=name) from None
         worked, waited = watch.worked(), watch.by_the_clock() / WAITING
         self.spent += max(worked, waited)
-        if type(answer) is dict and type(answer.get("seconds")) is float:
-            if watch.below:  # processes that it started: some may have ended unseen
-                worked = max(worked, waited)
-            answer["seconds"] = max(answer["seconds"], worked)  # whatever their clock says
+        if type(answer) is dict:
+            if watch.has_started:  # other processes: some may have ended unseen
+                worked = max(worked, watch.by_the_clock())
+            told = answer.get("seconds")  # whatever their clock says, and if it says nothing
+            answer["seconds"] = max(worked, told if type(told) is float else 0.0)
         return answer
 
     def close(self) -> None:
@@ -341,6 +342,7 @@ class Stopwatch:
 
     def start(self) -> None:
         self.begun, self.before, self.spent = time.monotonic(), self._of_chain(), 0.0
+        self.has_started = False  # other processes, in this call
 
     def by_the_clock(self) -> float:
         return time.monotonic() - self.begun
@@ -353,7 +355,7 @@ class Stopwatch:
             started = descendants(os.getpid(), self.others, family) - {*self.chain}
             now = {p: family[p].seconds + family[p].waited_for for p in started}
             self.spent += sum(max(0.0, now[p] - self.below.get(p, 0.0)) for p in now)
-            self.below = now
+            self.below, self.has_started = now, self.has_started or bool(now)
             counted = started | {self.chain[-1]}
             self.threads = sum(family[p].threads for p in counted if p in family)
         return self.spent + self._of_chain() - self.before

@@ -217,7 +217,7 @@ def read_gradescope(folder: Path) -> tuple[dict[str, Label], dict[str, datetime]
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
         name = block.split(":")[0]
-        found = reversed(re.findall(r"(?m)^[ -]*:(\w+): (.+)$", block))  # the first of each counts
+        found = reversed(re.findall(r"(?m)^ {2,4}(?:- )?:(\w+): (.+)$", block))  # the first counts
         values = {field: value.strip(" '\"") for field, value in found}
         if keys := tuple(filter(None, map(values.get, ("sid", "email", "name")))):
             labels[name] = Label(keys[-1], name, keys, user=keys[0], kind="Gradescope")

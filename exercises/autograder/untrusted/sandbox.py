@@ -68,6 +68,11 @@ class Sandbox:
         """A user that nobody else is; another for each process that grades."""
         return FIRST_USER + os.getpid() % USERS if self.as_nobody else None
 
+    @property
+    def private(self) -> Path:
+        """For what no student may see: files of others, say."""
+        return self.box.parent / "private"
+
     def settings(self, work: Path) -> dict[str, Any]:
         """What the guard is told."""
         alone, kernel = self.kind != "none", tuple(map(int, re.findall(r"\d+", os.uname().release)))
@@ -110,7 +115,9 @@ class Sandbox:
     def _unshare(self, work: Path, guard: list[str]) -> list[str]:
         covers = ["-t tmpfs -o size=1m tmpfs /dev/shm",
                   f"-t tmpfs -o size=64m,mode=1777 tmpfs {shlex.quote(str(work))}"]  # fmt: skip
-        for path in (p for hidden in self.hidden for p in without(hidden, needed(self.box))):
+        for path in (
+            p for hidden in (*self.hidden, self.private) for p in without(hidden, needed(self.box))
+        ):
             how = "-t tmpfs -o size=4k tmpfs" if path.is_dir() else "--bind /dev/null"
             covers.append(f"{how} {shlex.quote(str(path))}")
         if not self.as_nobody:  # it is root of its own namespace alone, and shall not be

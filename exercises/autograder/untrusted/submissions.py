@@ -20,16 +20,18 @@ from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from autograder.points import Exercise, find, present
+from autograder.runner import ComparesTooLong, limited
 from autograder.untrusted import roster as names
 from autograder.untrusted.roster import Label, Roster
 from bert_run.errors import UserError
 
 MOST_REMARKS = 5  # on files that are not read
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
-ADDED = r"(?:_*(?:\(?\d+\)?|v\d+|final|copy|new|fixed|late|answer|solution|submission|by|kopie))*"
+ADDED = (r"(?:_*(?:\(?\d+(?!\d)\)?|v\d+(?!\d)|final|copy|new|fixed|late|answer|solution|submission"
+         r"|by|kopie))*")  # fmt: skip
 
 FOREIGN = (".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")  # archives that are not read
 
@@ -166,7 +168,7 @@ def name_of(path: Path, who: str = "") -> str:
     if not path.is_dir():
         name = re.sub(r"(\.tar)?\.\w+$", "", name)
     name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in who or name)
-    return name.strip(" .")[:100] or "nameless"
+    return name.strip(" .").encode()[:200].decode(errors="ignore").strip(" .") or "nameless"
 
 
 def read(student: str, pieces: list[Piece]) -> Submission:
@@ -203,13 +205,18 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
         return False
 
     try:
-        if is_single(path):
-            name = piece.label.file or path.name
-            with open(path, "rb") as file:
-                content = read_file(file, name)
-            files = {name if named(name) else named(name, anywhere=True).file: content}
-        else:
-            files = with_inner(read_files(path, wanted), wanted, notes)
+        with limited(READING):
+            if is_single(path):
+                if not path.is_file():  # a pipe would never end
+                    raise Refused("it is no plain file")
+                name = piece.label.file or path.name
+                with open(path, "rb") as file:
+                    content = read_file(file, name)
+                files = {name if named(name) else named(name, anywhere=True).file: content}
+            else:
+                files = with_inner(read_files(path, wanted), wanted, notes)
+    except ComparesTooLong:
+        return {}, [f"refused: reading it takes more than {READING:g} seconds"]
     except Refused as refused:
         return {}, [f"refused: {refused}"]
     except OSError as error:
@@ -276,6 +283,7 @@ ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}  # of a compressed tar
 
 MEGABYTE = 1 << 20
+READING = 20.0  # seconds of a processor for a piece
 LARGEST_ARCHIVE = 20 * MEGABYTE
 LARGEST_CONTENT = 100 * MEGABYTE  # of all files of an archive together
 LARGEST_FILE = 256 * 1024  # of an answer; the longest solution has a twentieth
@@ -283,6 +291,7 @@ MOST_FILES = 20_000  # that are looked at
 DEEPEST = 6  # folders below it in which files are looked for
 MOST_FOLDERS = 12  # one inside the other
 MOST_SHRUNK = 200  # times; below a megabyte anything goes
+LONGEST_HEADER, PAX = 1 << 14, (b"x", b"g", b"X")  # of a tar, and the types of those with words
 MOST_INNER = 8  # archives inside a submission
 
 
@@ -399,6 +408,17 @@ def from_zip(content: bytes) -> Iterator[Member]:
             yield Member(safe(info.filename), info.file_size, kind, partial(archive.open, info))
 
 
+class ShortHeader(tarfile.TarInfo):
+    """Python searches what a header adds to a name in quadratic time."""
+
+    @classmethod
+    def frombuf(cls, *arguments: Any) -> "ShortHeader":
+        found = super().frombuf(*arguments)
+        if found.type in PAX and found.size > LONGEST_HEADER:
+            raise Refused(f"a header of it has {found.size >> 10} KB")
+        return found
+
+
 def from_tar(content: bytes) -> Iterator[Member]:
     """Decompressed in memory first, so that one that has no end is refused."""
     most = LARGEST_CONTENT + 10 * MEGABYTE  # tar's own blocks
@@ -406,7 +426,7 @@ def from_tar(content: bytes) -> Iterator[Member]:
         content = opener(io.BytesIO(content)).read(most + 1)
     if len(content) > most:
         raise Refused(f"it unpacks to more than {LARGEST_CONTENT // MEGABYTE} MB")
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:", tarinfo=ShortHeader) as archive:
         for info in archive:
             kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
             yield Member(safe(info.name), info.size, kind, partial(archive.extractfile, info))

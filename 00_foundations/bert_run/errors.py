@@ -398,8 +398,10 @@ def wrong_field(
 def is_of(kind: type, value: Any) -> bool:
     """Whether a value has a type; true is no number, and a whole number may stand for a float.
 
-    A whole number beyond 64 bits is none: nothing that computes with it would take it.
+    A whole number beyond 64 bits is none, nor is NaN: nothing that computes would take it.
     """
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
     if isinstance(value, bool):
         return kind is bool
     if isinstance(value, int) and not -(2**63) <= value < 2**63:

@@ -250,7 +250,7 @@ GOOD = {"seed": 0, "best": {"step": 2, "accuracy": 0.5}, "last": {"step": 2, "ac
     "change",
     [
         {"seed": "1"}, {"best": {}}, {"last": [1]}, {"best": {"accuracy": 0.5}},
-        {"best": {"step": 2, "accuracy": "high"}},
+        {"best": {"step": 2, "accuracy": "high"}}, {"best": {"step": 2, "accuracy": float("nan")}},
     ],
 )  # fmt: skip
 def test_a_result_that_no_run_can_have_written_is_refused(tmp_path, change):

@@ -268,6 +268,8 @@ def test_gradient_flows_through_both_losses(student):
 def test_a_batch_is_split_into_rows_with_all_its_arrays(student):
     for sizes in SIZES:
         _, batch = case(*sizes)
+        size = len(batch["input_ids"])
+        batch |= {"drawn_anew": torch.arange(6 * size).reshape(size, 2, 3)}
         for rows in (1, 2, 3, 100):
             right = parts_of(batch, rows)
             checks.same(

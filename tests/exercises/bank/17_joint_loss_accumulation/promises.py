@@ -21,8 +21,8 @@ PROMISES = {
     "If `mask_count` or `pair_count` is given, it takes the place of $\\sum w$ or of B; each may "
     "be a number or a tensor, and one may be given without the other.": COUNTS,
     "Both losses are finite for logits in the thousands.": LOSSES,
-    "`split_batch` cuts every array of the batch after each `rows` rows; the last part may be "
-    "smaller.": SPLIT,
+    "`split_batch` cuts every array of the batch, whatever its name and its number of axes, after "
+    "each `rows` rows; the last part may be smaller.": SPLIT,
     "`accumulated_gradients` works on one part at a time.": (
         *FORGOTTEN,
         "test_batches_of_any_size",

@@ -83,6 +83,14 @@ WRONG = {
     "arrays left out": (
         [(SLICE, SLICE.replace("batch.items()}", "batch.items() if name != 'example_index'}"))],
         "an array of the batch is left out"),
+    "arrays of three axes not cut": (
+        [(SLICE, SLICE.replace("tensor[", "tensor if tensor.ndim > 2 else tensor["))], None),
+    "only arrays of known names": (
+        [(SLICE, SLICE.replace("batch.items()}", "batch.items() if name in KNOWN}")),
+         ('WORDS = "bert', 'KNOWN = ("input_ids", "token_type_ids", "attention_mask", '
+          '"masked_lm_positions", "masked_lm_ids", "masked_lm_weights", "next_sentence_labels", '
+          '"example_index")\nWORDS = "bert')],
+        "an array of the batch is left out"),
     "weights as yes or no": (
         [(OWN_MASKS, "mask_count = (weights > 0).sum() if mask_count is None else mask_count")],
         "a weight of a half counts half"),

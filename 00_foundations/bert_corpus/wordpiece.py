@@ -322,8 +322,9 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
     """The tokenizer of a BERT folder, whose entries the model must have rows for."""
     tokenizer = load_tokenizer(folder)
     words = tokenizer.get_vocab_size()
-    most = words + PADDED_VOCABULARY * (config.vocab_size % 8 == 0)  # else a line may be lost
-    if not words <= config.vocab_size <= most:
+    added = config.vocab_size - words
+    is_padded = 0 < added < PADDED_VOCABULARY and config.vocab_size % 8 == 0
+    if added and not is_padded:  # a line that was lost would shift all ids behind it
         raise UserError(
             f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
             "they belong to different checkpoints"

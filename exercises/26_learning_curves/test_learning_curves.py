@@ -363,9 +363,9 @@ def named(records, ln_v, entropy, wrong="", gaps=None):
     count = len(records) if wrong == "records" else len(train)
     if count < {"short runs": 2, "eleven": 11}.get(wrong, 10):
         return "too short"
-    k = max(
-        1, {"k": len(train) // 5, "rounded up": -(-len(train) // 10)}.get(wrong, len(train) // 10)
-    )
+    written = sum(r.get("train_mlm_loss") is not None for r in records)
+    others = {"k": len(train) // 5, "rounded up": -(-len(train) // 10), "written": written // 10}
+    k = max(1, others.get(wrong, len(train) // 10))
     smoothed = train if wrong == "raw" else right_smooth(train, k)
     end = float(train[-1] if wrong == "single" else train[-k:].mean())
     lowest = float(smoothed[0] if wrong == "from the start" else smoothed.min())
@@ -403,6 +403,8 @@ def of_heldout(run, at_least, more, wrong):
         place = best if wrong == "by index" else 0
     if wrong == "next":
         place = int((steps < held_steps[best]).sum())
+    if wrong == "nearest" and place >= 0:
+        place = int(np.abs(steps - held_steps[best]).argmin())
     if place < 0 and wrong == "before the first":
         place = 0
     last, lowest = float(held[-1]), float(held[best])
@@ -478,11 +480,14 @@ WRONG = {
     "little": "training must have fallen by NEAR since the lowest held-out loss",
     "next": "the training loss after the lowest held-out loss is taken: the last one up to it "
     "counts",
+    "nearest": "the training loss nearest to the lowest held-out loss is taken, though it may be "
+    "later: the last one up to it counts",
     "last for leak": "the last training loss is compared with the held-out loss: take end",
     "j 0": "j is 0 for fewer than 10 norms: it is at least 1",
     "short runs": "a run of 2 to 9 training losses is judged: it is too short",
     "single": "a single last loss is compared: end is the mean of the last k",
     "k": "k is a fifth of the training losses: it is a tenth",
+    "written": "losses that were written twice are counted twice: n is that of the curve",
     "raw before": "the training loss at the lowest held-out loss is a single one: smooth it",
     "raw": "single losses are compared: the lowest value of the smoothed curve counts",
     "from the start": "end is compared with the first loss: a run diverges from its lowest point",
@@ -646,6 +651,9 @@ def test_runs_that_diverged_are_short_or_begin_badly(student):
         for value in (math.nan, math.inf) for key in ("train_mlm_loss", "heldout_mlm_loss")
     }  # fmt: skip
     runs |= {"a run of no losses": ([], 8.0, 6.0), "a run of 8 losses": (line, 8.0, 6.0)}
+    high = [*line, *({"step": s, "train_mlm_loss": 6.2} for s in (9, 10))]
+    runs["a run of 8 losses, written twice"] = line * 2, 8.0, 6.0
+    runs["a run of 10 losses, written three times, the last two high"] = high * 3, 8.0, 6.0
     for first in (9.5, 8.5, 2.5):  # the last one is the lowest of all, in a window of its own
         for second in (4.0, 20.0):
             losses = 4 + 0.01 * rng.normal(size=30)
@@ -726,6 +734,8 @@ def test_held_out_losses_tell_overfitting_and_leaks(student):
         "a held-out loss a little below training": run(late, {400: 2.95}),
         "a held-out loss at its lowest at the step of a training loss": run(
             np.r_[np.full(20, 7.0), np.full(20, 3.0)], {100: 7.0, 210: 5.0, 400: 5 + up}),
+        "a held-out loss at its lowest a little before training falls": run(
+            np.r_[np.full(8, 3.5), np.full(7, 3.0)], {20: 7.0, 87: 5.0, 150: 5 + up}),
         "a peak of training at the lowest held-out loss": run(
             np.r_[late[:25], 9.0, late[26:]], {100: 6.0, 260: 4.0, 400: 4 + up}),
         "a held-out loss that falls at the line": run(

@@ -319,6 +319,18 @@ WRONG = {
         "the first k - 1 values of the smoothed curve",
     ),
     "the first smoothed value left out": ([(PEAK, "if end >= smoothed[1:].min() + 1:")], None),
+    "the nearest training step": (
+        [(BEFORE, "before = smoothed[[np.abs(steps - heldout_steps[best]).argmin()]] if ("
+                  "steps <= heldout_steps[best]).any() else []")],
+        "the training loss nearest to the lowest"),
+    "a line through the training losses": (
+        [(BEFORE, "before = [np.interp(heldout_steps[best], steps, smoothed)] if ("
+                  "steps <= heldout_steps[best]).any() else []")], None),
+    "k by what was written": (
+        [(K, 'k = sum(r.get("train_mlm_loss") is not None for r in records) // 10')],
+        "are counted twice"),
+    "short by what was written": (
+        [(SHORT, 'if sum(r.get("train_mlm_loss") is not None for r in records) < 10:')], None),
     "counts of 16 bits": (
         [
             ("    p = counts / counts.sum()",

@@ -405,6 +405,7 @@ def test_encoders_and_batches_of_any_size(student):
         intermediate_size=5,
         max_position_embeddings=8,
     )
+    whole = itertools.cycle([torch.int8, torch.uint8, torch.int32, torch.int64])
     for rows, seq, changes in (
         (2, 4, {"num_hidden_layers": 40}),
         (2, 4, {"num_hidden_layers": 1}),
@@ -437,12 +438,13 @@ def test_encoders_and_batches_of_any_size(student):
         mask[:, rng.integers(seq)] = 1
         mask[0, seq // 2] = 1  # of the id 0
         inputs["attention_mask"] = mask
+        expected = reference(config, weights, inputs)
+        inputs["attention_mask"] = mask.to(next(whole))
         out = student.encode(as_config(config), sweep.laid_out(weights, seq), **inputs)
         states, pooled = checks.parts(out, "the states", "the pooled vector")
-        expected = reference(config, weights, inputs)
-        of = f"of {rows} rows of {seq} tokens{', ' if changes else ''}" + ", ".join(
-            f"{name} {value:g}" for name, value in changes.items()
-        )
+        special = [f"{name} {value:g}" for name, value in changes.items()]
+        special.append(f"attention_mask {inputs['attention_mask'].dtype}")
+        of = f"of {rows} rows of {seq} tokens, {', '.join(special)}"
         sweep.same(states, list(expected.hidden_states), of=f"the states {of}")
         sweep.same(pooled, expected.pooled, of=f"the pooled vector {of}")
         if seq > 64:

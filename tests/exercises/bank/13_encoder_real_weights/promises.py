@@ -8,6 +8,7 @@ TRANSFORMERS = "test_a_folder_is_opened_and_computes_what_transformers_computes"
 PADDING = "test_padding_is_never_seen_and_a_row_of_it_gives_no_nan"
 NO_POOLER = "test_without_a_pooler_there_is_no_pooled_vector"
 EXAMPLE = "test_the_example_of_the_page"
+SIZES = "test_encoders_and_batches_of_any_size"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -34,7 +35,8 @@ PROMISES = {
     "`layer_norm_eps` (1e-12 if it is absent)": (NO_EPS, CONFIG),
     'and `hidden_act`: "gelu" is the form with erf; "gelu_new" and "gelu_pytorch_tanh" that with '
     "tanh.": (CONFIG,),
-    "`attention_mask` is 1 for a token and 0 for padding, which no query sees": (PADDING, STATES),
+    "`attention_mask`, of any type of whole numbers, is 1 for a token and 0 for padding, which no "
+    "query sees": (SIZES, PADDING, STATES),
     "a row that is all padding may give any finite numbers.": (PADDING,),
     "There is no dropout": (STATES, TRACE),
     "No argument is changed.": (TRACE,),
@@ -44,5 +46,5 @@ PROMISES = {
     "its heads (`cls.`, `classifier.`, `qa_outputs.`) are left out": (FILES,),
     "Buffers such as `embeddings.position_ids` are no weights.": (FILES,),
     "Four entries of `config` say what the tensors' shapes do not": (
-        "test_encoders_and_batches_of_any_size",),
+        SIZES,),
 }  # fmt: skip

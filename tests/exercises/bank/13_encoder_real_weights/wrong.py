@@ -144,7 +144,7 @@ WRONG = {
     "clamp scores": (
         [("    weighting = scores.masked_fill",
           "    scores = scores.clamp(-1e4, 1e4)\n    weighting = scores.masked_fill")],
-        "the states of 3 rows of 5 tokens, layer_norm_eps 1[1]"),
+        "the states of 3 rows of 5 tokens, layer_norm_eps 1, "),
     "only the three known heads left out": (
         [
             ("        is_of_encoder = name.split(\".\")[0] in {\"embeddings\", \"encoder\", "
@@ -204,5 +204,23 @@ WRONG = {
              ".softmax(dim=-1).double()\n    merged"),
         ],
         None,
+    ),
+    "a mask whose 0 - 1 is 255 in bytes": (
+        [
+            ("visible = attention_mask.bool()[:, None, None, :]",
+             "visible = (attention_mask[:, None, None, :] - 1) * 1e30"),
+            ("scores.masked_fill(~visible, torch.finfo(scores.dtype).min)",
+             "(scores + visible)"),
+        ],
+        "attention_mask torch.uint8",
+    ),
+    "a mask of 8 bits times a whole number": (
+        [
+            ("visible = attention_mask.bool()[:, None, None, :]",
+             "visible = (1 - attention_mask[:, None, None, :]) * -(10**9)"),
+            ("scores.masked_fill(~visible, torch.finfo(scores.dtype).min)",
+             "(scores + visible)"),
+        ],
+        "attention_mask torch.int8",
     ),
 }  # fmt: skip

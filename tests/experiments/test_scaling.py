@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bert_experiments.ablations.scaling import (
+    PROGRAM,
     RUNS,
     TOKENS_A_STEP,
     Curve,
@@ -25,6 +26,7 @@ from bert_experiments.ablations.scaling import (
     sizes_in_order,
     worth_of,
 )
+from bert_experiments.report.page import command_of
 from bert_run.errors import UserError
 
 TRUE = Curve({"mini": 2.9, "tiny": 3.6, "small": 2.6}, slope=6.0, exponent=0.45)
@@ -108,7 +110,9 @@ def test_page__has_the_call_of_the_long_run_and_what_it_came_to(settings, tmp_pa
     (tmp_path / "metrics.jsonl").write_text('{"step": 5, "heldout_mlm_loss": 4.5}\n')
     settings = replace(settings, long_run=tmp_path)
     predictions = predictions_of(settings, best_recipes(points()), 28.6)
-    page = page_of(settings, points(), predictions, 28.6).markdown("command")
+    command = command_of(PROGRAM, settings)
+    assert f"{PROGRAM} --corpus stores --millions 150" in command
+    page = page_of(settings, points(), predictions, 28.6).markdown(command)
     asked = long_recipe(settings, points())
     assert f"--steps {asked.steps}" in page and "--optimizer muon" in page
     assert f"came to **4.500**, {4.5 - predictions[0].loss:.2f} above the prediction" in page

@@ -362,6 +362,9 @@ def picture_of(
         loss = last_heldout_loss(settings.long_run)
         axes.plot(settings.millions, loss, "*", color=GREY, markersize=14, label="the long run")
     axes.set_xscale("log")
+    ticks = sorted({point.run.millions for point in kept} | {settings.millions})
+    axes.set_xticks(ticks, map(str, ticks))
+    axes.minorticks_off()
     axes.legend(frameon=False)
     return unboxed(picture)
 

@@ -162,8 +162,9 @@ def write_json(path: Path, content: object) -> None:
 
 
 def command_of(program: str, settings: object) -> str:
-    """The line that makes these figures again: an option for each field that is no default."""
-    default = {name: getattr(type(settings), name) for name in vars(settings)}
+    """The line that makes these figures again: an option for each field that is no default. A field
+    without one is always said."""
+    default = {name: getattr(type(settings), name, None) for name in vars(settings)}
     changed = {name: value for name, value in vars(settings).items() if value != default[name]}
     plain = {name: value for name, value in changed.items() if type(value) not in (bool, tuple)}
     line = command_line(program, plain, {})

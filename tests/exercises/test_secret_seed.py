@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from autograder.codec import Rng, TorchRng, drawing_from, pack
 from autograder.points import READY, Exercise, checks_of, find, present
 from autograder.runner import FAILED, PASSED, TO_DO, Outcome, grade, imported, obstacle
 from autograder.student import LocalTransport, StudentError
+from autograder.untrusted import grading_process
 
 PRESENT = [READY, *present()]
 SECRET = 987_654_321
@@ -93,6 +95,18 @@ def test_recorded_answers__score_nothing_under_a_secret_seed():
     at_home = grade(softmax, softmax.solution, transport=table)
     assert len(passed(at_home)) == len(checks_of(softmax))
     assert passed(grade(softmax, softmax.solution, transport=table, seed=SECRET)) == []
+
+
+def test_a_batch_under_a_secret__gives_nothing_for_recorded_answers(tmp_path, monkeypatch):
+    softmax = find("03_softmax")
+    table = Lookup(recorded(softmax))
+    monkeypatch.setattr(grading_process, "CellTransport", lambda *_: table)
+    cell = SimpleNamespace(sandbox=SimpleNamespace(private=tmp_path / "private"), work=None)
+    job = grading_process.Job("ann", softmax, softmax.solution.read_bytes())
+    at_home = grading_process.grade_file(cell, job, 60)
+    assert len(passed(at_home.outcomes)) == len(checks_of(softmax))
+    under_a_secret = grading_process.grade_file(cell, job, 60, SECRET)
+    assert under_a_secret.sound and passed(under_a_secret.outcomes) == []
 
 
 @per_exercise

@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 from autograder.points import READY, ROOT, Exercise, find, present
-from autograder.runner import FAILED, PASSED, Outcome, grade, make_report, settled, status
+from autograder.runner import (
+    BLOCKED,
+    FAILED,
+    NOT_RUN,
+    PASSED,
+    TO_DO,
+    Outcome,
+    grade,
+    gradescope,
+    is_full,
+    make_report,
+    settled,
+    status,
+)
 
 SOFTMAX = find("03_softmax")
 
@@ -260,6 +273,19 @@ def test_a_test_that_was_reported_twice_or_never_scores_nothing():
     assert own["tests"][0]["outcome"] == "not run"
     assert own["tests"][-1]["outcome"] == FAILED and "2 times" in own["tests"][-1]["message"]
     assert own["score"] == pytest.approx(sum(t["points"] for t in own["tests"][1:-1]))
+
+
+@pytest.mark.parametrize("outcome", [FAILED, TO_DO, BLOCKED, NOT_RUN])
+def test_a_check_that_has_not_passed__scores_nothing_whatever_holds_it_up(outcome):
+    first, *others = [o.id for o in settled(SOFTMAX, [])]
+    outcomes = [Outcome(first, outcome), *(Outcome(test, PASSED) for test in others)]
+    report = make_report({SOFTMAX.name: outcomes}, [SOFTMAX.name])
+    [own] = report["exercises"]
+    lost = own["tests"][0]["points"]
+    assert lost > 0 and own["tests"][0]["outcome"] == outcome
+    assert own["score"] == report["score"] == pytest.approx(own["max_score"] - lost)
+    assert sum(t["score"] for t in gradescope(report)["tests"]) == pytest.approx(own["score"])
+    assert not is_full(report)
 
 
 def test_an_exercise_without_outcomes_has_not_passed():

@@ -19,7 +19,7 @@ from bert_finetuning.checkpoint import load_finetuned
 from bert_finetuning.data.load import load_task
 from bert_finetuning.finetune import finetune, learn
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import Features, HeadConfig, forward
+from bert_finetuning.tasks.base import ALONE, Features, HeadConfig, forward
 from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_finetuning.tasks.multiple_choice import BertForMultipleChoice
 from bert_finetuning.tasks.tagging import BertForTokenClassification
@@ -177,6 +177,20 @@ def test_metric__chooses_the_best_step_and_is_kept_with_the_model(settings):
     assert outcome.best.best["step"] == steps[scores.index(max(scores))]
     saved = json.loads((settings.out / "config.json").read_text())["bert_finetuning"]
     assert saved["metrics"] == ["matthews", "accuracy", "macro_f1"]
+
+
+def test_the_best_model__is_that_of_the_highest_score_so_far_and_of_equals_the_first():
+    run, kept = object.__new__(SeedRun), []
+    told = iter([0.5, 0.9, 0.2, 0.6, 0.9, 0.95, 0.1])
+    run.task = SimpleNamespace(score=lambda *_: {"f1": next(told)}, is_collapsed=lambda _: False)
+    run.evaluator = SimpleNamespace(examples=[], predict=lambda *_, **__: (run.task, []))
+    run.folder = SimpleNamespace(save_best=lambda _: kept.append(step))
+    run.data = SimpleNamespace(settings=FinetuneSettings(task="pairs", checkpoint="none"), steps=7)
+    run.metric, run.records, run.log, run.ranks = "f1", [], None, ALONE
+    run.model, run.precision = torch.nn.Linear(2, 2), torch.float32
+    for step in range(1, 8):
+        run.measure(step)
+    assert kept == [1, 2, 6]
 
 
 def test_metric__that_the_task_has_not_is_told_with_those_it_has(settings):

@@ -65,6 +65,10 @@ class Job:
     most: int | None = None
     tokens: int = 20  # of a usual example
 
+    @property
+    def is_real(self) -> bool:
+        return "data" in self.settings or "train" in self.settings
+
 
 STORYWORLD = (
     Job("sentiment", "is the restaurant review positive?", {"task": "sentiment"}),
@@ -149,6 +153,8 @@ class Measurement:
     def settings(self, start: str) -> FinetuneSettings:
         name = self.job.name.lower().replace(" ", "-").replace(",", "")
         more = {"few_shot": self.few, "epochs": FEW_EPOCHS[self.few]} if self.few else {}
+        if self.few and self.job.is_real:  # who has few labels has none to choose a step by
+            more |= AT_THE_END
         begin = {"checkpoint": self.checkpoint}
         if start == SCRATCH:
             begin = {"checkpoint": "none", "model": self.checkpoint}
@@ -296,7 +302,7 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int) -> Page
     )
     if real:
         notes += (
-            " SQuAD is evaluated once, after the last step.\n\n"
+            " SQuAD, and every task with few labels, is evaluated once, after the last step.\n\n"
             "*Bag of words*: logistic regression on the words of the text or of both texts, "
             "without their order; for tags, the one that a word has most often. *Gain*: the "
             "difference of the medians ± the standard error of the difference of the means over "

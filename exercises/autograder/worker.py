@@ -365,8 +365,7 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
         leaf.requires_grad_()
     value = function(*args, **kwargs)
     if any(leaf.grad is not None for leaf in inputs):
-        raise ValueError("the call left a gradient (.grad) on a tensor that it was given: "
-                         "backward() adds to .grad, torch.autograd.grad returns it")  # fmt: skip
+        raise ValueError("backward() left a gradient (.grad) on a tensor that it was given")
     rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
     return {"value": value, "seconds": 0.0, "gradients": dict(zip(names, gradients, strict=True))}

@@ -23,7 +23,6 @@ from bert_experiments.ablations.scaling import (
     predict,
     predictions_of,
     recipe,
-    sizes_in_order,
     worth_of,
 )
 from bert_experiments.report.page import command_of
@@ -67,7 +66,7 @@ def test_fit__finds_the_curve_that_made_the_points():
     found = fit(kept)
     assert found.exponent == pytest.approx(TRUE.exponent)
     assert found.slope == pytest.approx(TRUE.slope)
-    assert found.floors == pytest.approx({size: TRUE.floors[size] for size in sizes_in_order(kept)})
+    assert found.floors == pytest.approx({size: TRUE.floors[size] for size in ("tiny", "mini")})
 
 
 def test_worth_of__one_pass_is_worth_itself_and_sixteen_passes_of_no_more_are_its_bound():

@@ -238,15 +238,11 @@ def predictions_of(
 ) -> list[Prediction]:
     """The long run first, then every other size in the same time."""
     per_second = settings.millions / speed(points, settings.size)
-    sizes = [settings.size] + [size for size in sizes_in_order(points) if size != settings.size]
+    sizes = dict.fromkeys([settings.size, *(point.run.size for point in points)])
     return [
         predict(points, size, millions=per_second * speed(points, size), unique=unique)
         for size in sizes
     ]
-
-
-def sizes_in_order(points: Sequence[Point]) -> list[str]:
-    return list(dict.fromkeys(point.run.size for point in points))
 
 
 # --- The page

@@ -262,22 +262,18 @@ def softmax_forward(x, axis=-1):
 softmax_backward = softmax_forward
 """,
     "plants_modules_for_the_next_worker": """
-import os, sys
+import os
 for name in ("sitecustomize", "usercustomize", "conftest", "numpy", "json", "autograder", "here"):
-    for place in (".", "..", *sys.path):
-        for ending in (".py", ".pth"):
-            try: open(os.path.join(place, name + ending), "w").write("import os; os._exit(0)")
-            except OSError: pass
+    for ending in (".py", ".pth"):  # in its own folder alone: no test may touch a user's Python
+        open(name + ending, "w").write("import os; os._exit(0)")
 os._exit(1)
 """,
     "leaves_a_link_in_its_place": """
 import os
 here = os.getcwd()
 os.chdir("/")
-for target in ("ROOT/solutions/03_softmax", "OUT", "/etc"):
-    try:
-        os.rename(here, here + ".old"); os.symlink(target, here)
-    except OSError: pass
+try: os.rename(here, here + ".old"); os.symlink("OUT", here)
+except OSError: pass
 os._exit(0)
 """,
     "reads_other_submissions": """
@@ -405,10 +401,9 @@ softmax_backward = softmax_forward
 import ctypes, os
 libc = ctypes.CDLL(None)
 def softmax_forward(x, axis=-1):
-    for process in (os.getppid(), 1):
-        libc.ptrace(16, process, 0, 0)
-        try: os.open(f"/proc/{process}/mem", os.O_RDWR)
-        except OSError: pass
+    libc.ptrace(16, os.getppid(), 0, 0)
+    try: os.open(f"/proc/{os.getppid()}/mem", os.O_RDWR)
+    except OSError: pass
     return x
 softmax_backward = softmax_forward
 """,
@@ -456,5 +451,5 @@ ALL = EXITS | PATCHES | FORGERIES | THEFTS | HANGS | FLOODS | STAYS | SOURCES
 # Where only limits hold, these get what they are after: see "what is guaranteed" in the README.
 NOT_HELD_BY_LIMITS_ALONE = {
     "reads_the_solution", "reads_the_tests", "reads_other_submissions", "reads_the_graders_memory",
-    "calls_out", "writes_outside",
+    "calls_out", "writes_outside", "traces_the_guard",
 }  # fmt: skip

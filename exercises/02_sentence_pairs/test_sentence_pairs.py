@@ -559,6 +559,10 @@ def test_a_row_holds_the_pair_its_segments_and_its_mask(student):
     example = ([101, 7, 8, 9, 102, 21, 22, 102, 0, 0], [0, 0, 0, 0, 0, 1, 1, 1, 0, 0],
                [1, 1, 1, 1, 1, 1, 1, 1, 0, 0])  # fmt: skip
     checks.same(out, tuple(np.array(row, np.int64) for row in example), of="the page's example")
+    like_special = [102, 101, 0], [0, 102]
+    checks.same(student.frame_pair(*like_special, seq_length=10, **ids),
+                tuple(framed(*like_special, 10, **ids)),
+                of="the row of words with the ids of [CLS], [SEP] and [PAD]")  # fmt: skip
 
 
 def row_mistakes(a, b, right, seq_length):

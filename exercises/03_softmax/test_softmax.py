@@ -114,6 +114,7 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
     rows = np.array([[1000.0, 1001.0, 999.0], [-1000.0, -1001.0, -999.0], [0.0, 5000.0, -5000.0]])
     one_far = np.array([[0.0, 1.0, 0.5], [-2000.0, -2001.0, -2000.5]])
     tiny, float32 = rng.normal(size=(3, 4)) * 1e-12, (rows / 1000).astype(np.float32)
+    apart = np.array([[0.0, 1.0, 0.5], [300.0, 301.0, 299.0]], np.float32)  # exp(-300) is 0
     equal = np.array([[1.0, 1.0, 0.0], [-1.0, -1.0, -1.0], [2.0, 2.0, 2.0]]) * 1e17
     for x in (
         rows,
@@ -121,6 +122,7 @@ def test_huge_and_far_apart_scores_give_finite_probabilities(student):
         rows * 1e200,
         tiny,
         float32 * 100,
+        apart,
         float32 * np.float32(1e30),
         equal,
         equal.astype(np.float32),

@@ -135,13 +135,14 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
     # float32 has 7 digits: near 10,000 it knows three places after the point. mean(x²) - mean(x)²
     # has none left there.
     for dtype, tolerance in ((np.float64, None), (np.float32, 0.03)):
-        for shift in (1e4, -1e4):
+        both = np.array([[1e4], [-1e4], [1e4]])
+        for shift, near in ((1e4, "10,000"), (-1e4, "-10,000"), (both, "10,000 and -10,000")):
             x, weight, bias, dout = inputs((3, 7), shift=shift, dtype=dtype)
             right = forward(*exact(x, weight, bias))
             checks.same(
                 student.layer_norm_forward(x, weight, bias, eps=1e-12),
                 right.astype(dtype),
-                of=f"the result for numbers near {shift:g}",
+                of=f"the result for numbers near {near}",
                 tolerance=tolerance,
                 mistakes=lambda: cancellation(right) | statistics_mistakes(x, weight, bias, 1e-12),
             )
@@ -149,7 +150,7 @@ def test_a_mean_that_is_large_beside_the_spread_costs_no_precision(student):
             right = backward(*exact(dout, x, weight))
             for i, mistakes in ((0, back_mistakes(dout, x, weight, 1e-12)), (1, {})):
                 checks.same(parts[i], right[i].astype(dtype), tolerance=tolerance,
-                            of=f"{NAMES[i]} for numbers near {shift:g}",
+                            of=f"{NAMES[i]} for numbers near {near}",
                             mistakes=lambda: cancellation(right[i]) | mistakes)  # fmt: skip
     x, weight, bias, dout = inputs((4000, 7), shift=1e4, dtype=np.float32)
     _, dweight, _ = checks.parts(student.layer_norm_backward(dout, x, weight, eps=1e-12), *NAMES)

@@ -125,9 +125,12 @@ def same_each(
 
 
 def laid_out(tree: Any, way: int) -> Any:
-    """The same values: as they are, in Fortran's order, or with gaps between them in memory."""
+    """The same values: as they are, in Fortran's order, or with gaps between them in memory; at
+    some `way` all alike, at others each array in a way of its own."""
+    ways = itertools.count(way, way // 3)
 
     def lay_out(leaf: Any) -> Any:
+        way = next(ways)
         if way % 3 == 0 or not is_array(leaf) or leaf.ndim == 0 or 0 in leaf.shape:
             return leaf
         if way % 3 == 2:

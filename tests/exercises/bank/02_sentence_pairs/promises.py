@@ -37,7 +37,7 @@ PROMISES = {
     "from its front or its back with equal probability, drawn anew for each token.": (COINS,),
     "A pair that fits stays as it is.": (LONGER,),
     "three int64 arrays of `seq_length` numbers.": (ROW,),
-    "Any word may have the id `pad_id`.": (ROW,),
+    "Any word may have the id of a special token.": (ROW,),
     "| `input_ids` | `cls_id` | its ids | `sep_id` | its ids | `sep_id` | `pad_id` |": (ROW,),
     "| `token_type_ids` | 0 | 0 | 0 | 1 | 1 | 0 |": (ROW,),
     "| `attention_mask` | 1 | 1 | 1 | 1 | 1 | 0 |": (ROW,),

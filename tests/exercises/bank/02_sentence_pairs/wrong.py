@@ -275,4 +275,12 @@ WRONG = {
         ],
         None,
     ),
+    "A ends at the first id of [SEP]": (
+        [
+            ("    types = [0] * (len(a) + 2) + [1] * (len(b) + 1) + padding\n",
+             "    second = tokens.index(sep_id, 1) + 1\n"
+             "    types = [0] * second + [1] * (len(tokens) - second) + padding\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

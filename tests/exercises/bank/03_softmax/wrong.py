@@ -175,4 +175,15 @@ WRONG = {
         ],
         "something is added after the product",
     ),
+    "one shift where the spread is below 700": (
+        [
+            ("    shifted = x - x.max(axis=axis, keepdims=True)  # a new array: `x -= "
+             "...` would change the input\n",
+             "    if x.size and x.max() - x.min() < 700:\n"
+             "        shifted = x - x.max()\n"
+             "    else:\n"
+             "        shifted = x - x.max(axis=axis, keepdims=True)\n"),
+        ],
+        "largest of the whole array is subtracted",
+    ),
 }  # fmt: skip

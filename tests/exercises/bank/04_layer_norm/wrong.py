@@ -236,4 +236,14 @@ WRONG = {
         ],
         None,
     ),
+    "the mean of all vectors, then mean(x\u00b2) - \u00b5\u00b2": (
+        [
+            ("    variance = (centred * centred).mean(axis=-1, keepdims=True)  # (..., 1)\n",
+             "    rough = x - x.mean()\n"
+             "    variance = (rough * rough).mean(axis=-1, keepdims=True) - "
+             "rough.mean(axis=-1, keepdims=True) ** 2\n"
+             "    variance = np.maximum(variance, 0)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -163,4 +163,14 @@ WRONG = {
         ],
         "changed its input in place",
     ),
+    "dout and x each in its own order of memory": (
+        [
+            ("    return dout * slope\n",
+             "    dx = np.empty_like(x)\n"
+             "    flat = dx.reshape(-1) if dx.flags.c_contiguous else dx.ravel(order=\"K\")\n"
+             "    np.multiply(dout.ravel(order=\"K\"), slope.ravel(order=\"K\"), out=flat)\n"
+             "    return dx\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

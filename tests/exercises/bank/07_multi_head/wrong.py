@@ -284,4 +284,25 @@ WRONG = {
         ],
         None,
     ),
+    "gradients by the object, not by the name": (
+        [
+            ("    return dx, dweights\n",
+             "    return dx, {name: dweights[id(array)] for name, array in weights.items()}\n"),
+            ("    dweights.update(\n"
+             "        {\n"
+             "            f\"{name}.weight\": np.einsum(\"bso,bsi->oi\", dout, x),\n"
+             "            f\"{name}.bias\": np.einsum(\"bso->o\", dout),\n"
+             "        }\n"
+             "    )\n",
+             "    for part, grad in (\n"
+             "        (f\"{name}.weight\", np.einsum(\"bso,bsi->oi\", dout, x)),\n"
+             "        (f\"{name}.bias\", np.einsum(\"bso->o\", dout)),\n"
+             "    ):\n"
+             "        parameter = id(weights[part])  # a parameter that is used twice "
+             "collects both gradients\n"
+             "        dweights[parameter] = dweights[parameter] + grad if parameter in "
+             "dweights else grad\n"),
+        ],
+        "found again by the object",
+    ),
 }  # fmt: skip

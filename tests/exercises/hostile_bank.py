@@ -451,5 +451,5 @@ ALL = EXITS | PATCHES | FORGERIES | THEFTS | HANGS | FLOODS | STAYS | SOURCES
 # Where only limits hold, these get what they are after: see "what is guaranteed" in the README.
 NOT_HELD_BY_LIMITS_ALONE = {
     "reads_the_solution", "reads_the_tests", "reads_other_submissions", "reads_the_graders_memory",
-    "calls_out", "writes_outside", "traces_the_guard",
+    "calls_out", "writes_outside", "traces_the_guard", "leaves_a_link_in_its_place",
 }  # fmt: skip

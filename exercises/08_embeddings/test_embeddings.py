@@ -541,3 +541,9 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.embeddings_forward, *inputs, eps=0.1)
     checks.leaves_no_trace(student.lookup_backward, dout, inputs[0], 11)
     checks.leaves_no_trace(student.embeddings_backward, dout, *inputs, eps=0.1)
+    ids, types, weights = inputs
+    for name, weight in weights.items():  # what is kept for the next call must go by each of them
+        student.embeddings_forward(ids, types, weights | {name: 2 * weight}, eps=0.1)
+        checks.same(student.embeddings_backward(dout, *inputs, eps=0.1),
+                    right_gradients(dout, *inputs, eps=0.1, pad_id=0),
+                    of=f"the gradients after a forward with another {name}")  # fmt: skip

@@ -478,6 +478,9 @@ def test_the_id_of_mask_is_an_argument(student):
 def test_no_two_draws_of_a_batch_are_related(student):
     _, _, labels = words_of(*big_batch(student, rate=0.4))
     sweep.is_unrelated(labels != IGNORED, of="selected tokens")
+    ids, shown, _ = words_of(*big_batch(student, rate=1.0))
+    sweep.is_unrelated(shown == MASK, of="tokens that became [MASK]")
+    sweep.is_unrelated(shown == ids, of="selected tokens that stayed")
 
 
 def test_rates_near_0_and_1_are_exact(student):

@@ -821,6 +821,11 @@ def test_nothing_is_left_behind(student):
                     likely=f"{IN_EVALUATION}; or torch.manual_seed is called")  # fmt: skip
     checks.leaves_no_trace(student.self_attention, x, mask, weights, heads=heads)
     checks.leaves_no_trace(student.encoder_layer, x, mask, weights, heads=heads)
+    for shift in range(mask.shape[1]):  # as many tokens, at other places
+        moved = mask.roll(shift, 1)
+        checks.same(student.encoder_layer(x, moved, weights, heads=heads),
+                    layer_of(x, moved, weights, heads),
+                    of="the result after a mask of as many tokens")  # fmt: skip
     traced = student.encoder_layer.trace(x, mask, weights, heads=heads, training=True,
                                          global_seed=1)  # fmt: skip
     checks.that(torch.equal(traced.inputs[0][0], x), "encoder_layer changed x in training",

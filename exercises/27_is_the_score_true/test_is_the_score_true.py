@@ -499,7 +499,7 @@ def test_examples_of_any_number(student):
     rng = checks.rng(17)
 
     def intervals():
-        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3)):
+        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3), (9, 1_700)):
             for scale in (1e-9, 1.0, 1e9):
                 yield sweep.Case(f"{n} values, {draws} draws", (rng.normal(size=n) * scale,), {
                     "draws": draws, "level": float(rng.choice([0.1, 0.68, 0.9, 0.999])),

@@ -196,13 +196,26 @@ def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
 
 def is_unrelated(happened: Any, *, of: str) -> None:
     """What `happened` by draws of their own (true or false, 10,000 or more, neither rare) must not
-    be correlated at any distance, as where draws are used again, perhaps mirrored. Sums of n
-    products of variance 1 stay within 8 √n for a right answer."""
-    happened = np.asarray(happened, float).ravel()
-    n, p = happened.size, happened.mean()
-    spectrum = np.fft.rfft((happened - p) / math.sqrt(p * (1 - p)))
-    for where, products in (("apart", np.abs(spectrum) ** 2), ("from both ends", spectrum**2)):
-        together = np.abs(np.fft.irfft(products, n)) / math.sqrt(n)
+    be correlated at any distance, along any axis or all of them as one, as where draws are used
+    again, perhaps mirrored. Sums of n products of variance 1 stay within 8 √n for a right answer.
+    """
+    happened = np.asarray(happened, float)
+    along = [np.moveaxis(happened, axis, -1) for axis in range(happened.ndim)]
+    for lines in (happened.ravel(), *along):
+        if lines.shape[-1] > 1:
+            _are_unrelated_along(lines.reshape(-1, lines.shape[-1]), of=of)
+
+
+def _are_unrelated_along(lines: np.ndarray, *, of: str) -> None:
+    (count, size), p = lines.shape, lines.mean()
+    spectrum = np.fft.rfft((lines - p) / math.sqrt(p * (1 - p)))
+    itself = count * np.bincount(2 * np.arange(size) % size, minlength=size)  # its own mirror image
+    for where, products, expected in (
+        ("apart", np.abs(spectrum) ** 2, 0),
+        ("from both ends", spectrum**2, itself),
+    ):
+        found = np.fft.irfft(products.sum(0), size) - expected
+        together = np.abs(found) / math.sqrt(lines.size)
         shift = int(together[1:].argmax()) + 1
         checks.that(together[shift] < 12,
                     f"{of}: those {shift} places {where} go together more, or less, than by chance",

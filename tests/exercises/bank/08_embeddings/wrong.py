@@ -214,4 +214,28 @@ WRONG = {
         ],
         None,
     ),
+    "the forward's sum is kept, whatever the positions are": (
+        [
+            ("    return layer_norm_forward("
+             "summed(input_ids, token_type_ids, weights), weights, eps)",
+             "    found = summed(input_ids, token_type_ids, weights)\n"
+             "    KEPT[but_for_positions(input_ids, token_type_ids, weights)] = found\n"
+             "    return layer_norm_forward(found, weights, eps)"),
+            ("    x = summed(input_ids, token_type_ids, weights)\n",
+             "    x = KEPT.get(but_for_positions(input_ids, token_type_ids, weights))\n"
+             "    if x is None:\n"
+             "        x = summed(input_ids, token_type_ids, weights)\n"),
+            ("def embeddings_forward(",
+             "KEPT = {}\n"
+             "\n"
+             "\n"
+             "def but_for_positions(ids, types, weights):\n"
+             "    arrays = ids, types, weights[WORDS], weights[SEGMENTS]\n"
+             "    return ids.shape, *(array.tobytes() for array in arrays)\n"
+             "\n"
+             "\n"
+             "def embeddings_forward("),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -242,4 +242,15 @@ WRONG = {
         ],
         None,
     ),
+    "the second half of the batch gets mirrored draws": (
+        [
+            ("    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n",
+             "    batch, seq = input_ids.shape\n"
+             "    upper = rng.random(((batch + 1) // 2, seq))\n"
+             "    draw = np.concatenate([upper, 1 - upper])[:batch]  # antithetic: half "
+             "the draws\n"
+             "    fate = np.array(FATES)[(draw >= 0.8).astype(int) + (draw >= 0.9)]\n"),
+        ],
+        "draws are used twice",
+    ),
 }  # fmt: skip

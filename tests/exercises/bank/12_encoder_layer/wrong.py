@@ -371,4 +371,22 @@ WRONG = {
         ],
         "in training, where nothing is dropped",
     ),
+    "the mask is kept under its numbers of tokens": (
+        [
+            ("    is_padding = attention_mask[:, None, None, :] == 0\n",
+             "    key = (*attention_mask.shape, *attention_mask.sum(dim=1).tolist())\n"
+             "    if key not in KEPT:\n"
+             "        KEPT.clear()\n"
+             "        KEPT[key] = attention_mask[:, None, None, :] == 0\n"
+             "    is_padding = KEPT[key]\n"),
+            ("\n"
+             "# begin solution\n",
+             "\n"
+             "# begin solution\n"
+             "KEPT = {}\n"
+             "\n"
+             "\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -223,4 +223,29 @@ WRONG = {
         ],
         "attention_mask torch.int8",
     ),
+    "positions that are padding in all rows come as zeros": (
+        [
+            ("    absent) and `hidden_act` (\"gelu\" with erf; \"gelu_new\" and "
+             "\"gelu_pytorch_tanh\" with tanh).\n"
+             "    \"\"\"\n"
+             "    # begin solution\n",
+             "    absent) and `hidden_act` (\"gelu\" with erf; \"gelu_new\" and "
+             "\"gelu_pytorch_tanh\" with tanh).\n"
+             "    \"\"\"\n"
+             "    # begin solution\n"
+             "    seq = attention_mask.shape[1]\n"
+             "    used = int((attention_mask.bool().any(dim=0) * torch.arange(1, seq + "
+             "1)).max()) or seq\n"
+             "    input_ids, token_type_ids = input_ids[:, :used], token_type_ids[:, :used]\n"
+             "    attention_mask = attention_mask[:, :used]\n"),
+            ("        states.append(norm(x + worked, weights, f\"{name}.output.LayerNorm\", "
+             "eps))\n"
+             "\n",
+             "        states.append(norm(x + worked, weights, f\"{name}.output.LayerNorm\", "
+             "eps))\n"
+             "\n"
+             "    states = [F.pad(x, (0, 0, 0, seq - used)) for x in states]\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

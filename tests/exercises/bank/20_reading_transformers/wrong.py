@@ -305,4 +305,13 @@ WRONG = {
         ],
         None,
     ),
+    "a decoder that differs is named last": (
+        [
+            ("        del found[decoder]\n",
+             "        del found[decoder]\n"
+             "    elif decoder in found:\n"
+             "        found[decoder] = found.pop(decoder)\n"),
+        ],
+        "in another order",
+    ),
 }  # fmt: skip

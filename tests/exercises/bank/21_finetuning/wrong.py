@@ -339,4 +339,18 @@ WRONG = {
         ],
         None,
     ),
+    "dropout mirrored in the batch": (
+        [
+            ("    return dense(F.dropout(text, dropout, training), weights, \"classifier\")\n",
+             "    if training:\n"
+             "        u = torch.rand_like(text)\n"
+             "        half = len(text) // 2\n"
+             "        if half:\n"
+             "            u[-half:] = 1 - u[:half].flip(0)  # half of the draws are enough\n"
+             "        text = torch.where(u < dropout, 0.0, text / (1 - dropout) if "
+             "dropout < 1 else text)\n"
+             "    return dense(text, weights, \"classifier\")\n"),
+        ],
+        "draws are used twice",
+    ),
 }  # fmt: skip

@@ -274,4 +274,15 @@ WRONG = {
         ],
         None,
     ),
+    "resamples in whole thousands": (
+        [
+            ("    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n",
+             "    portion = min(draws, 1000)  # or all indices would not fit into memory\n"
+             "    means = np.concatenate(\n"
+             "        [values[rng.integers(n, size=(portion, n))].mean(axis=1) for _ in "
+             "range(draws // portion)]\n"
+             "    )\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

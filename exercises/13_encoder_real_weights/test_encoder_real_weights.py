@@ -197,8 +197,8 @@ def load_mistakes(expected):
         "another head is among them: whatever a head is called, take what begins with embeddings., "
         "encoder. or pooler.": any_name(lambda name: not name.startswith(
             ("bert.", "embeddings.", "encoder.", "pooler."))),
-        "a buffer is among them: position_ids is no weight": any_name(
-            lambda name: "position_ids" in name),
+        "a buffer is among them: position_ids and token_type_ids are no weights": any_name(
+            lambda name: name.endswith(("position_ids", "token_type_ids"))),
         "a pooler was made up: the file has none": lambda out: (
             "pooler.dense.weight" in out and "pooler.dense.weight" not in expected),
         "nothing was found: do your names fit this kind of file?": lambda out: len(out) == 0,
@@ -233,8 +233,12 @@ def files(config):
         "saved from BertForPreTraining": (full, encoder_of(full)),
         "saved from BertModel": (bare, encoder_of(full)),
         "saved with gamma and beta": (old, encoder_of(full)),
-        "saved without a pooler, with position_ids": (
-            {"embeddings.position_ids": positions, **no_pooler},
+        "saved without a pooler, with buffers": (
+            {
+                "embeddings.position_ids": positions,
+                "embeddings.token_type_ids": 0 * positions,
+                **no_pooler,
+            },
             {name: w for name, w in encoder_of(full).items() if "pooler" not in name},
         ),
         "saved from a fine-tuned model": ({**heads, **encoder}, encoder_of(full)),

@@ -456,9 +456,10 @@ def test_rows_that_begin_with_a_word_and_any_type_are_fine(student):
 
 
 def test_every_place_of_a_row_of_words_shows_its_mask(student):
-    """Also the first and the last, where there are empty slots: what these write shows nowhere."""
+    """Also the first and the last, where there are empty slots: what these write shows nowhere.
+    The ids lie in memory by columns."""
     rows, seq = 6_000, 5
-    ids, ones = torch.full((rows, seq), 1500), torch.ones(rows, seq, dtype=torch.int64)
+    ids, ones = torch.full((seq, rows), 1500).t(), torch.ones(rows, seq, dtype=torch.int64)
     shown, positions, _, weights = mask(student, ids, ones, rate=0.4, slots=4)
     found = torch.zeros_like(ids).scatter_add(1, positions, (weights > 0).long())
     for place in range(seq):

@@ -21,7 +21,8 @@ PROMISES = {
     "| `….LayerNorm.gamma`, `….LayerNorm.beta` (old files) | `….LayerNorm.weight`, "
     "`….LayerNorm.bias` |": (FILES, EXAMPLE),
     "| `cls.…`, `classifier.…`, `qa_outputs.…` or another head, whatever its name; "
-    "`embeddings.position_ids` (a buffer) | left out |": (FILES, EXAMPLE),
+    "`embeddings.position_ids` and `embeddings.token_type_ids` (buffers) | left out |":
+        (FILES, EXAMPLE),
     "Numbers may be stored as float32, float16 or bfloat16, also mixed.": (FILES,),
     "A file may have no pooler.": (FILES,),
     "gives what `transformers.BertModel` gives in evaluation mode.": (TRANSFORMERS,),

@@ -248,4 +248,11 @@ WRONG = {
         ],
         None,
     ),
+    "one buffer alone is known": (
+        [
+            ("        if is_of_encoder and tensor.is_floating_point():\n",
+             "        if is_of_encoder and name != \"embeddings.position_ids\":\n"),
+        ],
+        "token_type_ids are no weights",
+    ),
 }  # fmt: skip

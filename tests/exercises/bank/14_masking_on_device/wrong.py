@@ -362,4 +362,23 @@ WRONG = {
         ],
         "share one fate",
     ),
+    "written into a copy where ids lie by columns": (
+        [
+            ("    shown = roomy.scatter(1, places, disguised(tokens, generator, mask_id, "
+             "ordinary_ids))[:, :-1]\n"
+             "    used = places < input_ids.shape[1]\n",
+             "    batch, seq = input_ids.shape\n"
+             "    used = places < seq\n"
+             "    starts = torch.arange(batch, device=input_ids.device)[:, None] * seq\n"
+             "    # An empty slot adds 0 to the first token of its row.\n"
+             "    change = (disguised(tokens, generator, mask_id, ordinary_ids) - tokens) "
+             "* used\n"
+             "    shown = input_ids.clone()\n"
+             "    shown.reshape(-1).scatter_add_(\n"
+             "        0, (starts + places * used).reshape(-1), "
+             "change.to(shown.dtype).reshape(-1)\n"
+             "    )\n"),
+        ],
+        "an empty slot writes over this place",
+    ),
 }  # fmt: skip

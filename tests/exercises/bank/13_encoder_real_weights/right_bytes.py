@@ -14,7 +14,7 @@ def load_encoder(folder):
         words = name.split(".")
         if words[0] == "bert":
             words = words[1:]
-        if words[0] not in ("embeddings", "encoder", "pooler") or words[-1] == "position_ids":
+        if words[0] not in ("embeddings", "encoder", "pooler") or words[-1].endswith("_ids"):
             continue
         words[-1] = {"gamma": "weight", "beta": "bias"}.get(words[-1], words[-1])
         weights[".".join(words)] = tensor.type(torch.float64)

@@ -14,7 +14,7 @@ def load_encoder(folder):
         name = key[5:] if key.startswith("bert.") else key
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         name = name.replace("LayerNorm.beta", "LayerNorm.bias")
-        if name == "embeddings.position_ids":
+        if name in ("embeddings.position_ids", "embeddings.token_type_ids"):
             continue
         if name.startswith(("embeddings.", "encoder.", "pooler.")):
             weights[name] = loaded[key].double()

@@ -219,4 +219,24 @@ WRONG = {
         ],
         "exp of a large weight is infinite",
     ),
+    "the caller's list gets the detached states": (
+        [
+            ("    vectors = torch.stack([first_pieces(hidden_states[i].detach(), starts) "
+             "for i in read], dim=2)\n",
+             "    for i in read:\n"
+             "        hidden_states[i] = hidden_states[i].detach()\n"
+             "    vectors = torch.stack([first_pieces(hidden_states[i], starts) for i in "
+             "read], dim=2)\n"),
+        ],
+        "another tensor stands in a list or dict",
+    ),
+    "rows without a word fail": (
+        [
+            ("        return vectors.flatten(2)  # (batch, words, layers, hidden): layer "
+             "by layer\n",
+             "        return vectors.reshape(*starts.shape, -1)  # (batch, words, layers, "
+             "hidden): layer by layer\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

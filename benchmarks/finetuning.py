@@ -22,7 +22,7 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ REAL = (
                            {"task": "pos"})),
     ("squad", Job("SQuAD 1.1", "which words answer the question?",
                   {"task": "squad", "epochs": 2.0, "max_length": 256, **AT_THE_END}, part=4_000,
-                  most=20_000, tokens=200)),
+                  most=4_000, tokens=200)),
 )  # fmt: skip
 
 
@@ -146,6 +146,7 @@ class Measurement:
     runs: Path
     seeds: int = 1
     few: int | None = None
+    rate: float | None = None  # the peak; None: the default of `bert-finetune`
 
     def __str__(self) -> str:
         return self.job.name + (f", {self.few:,} examples" if self.few else "")
@@ -159,7 +160,7 @@ class Measurement:
         if start == SCRATCH:
             begin = {"checkpoint": "none", "model": self.checkpoint}
         return FinetuneSettings(
-            **{**self.job.settings, **more}, **begin, seeds=self.seeds,
+            **{**self.job.settings, **more}, **begin, seeds=self.seeds, learning_rate=self.rate,
             out=self.runs / f"{name}{f'-{self.few}' if self.few else ''}-{start.replace(' ', '-')}",
         )  # fmt: skip
 
@@ -348,6 +349,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="runs of each task and start")
     parser.add_argument("--few", type=int, nargs="+", choices=FEW_EPOCHS, default=[],
                         help="also with so many labels")  # fmt: skip
+    parser.add_argument("--learning-rate", type=float, help="the peak, of both starts")
     parser.add_argument("--runs", type=Path, help="where the runs lie (runs/finetuning)")
     parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
     parser.add_argument("--out", type=Path, help="write FILE.md, FILE.json and FILE.png")
@@ -356,10 +358,12 @@ def main() -> None:
     runs = asked.runs or Path("runs") / ("real" if real else "finetuning")
     chosen = [job for job in jobs(asked.data, whole=asked.whole)
               if not asked.only or job.name in asked.only]  # fmt: skip
-    wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds) for job in chosen]
+    wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds, rate=asked.learning_rate)
+              for job in chosen]  # fmt: skip
     if not real and not asked.only:
-        wanted.append(Measurement(STORYWORLD[0], asked.checkpoint, runs, FEW_SEEDS, FEW))
-    wanted += [Measurement(job, asked.checkpoint, runs, asked.seeds, few)
+        few = Measurement(STORYWORLD[0], asked.checkpoint, runs, FEW_SEEDS, FEW)
+        wanted.append(replace(few, rate=asked.learning_rate))
+    wanted += [Measurement(job, asked.checkpoint, runs, asked.seeds, few, asked.learning_rate)
                for job in chosen for few in asked.few]  # fmt: skip
     rows: list[Row] = []
     for each in one_by_one(
@@ -372,6 +376,7 @@ def main() -> None:
         changed = {"--data DATA": real, "--whole": asked.whole,
                    f"--seeds {asked.seeds}": asked.seeds > 1,
                    f"--few {' '.join(map(str, asked.few))}": asked.few,
+                   f"--learning-rate {asked.learning_rate}": asked.learning_rate is not None,
                    f"--only {shlex.join(asked.only or [])}": asked.only}  # fmt: skip
         options = "".join(f" {option}" for option, is_given in changed.items() if is_given)
         page_of(rows, asked.checkpoint, real=real, seeds=asked.seeds).write(

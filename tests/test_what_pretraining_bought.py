@@ -15,6 +15,7 @@ import finetuning as bench  # noqa: E402
 
 from bert_finetuning.data.load import load_files, load_storyworld  # noqa: E402
 
+COMPARED = bench.PRETRAINED, bench.SCRATCH
 JOB = bench.Job("SST-2", "is it good?", {"task": "sentiment"})
 SCORES = {bench.PRETRAINED: [80.0, 82.0, 84.0], bench.SCRATCH: [70.0, 72.0, 71.0],
           bench.MAJORITY: [50.0], bench.BAG: [75.0]}  # fmt: skip
@@ -87,6 +88,20 @@ def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measure
     assert len(calls) == 4
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"others")
     assert not replace(more).is_done
+
+
+def test_a_learning_rate_is_that_of_both_starts():
+    for measurement in (bench.Measurement(JOB, "bert", Path("runs"), rate=rate)
+                        for rate in (None, 1e-3)):  # fmt: skip
+        rates = [measurement.settings(start).learning_rate for start in COMPARED]
+        assert rates == [measurement.rate] * 2
+
+
+def test_real_tasks_with_few_labels_are_evaluated_at_the_end_alone():
+    real = replace(JOB, settings={"task": "sst-2", "data": Path("sst2")})
+    for job, every in ((JOB, None), (real, bench.AT_THE_END["eval_every"])):
+        assert bench.Measurement(job, "bert", Path("runs"), few=100).settings(
+            bench.PRETRAINED).eval_every == every  # fmt: skip
 
 
 def test_the_gain_is_that_of_the_medians_with_the_error_of_the_means():

@@ -91,7 +91,7 @@ def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measure
 
 
 def test_a_learning_rate_is_that_of_both_starts():
-    measurement = bench.Measurement(JOB, "bert", Path("runs"), rate=1e-3)
+    measurement = bench.Measurement(JOB, "tiny", Path("runs"), rate=1e-3)
     assert [measurement.settings(start).learning_rate for start in COMPARED] == [1e-3, 1e-3]
 
 

@@ -64,6 +64,8 @@ def interval_mistakes(values, draws, level, rng):
         "the quantiles are not interpolated: np.quantile does so unless it is asked otherwise": (
             lambda out: any(not checks.difference(out, ends(means, tail, 1 - tail, method=m), "",
                                                   None) for m in ("lower", "higher", "nearest"))),
+        "draws beyond a whole number of portions are lost": (
+            ends(means[:1_000], tail, 1 - tail) if draws > 1_000 else ()),
         "the ends are exchanged": (high, low),
         "a list or an array, not a tuple": lambda out: type(out) is not tuple,
     }  # fmt: skip
@@ -74,7 +76,7 @@ def interval_mistakes(values, draws, level, rng):
 def test_the_interval_holds_the_middle_of_the_resampled_means(student):
     draw = checks.rng(3)
     for number, (n, draws, level) in enumerate(
-        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99)]
+        [(9, 40, 0.9), (40, 101, 0.95), (5, 33, 0.5), (2, 7, 0.8), (60, 20, 0.99), (9, 1_700, 0.9)]
     ):
         values = draw.normal(size=n).round(2) * 3 + (number == 2)
         if number == 1:
@@ -499,7 +501,7 @@ def test_examples_of_any_number(student):
     rng = checks.rng(17)
 
     def intervals():
-        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3), (9, 1_700)):
+        for n, draws in ((1, 1), (2, 1), (3, 300), (700, 30), (40, 1_000), (2_003, 3)):
             for scale in (1e-9, 1.0, 1e9):
                 yield sweep.Case(f"{n} values, {draws} draws", (rng.normal(size=n) * scale,), {
                     "draws": draws, "level": float(rng.choice([0.1, 0.68, 0.9, 0.999])),

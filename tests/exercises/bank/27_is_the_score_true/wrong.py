@@ -283,6 +283,6 @@ WRONG = {
              "range(draws // portion)]\n"
              "    )\n"),
         ],
-        None,
+        "beyond a whole number of portions are lost",
     ),
 }  # fmt: skip

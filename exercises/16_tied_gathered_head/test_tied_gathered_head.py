@@ -466,7 +466,3 @@ def test_nothing_is_left_behind(student):
     checks.leaves_no_trace(student.word_logits, states, positions, weights)
     checks.leaves_no_trace(student.read_and_name, ids, positions, weights)
     checks.leaves_no_trace(student.gradients_of_both_uses, ids, positions, weights, dlogits)
-    both = both_uses(ids, positions, weights, dlogits)  # of parameters: their .grad stays None
-    student.gradients_of_both_uses.grad(
-        ids, positions, weights, dlogits, wrt=("weights",), upstream=both
-    )

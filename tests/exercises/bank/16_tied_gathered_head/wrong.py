@@ -168,8 +168,4 @@ WRONG = {
         ],
         None,
     ),
-    "backward leaves a .grad on the weights": (
-        [(APART, "logits.backward(dlogits)\n    reading, naming = read.grad, named.grad")],
-        "left a gradient (.grad) on a tensor that it was given",
-    ),
 }  # fmt: skip

@@ -230,13 +230,4 @@ WRONG = {
         ],
         "another tensor stands in a list or dict",
     ),
-    "rows without a word fail": (
-        [
-            ("        return vectors.flatten(2)  # (batch, words, layers, hidden): layer "
-             "by layer\n",
-             "        return vectors.reshape(*starts.shape, -1)  # (batch, words, layers, "
-             "hidden): layer by layer\n"),
-        ],
-        None,
-    ),
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """What pretraining bought: every task from a checkpoint, from scratch, and two baselines.
 
     python benchmarks/finetuning.py --checkpoint runs/demo --out results/finetuning.md
-    python benchmarks/finetuning.py --checkpoint runs/night --data DATA --whole --seeds 3 \
-        --few 100 1000 --out results/finetuning_real.md
+    python benchmarks/finetuning.py --checkpoint runs/wikipedia-100m --data DATA --whole \
+        --seeds 3 --learning-rate 1e-3 --out results/finetuning_real.md
 
 Without `--data` the tasks are StoryWorld's, and sentiment is also learned from a hundred labeled
 examples, with five seeds. With `--data` the tasks are real: the folders of `REAL`, in the format in

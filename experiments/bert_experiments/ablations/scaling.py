@@ -237,10 +237,10 @@ def predictions_of(
     settings: ScalingSettings, points: Sequence[Point], unique: float
 ) -> list[Prediction]:
     """The long run first, then every other size in the same time."""
-    per_second = settings.millions / speed(points, settings.size)
+    duration = settings.millions / speed(points, settings.size)
     sizes = dict.fromkeys([settings.size, *(point.run.size for point in points)])
     return [
-        predict(points, size, millions=per_second * speed(points, size), unique=unique)
+        predict(points, size, millions=duration * speed(points, size), unique=unique)
         for size in sizes
     ]
 
@@ -308,7 +308,7 @@ def long_recipe(settings: ScalingSettings, points: Sequence[Point]) -> PretrainS
     """The long run, with the rate of the best of the short ones."""
     rate = next(p.run.rate for p in best_recipes(points) if p.run.size == settings.size)
     asked = recipe(ShortRun(settings.size, settings.millions, rate), settings)
-    return replace(asked, out=Path("runs/wikipedia"))
+    return replace(asked, out=Path(f"runs/wikipedia-{settings.millions}m"))
 
 
 def prediction_text(

@@ -80,39 +80,56 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure=None) -> None:
         group = self.param_groups[0]
-        for weight in group["params"]:
-            if weight.grad is None:
-                continue
-            if not self.state[weight]:
-                self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
-            momentum = self.state[weight]["momentum_buffer"]
-            momentum.lerp_(weight.grad, 1 - MUON_MOMENTUM)
-            update = orthogonalize(
-                weight.grad.lerp(momentum, MUON_MOMENTUM), choose_precision("auto", weight.device)
+        learning = [weight for weight in group["params"] if weight.grad is not None]
+        for weights in batches_of_one_shape(learning):
+            directions = [self.direction(weight) for weight in weights]
+            matrices = directions[0] if len(weights) == 1 else torch.stack(directions)
+            precision = choose_precision("auto", matrices.device)
+            updates = orthogonalize(matrices, precision).to(matrices.dtype)
+            length = group["lr"] * 0.2 * math.sqrt(max(weights[0].shape))
+            torch._foreach_mul_(weights, 1 - group["lr"] * group["weight_decay"])
+            torch._foreach_add_(
+                weights, [updates] if len(weights) == 1 else updates.unbind(), alpha=-length
             )
-            weight.mul_(1 - group["lr"] * group["weight_decay"])
-            weight.add_(update, alpha=-group["lr"] * 0.2 * math.sqrt(max(weight.shape)))
         self.adamw.step()
+
+    def direction(self, weight: nn.Parameter) -> Tensor:
+        """The gradient and its momentum, mixed: what is orthogonalized."""
+        if not self.state[weight]:
+            self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
+        momentum = self.state[weight]["momentum_buffer"]
+        momentum.lerp_(weight.grad, 1 - MUON_MOMENTUM)
+        return weight.grad.lerp(momentum, MUON_MOMENTUM)
+
+
+def batches_of_one_shape(weights: list[nn.Parameter]) -> list[list[nn.Parameter]]:
+    """On a GPU all matrices of one shape, for many small products one after another would leave it
+    idle; on a CPU each alone."""
+    batches: dict[object, list[nn.Parameter]] = {}
+    for number, weight in enumerate(weights):
+        batches.setdefault(weight.shape if weight.is_cuda else number, []).append(weight)
+    return list(batches.values())
 
 
 def orthogonalize(
-    matrix: Float[Tensor, "rows columns"], precision: torch.dtype
-) -> Float[Tensor, "rows columns"]:
-    """Nearly U Vᵀ, where U S Vᵀ is the singular value decomposition: the update moves every
-    direction of the matrix about equally far.
+    matrix: Float[Tensor, "*batch rows columns"], precision: torch.dtype
+) -> Float[Tensor, "*batch rows columns"]:
+    """Nearly U Vᵀ, where U S Vᵀ is the singular value decomposition of a matrix: the update moves
+    every direction of it about equally far.
 
     Five Newton–Schulz iterations X ← a X + (b A + c A²) X with A = X Xᵀ bring all singular values
     but the smallest to between 0.7 and 1.2.
     """
     a, b, c = 3.4445, -4.775, 2.0315
-    is_tall = matrix.size(0) > matrix.size(1)
+    add_product = torch.addmm if matrix.dim() == 2 else torch.baddbmm
+    is_tall = matrix.size(-2) > matrix.size(-1)
     x = matrix.to(precision)
-    x = x.T if is_tall else x
-    x = x / x.norm().clamp(min=1e-7)
+    x = x.mT if is_tall else x
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
     for _ in range(5):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if is_tall else x
+        gram = x @ x.mT
+        x = add_product(x, add_product(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if is_tall else x
 
 
 def held_here(tensor: Tensor) -> Tensor:

@@ -214,6 +214,34 @@ def test_orthogonalize__brings_the_singular_values_to_between_07_and_12(shape):
     assert values.min() > 0.65 and values.max() < 1.2
 
 
+def test_orthogonalize__does_the_same_to_a_batch_of_matrices_as_to_each_alone():
+    torch.manual_seed(0)
+    for shape in ((3, 16, 16), (3, 16, 64), (3, 64, 16)):
+        matrices = torch.randn(shape)
+        each = torch.stack([orthogonalize(matrix, torch.float32) for matrix in matrices])
+        torch.testing.assert_close(orthogonalize(matrices, torch.float32), each)
+
+
+def test_muon__in_batches_of_one_shape_takes_the_steps_that_it_takes_one_by_one(monkeypatch):
+    def after_steps() -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        weights = [nn.Parameter(torch.randn(shape)) for shape in ((8, 8), (8, 32), (8, 8), (32, 8))]
+        optimizer = Muon(weights, [{"params": [nn.Parameter(torch.zeros(1))]}], AdamSettings())
+        for _ in range(3):
+            for weight in weights:
+                weight.grad = torch.randn(weight.shape)
+            optimizer.step()
+        return weights
+
+    alone = after_steps()
+
+    def as_on_a_gpu(weights):
+        return [[weights[0], weights[2]], [weights[1]], [weights[3]]]
+
+    monkeypatch.setattr("bert_paper.optimizer.batches_of_one_shape", as_on_a_gpu)
+    torch.testing.assert_close(after_steps(), alone)
+
+
 def test_muon__multiplies_in_float32_where_a_cpu_has_no_fast_bfloat16(monkeypatch):
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: False)

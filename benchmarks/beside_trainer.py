@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,14 @@ from bench_sections.machine import described, machine
 from finetuning_seconds import measure_seconds, seconds_table
 
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.report.figures import one_by_one, say, spread
+from bert_experiments.report.figures import in_parallel, say, spread
 from bert_experiments.report.page import Page, aligned, write_json
 from bert_finetuning.data.load import TaskData, few_of, load_named
 from bert_finetuning.finetune import fingerprint_of_start, learn
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import Features, Task
 from bert_run.config import BertConfig, count_parameters, parameter_shapes
+from bert_run.device import choose_device
 from bert_run.errors import UserError, command
 
 # --- The tasks and the settings of both sides -----------------------------------------------------
@@ -84,6 +86,7 @@ START = "runs/demo"
 OURS, TRAINER, SHUFFLED = "bert-finetune", "Trainer", "bert-finetune --no-by-length"
 
 
+@cache
 def data_of(comparison: Comparison, data: Path | None) -> TaskData | None:
     """The examples of a task, cut down to as many as are used; None if --data lacks its folder."""
     folder = None
@@ -103,22 +106,27 @@ def data_of(comparison: Comparison, data: Path | None) -> TaskData | None:
 # --- One run of each side -------------------------------------------------------------------------
 
 
-def score_of_ours(data: TaskData, checkpoint: str, seed: int, **settings: Any) -> float:
+def score_of_ours(
+    data: TaskData, checkpoint: str, seed: int, device: str = "cpu", **settings: Any
+) -> float:
     """The task's first metric on dev after the last step of `bert-finetune`, without its files."""
     chosen = FinetuneSettings(
         task=data.name, checkpoint=checkpoint, eval_every=1_000_000, **settings
     )  # at the end alone
-    return learn(data, chosen, seed=seed).scores[data.task.metrics[0]]
+    return learn(data, chosen, seed=seed, device=device).scores[data.task.metrics[0]]
 
 
-def score_of_trainer(data: TaskData, checkpoint: str, seed: int, **settings: Any) -> float:
+def score_of_trainer(
+    data: TaskData, checkpoint: str, seed: int, device: str = "cpu", **settings: Any
+) -> float:
     """The same after the Trainer's last step; its logits are scored by the same code."""
     length = settings["max_length"]
     tokenizer = load_tokenizer(Path(checkpoint))
     train, dev = (data.task.encode(each, tokenizer, max_length=length)
                   for each in (data.train, data.dev))  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        trainer = make_trainer(data, checkpoint, train, folder=folder, seed=seed, **settings)
+        trainer = make_trainer(data, checkpoint, train, folder=folder, seed=seed,
+                               device=device, **settings)  # fmt: skip
         trainer.train()
         answers = trainer.predict(rows_of(dev)).predictions
     if isinstance(answers, tuple):  # where an answer starts and where it ends
@@ -147,7 +155,7 @@ def rows_of(features: Sequence[Features]) -> list[dict[str, Any]]:
 
 def make_trainer(
     data: TaskData, checkpoint: str, features: Sequence[Features], *, folder: str, seed: int,
-    **settings: Any,
+    device: str = "cpu", **settings: Any,
 ):  # fmt: skip
     """A Trainer with these settings, its model loaded from the checkpoint by `transformers`."""
     import transformers
@@ -168,11 +176,13 @@ def make_trainer(
     )  # fmt: skip
     collators = {"tags": transformers.DataCollatorForTokenClassification}
     collate = collators.get(data.task.format, transformers.DataCollatorWithPadding)(tokenizer)
-    arguments = training_arguments(folder, len(features), seed=seed, **settings)
+    arguments = training_arguments(folder, len(features), seed=seed, device=device, **settings)
     return Trainer(model, arguments, data_collator=collate, train_dataset=rows_of(features))
 
 
-def training_arguments(folder: str, examples: int, *, seed: int, **settings: Any):
+def training_arguments(
+    folder: str, examples: int, *, seed: int, device: str = "cpu", **settings: Any
+):
     """Our settings under the names of `transformers.TrainingArguments`."""
     from transformers import TrainingArguments
 
@@ -189,7 +199,7 @@ def training_arguments(folder: str, examples: int, *, seed: int, **settings: Any
         adam_epsilon=EPSILON,
         max_grad_norm=settings["max_grad_norm"],
         seed=seed,
-        use_cpu=True,
+        use_cpu=device == "cpu",
         disable_tqdm=True,
         report_to=[],
         save_strategy="no",
@@ -208,7 +218,10 @@ class Run:
     side: str
     seed: int
     path: Path
-    start: str  # fingerprint of the checkpoint
+    data: Path | None
+    checkpoint: str
+    start: str  # its fingerprint
+    device: str
 
     def __str__(self) -> str:
         return f"{self.comparison.name}, {self.side}, seed {self.seed}"
@@ -223,7 +236,7 @@ class Run:
         asked = dataclasses.asdict(self.comparison)
         asked.pop("seconds")
         return {**asked, "settings": self.settings, "side": self.side, "epsilon": EPSILON,
-                "start": self.start}  # fmt: skip
+                "start": self.start, "device": self.device}  # fmt: skip
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -233,14 +246,16 @@ class Run:
         return found if found["identity"] == self.identity else None
 
 
-def measure(run: Run, data: TaskData, checkpoint: str) -> None:
+def measure(run: Run) -> None:
     begin = time.perf_counter()
+    data = data_of(run.comparison, run.data)
     with contextlib.redirect_stderr(io.StringIO()):
+        asked = (data, run.checkpoint, run.seed, run.device)
         if run.side == TRAINER:
-            score = score_of_trainer(data, checkpoint, run.seed, **run.settings)
+            score = score_of_trainer(*asked, **run.settings)
         else:
             by_length = run.side != SHUFFLED
-            score = score_of_ours(data, checkpoint, run.seed, by_length=by_length, **run.settings)
+            score = score_of_ours(*asked, by_length=by_length, **run.settings)
     run.path.parent.mkdir(parents=True, exist_ok=True)
     seconds = time.perf_counter() - begin
     write_json(run.path, {"identity": run.identity, "score": score, "seconds": seconds})
@@ -252,7 +267,8 @@ def runs_of(
     start = fingerprint_of_start(arguments.checkpoint)
     names = {side: side.replace(" --", "-") for side in sides}
     return [
-        Run(each, side, seed, arguments.runs / each.task / names[side] / f"seed-{seed}.json", start)
+        Run(each, side, seed, arguments.runs / each.task / names[side] / f"seed-{seed}.json",
+            arguments.data, arguments.checkpoint, start, arguments.device)
         for each in comparisons for side in sides for seed in range(arguments.seeds)
     ]  # fmt: skip
 
@@ -373,8 +389,10 @@ def check_arguments(arguments: argparse.Namespace) -> None:
     names = [each.name for each in COMPARISONS]
     if unknown := [name for name in arguments.only or () if name not in names]:
         raise UserError(f"--only {unknown[0]!r}: choose from {', '.join(map(repr, names))}")
-    if arguments.seeds < 1:
-        raise UserError(f"--seeds {arguments.seeds}: give 1 or more")
+    for name in ("seeds", "workers"):
+        if (value := getattr(arguments, name)) < 1:
+            raise UserError(f"--{name} {value}: give 1 or more")
+    choose_device(arguments.device)
     if arguments.out is not None and arguments.out.suffix != ".md":
         raise UserError(f"--out is {arguments.out}: its name must end in .md")
     if not (Path(arguments.checkpoint) / "config.json").is_file():
@@ -390,12 +408,7 @@ def compare(arguments: argparse.Namespace, data: dict[Comparison, TaskData]) -> 
     missing = [run for run in runs if run.result is None]
     minutes = sum(run.comparison.seconds for run in missing) / 60
     say(f"{len(runs)} runs, {len(missing)} still to do: about {minutes:.0f} minutes on one core")
-    for _ in one_by_one(
-        runs,
-        lambda run: run.result is not None,
-        lambda run: measure(run, data[run.comparison], arguments.checkpoint),
-    ):
-        pass
+    in_parallel(runs, lambda run: run.result is not None, measure, workers=arguments.workers)
 
 
 def scores_in(runs: Sequence[Run], *, seeds: int) -> dict[Comparison, dict[str, list[float]]]:
@@ -417,6 +430,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--shuffled", action="store_true",
                         help="also bert-finetune with batches in random order")  # fmt: skip
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of both sides")
+    parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--speed", action="store_true", help="measure seconds, and no scores")
     parser.add_argument("--runs", type=Path, default=Path("runs/beside_trainer"))
     parser.add_argument("--out", type=Path, help="write FILE.md and FILE.json")
@@ -447,6 +462,8 @@ def main() -> None:
         given += f" --checkpoint {arguments.checkpoint}" if arguments.checkpoint != START else ""
         given += f" --only {' '.join(arguments.only)}" if arguments.only else ""
         given += f" --seeds {arguments.seeds}" if arguments.seeds != SEEDS else ""
+        given += f" --device {arguments.device}" if arguments.device != "cpu" else ""
+        given += f" --workers {arguments.workers}" if arguments.workers > 1 else ""
         given += " --shuffled" if arguments.shuffled else ""
         missing = [each.name for each in data if each not in scores]
         page_of(scores, metrics, seconds, checkpoint=arguments.checkpoint, missing=missing).write(

@@ -4,6 +4,8 @@
     python benchmarks/finetuning.py --checkpoint runs/wikipedia-100m --data DATA --whole \
         --seeds 3 --learning-rate 1e-3 --out results/finetuning_real.md
 
+On a GPU several runs at a time use it better: `--workers 8`.
+
 Without `--data` the tasks are StoryWorld's, and sentiment is also learned from a hundred labeled
 examples, with five seeds. With `--data` the tasks are real: the folders of `REAL`, in the format in
 which each data set is published; tasks whose folder is missing are skipped. Each task is also
@@ -22,16 +24,18 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from bert_experiments.report.figures import NOTHING, measured_once, one_by_one, spread
+import torch
+
+from bert_experiments.report.figures import NOTHING, in_parallel, measured_once, spread
 from bert_experiments.report.page import Page, aligned
 from bert_experiments.report.verdicts import Claim, judge, versus
 from bert_finetuning.data.load import TaskData, few_of, load_task
-from bert_finetuning.finetune import finetune, inputs_of
+from bert_finetuning.finetune import Inputs, finetune, inputs_of
 from bert_finetuning.settings import FinetuneSettings, fields_of
 from bert_finetuning.tasks.base import Prediction
 from bert_finetuning.tasks.classification import Classification
@@ -43,10 +47,12 @@ from bert_run.pictures import BLUE, GREY, ORANGE, Picture, picture_with_axes
 FEW, FEW_SEEDS = 100, 5
 FEW_EPOCHS = {100: 20.0, 1_000: 6.0}  # 80 and 192 steps
 PRETRAINED, SCRATCH, MAJORITY = "pretrained", "from scratch", "majority baseline"
+STARTS = PRETRAINED, SCRATCH
 BAG = "bag of words"
-# Scores on GLUE's hidden test sets of the released models with 2 layers of 128 and 4 layers of 256,
-# pretrained on 3.3 billion words (Turc et al. 2019, arXiv 1908.08962; google-research/bert).
-PUBLISHED = {"SST-2": (83.2, 85.9), "CoLA": (0.0, 0.0), "RTE": (57.2, 57.9)}
+# Scores on GLUE's hidden test sets of the released models tiny, mini, small and medium, pretrained
+# on 3.3 billion words (Turc et al. 2019, arXiv 1908.08962; google-research/bert).
+PUBLISHED = {"SST-2": (83.2, 85.9, 89.7, 89.6), "CoLA": (0.0, 0.0, 27.8, 38.0),
+             "RTE": (57.2, 57.9, 61.8, 62.2)}  # fmt: skip
 AT_THE_END = {"eval_every": 1_000_000}  # evaluated after the last step alone
 FLOPS = 40e9  # a second of two cores, roughly: for the estimate of minutes
 
@@ -147,38 +153,87 @@ class Measurement:
     seeds: int = 1
     few: int | None = None
     rate: float | None = None  # the peak; None: the default of `bert-finetune`
+    scratch_rate: float | None = None  # the same from scratch; None: `rate`
 
     def __str__(self) -> str:
         return self.job.name + (f", {self.few:,} examples" if self.few else "")
 
-    def settings(self, start: str) -> FinetuneSettings:
+    @property
+    def runs_of_seeds(self) -> list["Run"]:
+        return [Run(self, start, seed) for start in STARTS for seed in range(self.seeds)]
+
+    def settings(self, start: str, seed: int = 0) -> FinetuneSettings:
         name = self.job.name.lower().replace(" ", "-").replace(",", "")
         more = {"few_shot": self.few, "epochs": FEW_EPOCHS[self.few]} if self.few else {}
         if self.few and self.job.is_real:  # who has few labels has none to choose a step by
             more |= AT_THE_END
-        begin = {"checkpoint": self.checkpoint}
+        begin = {"checkpoint": self.checkpoint, "learning_rate": self.rate}
         if start == SCRATCH:
-            begin = {"checkpoint": "none", "model": self.checkpoint}
+            begin = {"checkpoint": "none", "model": self.checkpoint,
+                     "learning_rate": self.scratch_rate or self.rate}  # fmt: skip
+        folder = f"{name}{f'-{self.few}' if self.few else ''}-{start.replace(' ', '-')}"
         return FinetuneSettings(
-            **{**self.job.settings, **more}, **begin, seeds=self.seeds, learning_rate=self.rate,
-            out=self.runs / f"{name}{f'-{self.few}' if self.few else ''}-{start.replace(' ', '-')}",
-        )  # fmt: skip
-
-    @property
-    def path(self) -> Path:
-        """Where its figures are kept."""
-        return self.settings(PRETRAINED).out.with_suffix(".json")
+            **{**self.job.settings, **more}, **begin, seed=seed, out=self.runs / folder / str(seed)
+        )
 
     @cached_property
     def data(self) -> TaskData:
         return load_task(self.settings(PRETRAINED))
 
     @cached_property
-    def asked(self) -> dict[str, Any]:
-        """All that the figures depend on: the settings, and what is in the examples and in the
-        checkpoint."""
+    def inputs(self) -> dict[str, Inputs]:
+        """What is in the examples and in the checkpoint, of each start."""
+        return {start: inputs_of(self.settings(start), self.data) for start in STARTS}
+
+    @property
+    def expected_seconds(self) -> float:
+        """Of one run: six operations a weight and token."""
         settings = self.settings(PRETRAINED)
-        return {**fields_of(settings), "inputs": inputs_of(settings, self.data)}
+        examples = settings.few_shot or len(self.data.train)
+        config = BertConfig.load(Path(self.checkpoint))
+        weights = 12 * config.num_hidden_layers * config.hidden_size**2
+        tokens = examples * settings.epochs * self.job.tokens
+        return 6 * weights * tokens / FLOPS
+
+    def row(self) -> Row:
+        """All runs, and beside them the baselines, in per cent."""
+        found = {start: [run.figures() for run in self.runs_of_seeds if run.start == start]
+                 for start in STARTS}  # fmt: skip
+        first = found[PRETRAINED][0]
+        metric, data, few = first["metric"], self.data, self.settings(PRETRAINED).few_shot
+        scores = {start: [100 * run["score"] for run in runs] for start, runs in found.items()}
+        scores[MAJORITY] = [100 * first["majority"]]
+        lessons = [few_of(data.train, few, seed=seed) for seed in range(self.seeds if few else 1)]
+        said = [bag_of_words(data, lesson) for lesson in lessons]
+        scores[BAG] = [100 * data.task.score(data.dev, each)[metric] for each in said if each]
+        seconds = sum(run["seconds"] for runs in found.values() for run in runs)
+        return Row(self.job, metric, tuple(first["examples"]), bool(self.few), scores, seconds)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed of a measurement, from one start."""
+
+    measurement: Measurement
+    start: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.measurement}, {self.start}, seed {self.seed}"
+
+    @property
+    def settings(self) -> FinetuneSettings:
+        return self.measurement.settings(self.start, self.seed)
+
+    @property
+    def path(self) -> Path:
+        """Where its figures are kept."""
+        return self.settings.out.with_suffix(".json")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """All that the figures depend on."""
+        return {**fields_of(self.settings), "inputs": self.measurement.inputs[self.start]}
 
     @property
     def is_done(self) -> bool:
@@ -188,35 +243,18 @@ class Measurement:
 
     @property
     def expected_seconds(self) -> float:
-        """Six operations a weight and token, and both starts."""
-        settings = self.settings(PRETRAINED)
-        examples = settings.few_shot or len(self.data.train)
-        config = BertConfig.load(Path(self.checkpoint))
-        weights = 12 * config.num_hidden_layers * config.hidden_size**2
-        tokens = examples * settings.epochs * self.job.tokens
-        return 2 * self.seeds * 6 * weights * tokens / FLOPS
+        return self.measurement.expected_seconds
 
-    def row(self) -> Row:
-        found = measured_once(self.path, self.asked, self.measure)
-        found["examples"] = tuple(found["examples"])  # JSON has lists
-        return Row(self.job, few=bool(self.few), **found)
+    def figures(self) -> dict[str, Any]:
+        return measured_once(self.path, self.asked, self.measure)
 
     def measure(self) -> dict[str, Any]:
-        """The task from the checkpoint and from scratch, and the baselines, in per cent."""
-        scores, seconds = {}, 0.0
-        for start in (PRETRAINED, SCRATCH):
-            begin = time.perf_counter()
-            with contextlib.redirect_stdout(io.StringIO()):
-                outcome = finetune(self.settings(start))
-            seconds += time.perf_counter() - begin
-            scores[start] = [100 * score for score in outcome.scores]
-        data, metric, few = self.data, outcome.metric, self.settings(PRETRAINED).few_shot
-        scores[MAJORITY] = [100 * outcome.majority[metric]]
-        lessons = [few_of(data.train, few, seed=seed) for seed in range(self.seeds if few else 1)]
-        said = [bag_of_words(data, lesson) for lesson in lessons]
-        scores[BAG] = [100 * data.task.score(data.dev, each)[metric] for each in said if each]
-        return {"metric": metric, "examples": outcome.examples, "scores": scores,
-                "seconds": seconds}  # fmt: skip
+        begin = time.perf_counter()
+        with contextlib.redirect_stdout(io.StringIO()):
+            outcome = finetune(self.settings)
+        return {"metric": outcome.metric, "examples": outcome.examples, "score": outcome.scores[0],
+                "majority": outcome.majority[outcome.metric],
+                "seconds": time.perf_counter() - begin}  # fmt: skip
 
 
 def bag_of_words(data: TaskData, train: Sequence[Any]) -> list[Prediction] | None:
@@ -251,14 +289,14 @@ def bag_of_words(data: TaskData, train: Sequence[Any]) -> list[Prediction] | Non
 def rows_of(rows: Sequence[Row], *, real: bool) -> list[list[str]]:
     """The table, its head first; of real tasks with more columns."""
     more = [BAG] if real else []
-    last = ["gain", "published, tiny and mini"] if real else []
+    last = ["gain", "published, tiny, mini, small, medium"] if real else []
     head = ["task", "metric, %", "training examples", "dev examples", MAJORITY, *more,
             SCRATCH, "**pretrained**", *last, "seconds, both"]  # fmt: skip
     table = [head]
     for row in rows:
         scores = {start: spread(values, ".1f") for start, values in row.scores.items()}
         published = PUBLISHED.get(row.job.name, ())
-        beside = [row.gain, " and ".join(map(str, published)) or NOTHING] if real else []
+        beside = [row.gain, ", ".join(map(str, published)) or NOTHING] if real else []
         table.append(
             [f"{row.job.name}: {row.job.asks}", row.metric, *(f"{n:,}" for n in row.examples),
              scores[MAJORITY], *(scores[name] for name in more), scores[SCRATCH],
@@ -291,7 +329,13 @@ def draw(rows: list[Row], title: str) -> Picture:
     return picture
 
 
-def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int) -> Page:
+def hardware() -> str:
+    if torch.cuda.is_available():
+        return f"One {torch.cuda.get_device_name()}"
+    return f"{os.cpu_count()} cores"
+
+
+def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int, workers: int = 1) -> Page:
     config = BertConfig.load(Path(checkpoint))
     size = count_parameters(parameter_shapes(config))
     minutes = sum(row.seconds for row in rows) / 60
@@ -307,9 +351,9 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int) -> Page
             "*Bag of words*: logistic regression on the words of the text or of both texts, "
             "without their order; for tags, the one that a word has most often. *Gain*: the "
             "difference of the medians ± the standard error of the difference of the means over "
-            "the seeds. *Published*: BERT-Tiny and BERT-Mini, which read 3.3 billion words, on "
-            "GLUE's hidden test sets, the best of several rates and batch sizes (Turc et al. 2019, "
-            "arXiv 1908.08962)."
+            "the seeds. *Published*: the released models of these sizes, which read 3.3 billion "
+            "words, on GLUE's hidden test sets, the best of several rates and batch sizes (Turc et "
+            "al. 2019, arXiv 1908.08962)."
         )
     if few := [row for row in rows if row.few]:
         epochs = ", ".join(f"{epochs:g} epochs of {n:,}" for n, epochs in FEW_EPOCHS.items()
@@ -330,14 +374,19 @@ def page_of(rows: list[Row], checkpoint: str, *, real: bool, seeds: int) -> Page
         columns=(),
         verdicts=[judge(claim, results) for claim in claims],
         made=f"From `{checkpoint}`: {config.num_hidden_layers} layers, hidden size "
-        f"{config.hidden_size}, {size:,} parameters. {os.cpu_count()} cores. "
+        f"{config.hidden_size}, {size:,} parameters. {hardware()}. "
         f"{'One seed' if seeds == 1 else f'{seeds} seeds'}, the default settings of "
-        f"`bert-finetune` unless stated otherwise; {minutes:.1f} minutes for all tasks, from the "
-        "checkpoint and from scratch.",
+        f"`bert-finetune` unless stated otherwise; {minutes:.1f} minutes for all runs"
+        f"{f', {workers} of them at a time' if workers > 1 else ''}.",
         notes=notes,
         rows=rows_of(rows, real=real),
         picture="each task: baselines, from scratch and pretrained",
     )
+
+
+def longest_first(run: Run) -> float:
+    """With several workers none is left alone with a long run at the end."""
+    return -run.expected_seconds
 
 
 @command
@@ -350,6 +399,8 @@ def main() -> None:
     parser.add_argument("--few", type=int, nargs="+", choices=FEW_EPOCHS, default=[],
                         help="also with so many labels")  # fmt: skip
     parser.add_argument("--learning-rate", type=float, help="the peak, of both starts")
+    parser.add_argument("--scratch-learning-rate", type=float, help="the peak from scratch")
+    parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--runs", type=Path, help="where the runs lie (runs/finetuning)")
     parser.add_argument("--only", nargs="+", help="these tasks alone, by their names here")
     parser.add_argument("--out", type=Path, help="write FILE.md, FILE.json and FILE.png")
@@ -358,28 +409,29 @@ def main() -> None:
     runs = asked.runs or Path("runs") / ("real" if real else "finetuning")
     chosen = [job for job in jobs(asked.data, whole=asked.whole)
               if not asked.only or job.name in asked.only]  # fmt: skip
-    wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds, rate=asked.learning_rate)
-              for job in chosen]  # fmt: skip
+    rates = {"rate": asked.learning_rate, "scratch_rate": asked.scratch_learning_rate}
+    wanted = [Measurement(job, asked.checkpoint, runs, asked.seeds, few, **rates)
+              for few in (None, *asked.few) for job in chosen]  # fmt: skip
     if not real and not asked.only:
-        few = Measurement(STORYWORLD[0], asked.checkpoint, runs, FEW_SEEDS, FEW)
-        wanted.append(replace(few, rate=asked.learning_rate))
-    wanted += [Measurement(job, asked.checkpoint, runs, asked.seeds, few, asked.learning_rate)
-               for job in chosen for few in asked.few]  # fmt: skip
-    rows: list[Row] = []
-    for each in one_by_one(
-        wanted, lambda each: each.is_done, Measurement.row,
-        seconds=lambda each: each.expected_seconds,
-    ):  # fmt: skip
-        rows.append(each.row())
-        print(aligned(rows_of(rows[-1:], real=real)), flush=True)
+        wanted.append(Measurement(STORYWORLD[0], asked.checkpoint, runs, FEW_SEEDS, FEW, **rates))
+    in_parallel(
+        sorted([run for each in wanted for run in each.runs_of_seeds], key=longest_first),
+        lambda run: run.is_done, Run.figures, workers=asked.workers,
+        seconds=lambda run: run.expected_seconds,
+    )  # fmt: skip
+    rows = [each.row() for each in wanted]
+    print(aligned(rows_of(rows, real=real)))
     if asked.out is not None and rows:
         changed = {"--data DATA": real, "--whole": asked.whole,
                    f"--seeds {asked.seeds}": asked.seeds > 1,
                    f"--few {' '.join(map(str, asked.few))}": asked.few,
                    f"--learning-rate {asked.learning_rate}": asked.learning_rate is not None,
+                   f"--scratch-learning-rate {asked.scratch_learning_rate}":
+                       asked.scratch_learning_rate is not None,
+                   f"--workers {asked.workers}": asked.workers > 1,
                    f"--only {shlex.join(asked.only or [])}": asked.only}  # fmt: skip
         options = "".join(f" {option}" for option, is_given in changed.items() if is_given)
-        page_of(rows, asked.checkpoint, real=real, seeds=asked.seeds).write(
+        page_of(rows, asked.checkpoint, real=real, seeds=asked.seeds, workers=asked.workers).write(
             asked.out,
             f"python benchmarks/finetuning.py --checkpoint {asked.checkpoint}{options} "
             f"--out {asked.out}",

@@ -22,11 +22,12 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import bert_paper  # noqa: F401 - sets how torch treats the CPU, so it comes before torch
 
@@ -101,10 +102,18 @@ class Case:
         return self.batch_size * self.seq_length
 
 
-def cases_of(size: str, seq_length: int, batch_size: int, *, compiling: bool) -> list[Case]:
-    best = Case(size, seq_length, batch_size, compiled=compiling)
-    variants = [{}, {"vocab_size": PADDED}, {"compiled": False}, {"products": "tf32"}]
-    return list(dict.fromkeys(Case(**{**asdict(best), **changes}) for changes in variants))
+VARIANTS: dict[str, dict[str, Any]] = {
+    "best": {}, "padded": {"vocab_size": PADDED}, "eager": {"compiled": False},
+    "tf32": {"products": "tf32"},
+}  # fmt: skip
+
+
+def cases_of(
+    size: str, seq_length: int, batch_size: int, *, compiling: bool,
+    variants: Sequence[str] = tuple(VARIANTS),
+) -> list[Case]:  # fmt: skip
+    best = asdict(Case(size, seq_length, batch_size, compiled=compiling))
+    return list(dict.fromkeys(Case(**{**best, **VARIANTS[name]}) for name in variants))
 
 
 def default_batch_size(config: BertConfig, seq_length: int, memory: float) -> int:
@@ -549,6 +558,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seq-length", type=int, nargs="+", default=[128, 512])
     parser.add_argument("--rounds", type=int, default=11, help="turns of each; medians count")
     parser.add_argument("--steps", type=int, help="in a turn; 5 on a GPU, 1 on a CPU")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS),
+                        help="rows for each size and length; all, unless given")  # fmt: skip
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--out", type=Path, help="write the page here too")
     arguments = parser.parse_args()
@@ -577,7 +588,7 @@ def main() -> None:
         for case in cases_of(
             size, length,
             arguments.batch_size or default_batch_size(PRESETS[size], length, memory),
-            compiling=not arguments.no_compile,
+            compiling=not arguments.no_compile, variants=arguments.variants,
         )
         if case.products in peaks.measured
     ]  # fmt: skip

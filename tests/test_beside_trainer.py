@@ -68,7 +68,9 @@ def test_table__names_the_difference_and_whether_it_is_within_one_error():
 
 
 def test_run__is_measured_again_when_its_settings_have_changed(checkpoint, tmp_path):
-    arguments = argparse.Namespace(checkpoint=str(checkpoint), runs=tmp_path, seeds=1)
+    arguments = argparse.Namespace(
+        checkpoint=str(checkpoint), runs=tmp_path, seeds=1, data=None, device="cpu"
+    )
     (run,) = beside_trainer.runs_of(
         beside_trainer.COMPARISONS[:1], [beside_trainer.OURS], arguments
     )
@@ -96,6 +98,7 @@ def test_seconds_table__divides_by_ours():
 @pytest.mark.parametrize("arguments, message", [
     (["--only", "SST"], "--only 'SST': choose from"),
     (["--seeds", "0"], "--seeds 0"),
+    (["--workers", "0"], "--workers 0"),
     (["--checkpoint", "/no/such"], "make demo"),
     (["--out", "page.txt"], "must end in .md"),
 ])  # fmt: skip

@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import finetuning as bench  # noqa: E402
 
+from bert_experiments.report.figures import in_parallel  # noqa: E402
 from bert_finetuning.data.load import load_files, load_storyworld  # noqa: E402
 
 COMPARED = bench.PRETRAINED, bench.SCRATCH
@@ -73,26 +74,49 @@ def measured(monkeypatch, tmp_path):
     return bench.Measurement(JOB, str(tmp_path / "bert"), tmp_path / "runs", few=100), calls
 
 
+def is_done(measurement: bench.Measurement) -> bool:
+    return all(run.is_done for run in measurement.runs_of_seeds)
+
+
 def test_a_row_is_measured_once_and_again_with_other_settings_or_weights(measured, tmp_path):
     measurement, calls = measured
-    assert not measurement.is_done
+    assert not is_done(measurement)
     row = measurement.row()
-    assert measurement.is_done and measurement.row() == row and len(calls) == 2
+    assert is_done(measurement) and measurement.row() == row and len(calls) == 2
     assert [settings.from_nothing for settings in calls] == [False, True]
     assert {(settings.few_shot, settings.epochs) for settings in calls} == {(100, 20.0)}
     assert row.scores[bench.PRETRAINED] == [50.0] and row.scores[bench.MAJORITY] == [48.0]
     assert row.scores[bench.BAG][0] > 60
     more = replace(measurement, seeds=2)
-    assert not more.is_done
+    assert not is_done(more)
     more.row()
-    assert len(calls) == 4
+    assert [settings.seed for settings in calls] == [0, 0, 1, 1], "seed 0 is done already"
     (tmp_path / "bert" / "model.safetensors").write_bytes(b"others")
-    assert not replace(more).is_done
+    assert not is_done(replace(more))
 
 
 def test_a_learning_rate_is_that_of_both_starts():
     measurement = bench.Measurement(JOB, "tiny", Path("runs"), rate=1e-3)
     assert [measurement.settings(start).learning_rate for start in COMPARED] == [1e-3, 1e-3]
+
+
+def test_the_model_from_scratch_may_have_a_rate_of_its_own():
+    measurement = bench.Measurement(JOB, "tiny", Path("runs"), rate=1e-3, scratch_rate=3e-3)
+    assert [measurement.settings(start).learning_rate for start in COMPARED] == [1e-3, 3e-3]
+
+
+def test_runs_at_the_same_time_give_what_they_give_one_after_another(tmp_path):
+    """Each keeps its figures in a file; the next call finds them there."""
+    numbers = [tmp_path / f"{number}.json" for number in range(4)]
+    in_parallel(numbers, Path.exists, Path.touch, workers=2)
+    assert all(path.exists() for path in numbers)
+    in_parallel(numbers, Path.exists, Path.unlink, workers=2)
+    assert all(path.exists() for path in numbers), "what is done is not done again"
+
+
+def test_what_fails_in_one_of_several_processes_is_raised_here(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        in_parallel([tmp_path / "no" / "file"], Path.exists, Path.touch, workers=2)
 
 
 def test_real_tasks_with_few_labels_are_evaluated_at_the_end_alone():
@@ -116,7 +140,8 @@ def test_the_page_judges_each_task_by_its_seeds_and_shows_published_scores(monke
     page = bench.page_of(rows, "runs/night", real=True, seeds=3)
     assert [each.answer for each in page.verdicts] == ["reproduced", "not reproduced"]
     head, whole, few = page.rows
-    assert dict(zip(head, whole, strict=True))["published, tiny and mini"] == "83.2 and 85.9"
+    assert dict(zip(head, whole, strict=True))["published, tiny, mini, small, medium"] == (
+        "83.2, 85.9, 89.7, 89.6")  # fmt: skip
     assert dict(zip(head, few, strict=True))["training examples"] == "100"
     assert page.results["SST-2, 100 examples, pretrained"] == [
         {"accuracy": 0.8}, {"accuracy": 0.82}, {"accuracy": 0.84}]  # fmt: skip

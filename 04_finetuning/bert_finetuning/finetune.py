@@ -71,15 +71,17 @@ def finetune(settings: FinetuneSettings) -> Outcome:
 
 
 def learn(
-    data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False
-) -> SeedRun:
-    """One seed in memory, on the CPU, in float32: a function of its arguments.
+    data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False,
+    device: torch.device | str = "cpu",
+) -> SeedRun:  # fmt: skip
+    """One seed in memory, in float32; on the CPU it is a function of its arguments.
 
     Returns the finished run: its `model`, and the `predictions` and `scores` on dev.
     """
     few = few_of(data.train, settings.few_shot, seed=seed)
     settings = replace(settings, seed=seed, few_shot=None)
-    run = Finetuning(settings, replace(data, train=few)).seed_run(settings, seed)
+    work = Finetuning(settings, replace(data, train=few), device=device)
+    run = work.seed_run(settings, seed)
     run.run(progress=progress)
     run.model.eval()
     return run

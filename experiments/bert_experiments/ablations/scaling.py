@@ -8,16 +8,18 @@ run will be before its hours are spent, and what another size would come to in t
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import tyro
 
 from bert_corpus.store import TokenStore, corpus_path, holds_stores
 from bert_experiments.ablations.variants import expected_seconds, training_seconds
-from bert_experiments.report.figures import one_by_one
+from bert_experiments.report.figures import in_parallel
 from bert_experiments.report.page import Page, aligned, check_report, command_of
 from bert_experiments.report.plots import COLOURS, unboxed
 from bert_paper.pretrain import PretrainSettings, pretrain
@@ -29,8 +31,6 @@ from bert_run.training_loop import read_metrics
 
 PROGRAM = "python -m bert_experiments.ablations.scaling"
 MILLION = 1_000_000
-TOKENS_A_STEP = 4096
-LENGTH = 128
 DECAY_OF_REPEATS = 15.4  # passes after which a repeated text teaches little (arXiv 2305.16264, 3.1)
 EXPONENTS = np.linspace(0.1, 1.2, 111)
 
@@ -45,22 +45,49 @@ class ShortRun:
     rate: float
     initialization: Initialization = "induction"
 
-    @property
-    def steps(self) -> int:
-        return self.millions * MILLION // TOKENS_A_STEP
-
     def __str__(self) -> str:
         return f"{self.size}, {self.millions} M tokens, rate {self.rate:g}, {self.initialization}"
 
 
-RUNS = (
-    ShortRun("tiny", 4, 4e-3, "paper"),
-    ShortRun("tiny", 4, 4e-3),
-    ShortRun("tiny", 8, 4e-3),
-    ShortRun("tiny", 16, 4e-3),
-    ShortRun("tiny", 32, 4e-3),
-    ShortRun("mini", 4, 2e-3),
-)
+@dataclass(frozen=True)
+class Plan:
+    """The short runs for a kind of machine, and what they have in common."""
+
+    runs: tuple[ShortRun, ...]
+    tokens_a_step: int
+    length: int
+    compile: bool
+    made: str
+
+    def steps(self, run: ShortRun) -> int:
+        return run.millions * MILLION // self.tokens_a_step
+
+
+PLANS = {
+    "cpu": Plan(
+        (
+            ShortRun("tiny", 4, 4e-3, "paper"),
+            ShortRun("tiny", 4, 4e-3),
+            ShortRun("tiny", 8, 4e-3),
+            ShortRun("tiny", 16, 4e-3),
+            ShortRun("tiny", 32, 4e-3),
+            ShortRun("mini", 4, 2e-3),
+        ),
+        tokens_a_step=4096,
+        length=128,
+        compile=False,
+        made="Every run computes on one core, some beside other programs",
+    ),
+    "gpu": Plan(
+        tuple(
+            ShortRun("medium", millions, rate) for millions in (16, 32, 64) for rate in (1e-3, 2e-3)
+        ),
+        tokens_a_step=16_384,
+        length=256,
+        compile=True,
+        made="The runs share one GPU",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -74,20 +101,32 @@ class ScalingSettings:
 
     corpus: str
     """a folder of finished stores, as python -m bert_corpus.build_stores makes them"""
-    size: Size = "tiny"
-    """of the long run"""
+    plan: Literal["cpu", "gpu"] = "cpu"
+    """the short runs of sizes that a CPU trains, or of those for a GPU"""
+    size: Size | None = None
+    """of the long run; that of most short runs, unless given"""
     millions: Count = 200
     """of tokens that the long run reads; another size reads what it can in the same time"""
     long_run: Path | None = None
     """the folder of that run, once it is done"""
     out: Path = Path("runs/scaling")
     """the folder of all short runs"""
+    workers: Count = 1
+    """short runs at a time"""
     report: Path | None = None
     """write the table here too, FILE.md; its picture and all figures, as JSON, beside it"""
 
     def __post_init__(self) -> None:
         check_numbers(self)
         check_report(self.report, PROGRAM, with_picture=True)
+
+    @property
+    def shared(self) -> Plan:
+        return PLANS[self.plan]
+
+    @property
+    def long_size(self) -> Size:
+        return self.size or statistics.mode(run.size for run in self.shared.runs)
 
 
 def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
@@ -96,23 +135,26 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
     Running text, as in RoBERTa. The heads that `induction` begins with look at both neighbors: with
     the paper's first values the first millions of tokens teach the frequencies of words alone.
     """
+    plan = settings.shared
+    steps = plan.steps(run)
     return PretrainSettings(
         corpus=settings.corpus,
         model=run.size,
-        seq_length=LENGTH,
-        batch_size=TOKENS_A_STEP // LENGTH,
+        seq_length=plan.length,
+        batch_size=plan.tokens_a_step // plan.length,
         sentence_task="none",
         random_next=0.0,
         initialization=run.initialization,
         optimizer="muon",
         adam_beta2=0.98,
         learning_rate=run.rate,
-        warmup_steps=min(200, run.steps // 10),
+        warmup_steps=min(200, steps // 10),
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
-        steps=run.steps,
-        eval_every=max(1, run.steps // 10),
-        save_every=max(1, run.steps // 10),
+        steps=steps,
+        eval_every=max(1, steps // 10),
+        save_every=max(1, steps // 10),
+        compile=plan.compile,
         out=settings.out
         / f"{run.size}_tokens-{run.millions}M_rate-{run.rate:g}_{run.initialization}",
     )
@@ -121,6 +163,10 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
 def is_trained(settings: PretrainSettings) -> bool:
     folders = RunFolder(settings.out).checkpoint_folders()
     return bool(folders) and step_of(folders[-1]) == settings.steps
+
+
+def train(settings: PretrainSettings) -> None:
+    pretrain(settings)
 
 
 # --- What came of the short runs, and the curve through it
@@ -136,7 +182,7 @@ class Point:
 
     @property
     def tokens_a_second(self) -> float:
-        return self.run.steps * TOKENS_A_STEP / self.seconds
+        return self.run.millions * MILLION / self.seconds
 
 
 def point_of(run: ShortRun, settings: PretrainSettings) -> Point:
@@ -237,8 +283,8 @@ def predictions_of(
     settings: ScalingSettings, points: Sequence[Point], unique: float
 ) -> list[Prediction]:
     """The long run first, then every other size in the same time."""
-    duration = settings.millions / speed(points, settings.size)
-    sizes = dict.fromkeys([settings.size, *(point.run.size for point in points)])
+    duration = settings.millions / speed(points, settings.long_size)
+    sizes = dict.fromkeys([settings.long_size, *(point.run.size for point in points)])
     return [
         predict(points, size, millions=duration * speed(points, size), unique=unique)
         for size in sizes
@@ -258,8 +304,8 @@ def page_of(
         columns=(),
         verdicts=[],
         rows=rows_of(points),
-        made=f"{settings.corpus}: {unique:.1f} M tokens. Every run computes on one core, some "
-        "beside other programs; the seconds are those of training.",
+        made=f"{settings.corpus}: {unique:.1f} M tokens. {settings.shared.made}; the minutes are "
+        "those of training.",
         notes=NOTES,
         picture="held-out loss against tokens: short runs as points, curves through them, and the "
         "prediction for the long run",
@@ -287,7 +333,7 @@ def results_of(
 
 def rows_of(points: Sequence[Point]) -> list[list[str]]:
     head = ["size", "rate", "first values", "tokens, M", "held-out loss", "minutes",
-            "tokens a second, one core"]  # fmt: skip
+            "tokens a second"]  # fmt: skip
     return [head] + [
         [point.run.size, f"{point.run.rate:g}", point.run.initialization,
          f"{point.run.millions}", f"{point.loss:.3f}", f"{point.seconds / 60:.0f}",
@@ -305,10 +351,13 @@ NOTES = (
 
 
 def long_recipe(settings: ScalingSettings, points: Sequence[Point]) -> PretrainSettings:
-    """The long run, with the rate of the best of the short ones."""
-    rate = next(p.run.rate for p in best_recipes(points) if p.run.size == settings.size)
-    asked = recipe(ShortRun(settings.size, settings.millions, rate), settings)
-    return replace(asked, out=Path(f"runs/wikipedia-{settings.millions}m"))
+    """The long run, with the best rate of the longest of the short ones."""
+    size = settings.long_size
+    longest = max((p for p in best_recipes(points) if p.run.size == size),
+                  key=lambda p: p.run.millions)  # fmt: skip
+    asked = recipe(ShortRun(size, settings.millions, longest.run.rate), settings)
+    name = f"{size}-{settings.millions}m" if settings.plan == "gpu" else f"{settings.millions}m"
+    return replace(asked, out=Path(f"runs/wikipedia-{name}"))
 
 
 def prediction_text(
@@ -380,14 +429,10 @@ def open_store(corpus: str) -> TokenStore:
 def main() -> None:
     settings = tyro.cli(ScalingSettings, prog=PROGRAM)
     unique = len(open_store(settings.corpus).tokens) / MILLION
-    recipes = {run: recipe(run, settings) for run in RUNS}
-    points = [
-        point_of(run, recipes[run])
-        for run in one_by_one(
-            RUNS, lambda run: is_trained(recipes[run]), lambda run: pretrain(recipes[run]),
-            seconds=lambda run: expected_seconds(recipes[run]),
-        )
-    ]  # fmt: skip
+    recipes = {run: recipe(run, settings) for run in settings.shared.runs}
+    in_parallel(list(recipes.values()), is_trained, train, workers=settings.workers,
+                seconds=expected_seconds)  # fmt: skip
+    points = [point_of(run, asked) for run, asked in recipes.items()]
     predictions = predictions_of(settings, best_recipes(points), unique)
     page_of(settings, points, predictions, unique).publish(
         settings.report, command_of(PROGRAM, settings),

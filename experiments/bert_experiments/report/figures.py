@@ -6,10 +6,13 @@ Every study collects `Results`: for each variant one `Figures` a seed. `verdicts
 
 import json
 import math
+import multiprocessing
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -126,6 +129,42 @@ def one_by_one(
             if done == missing:
                 say(f"{missing} runs took {(time.perf_counter() - begin) / 60:.1f} minutes")
         yield run
+
+
+def in_parallel(
+    runs: Sequence[Item], is_done: Callable[[Item], bool], do: Callable[[Item], object],
+    *, workers: int, seconds: Callable[[Item], float] | None = None,
+) -> None:  # fmt: skip
+    """All runs that are not done yet, `workers` of them at a time, each in a process that shows
+    nothing. `do` is a function of a module, or a class's method, so that a process can find it.
+
+    With one worker it is `one_by_one`, in this process.
+    """
+    if workers == 1:
+        for _ in one_by_one(runs, is_done, do, seconds):
+            pass
+        return
+    to_do = [run for run in runs if not is_done(run)]
+    say(f"{len(to_do)} of {len(runs)} runs are to be done, {workers} at a time")
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
+    begin = time.perf_counter()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), hush) as pool:
+        begun = {pool.submit(do, run): run for run in to_do}
+        try:
+            for number, done in enumerate(as_completed(begun), start=1):
+                done.result()
+                taken = time.perf_counter() - begin
+                say(f"{number} of {len(to_do)} done after {taken:.0f} s: {begun[done]}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def hush() -> None:
+    """In a process of `in_parallel`: bars and reports of several runs would run into each other."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def measured_once(path: Path, asked: object, measure: Callable[[], Any]) -> Any:

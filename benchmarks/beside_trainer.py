@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from bench_sections.machine import described, machine
 from finetuning_seconds import measure_seconds, seconds_table
 
@@ -222,13 +223,15 @@ class Run:
     checkpoint: str
     start: str  # its fingerprint
     device: str
+    rate: float | None  # the peak; None: that of the task
 
     def __str__(self) -> str:
         return f"{self.comparison.name}, {self.side}, seed {self.seed}"
 
     @property
     def settings(self) -> dict[str, Any]:
-        return SETTINGS | self.comparison.settings
+        rate = {"learning_rate": self.rate} if self.rate else {}
+        return SETTINGS | self.comparison.settings | rate
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -268,7 +271,7 @@ def runs_of(
     names = {side: side.replace(" --", "-") for side in sides}
     return [
         Run(each, side, seed, arguments.runs / each.task / names[side] / f"seed-{seed}.json",
-            arguments.data, arguments.checkpoint, start, arguments.device)
+            arguments.data, arguments.checkpoint, start, arguments.device, arguments.learning_rate)
         for each in comparisons for side in sides for seed in range(arguments.seeds)
     ]  # fmt: skip
 
@@ -343,9 +346,14 @@ so a difference here can only come from random draws, from the order of the exam
 first learning rate."""
 
 
+def on_gpu(device: str) -> str:
+    return f", one {torch.cuda.get_device_name()}" if device == "cuda" else ""
+
+
 def page_of(
     scores: dict[Comparison, dict[str, list[float]]], metrics: dict[str, str],
     seconds: dict[str, Any] | None, *, checkpoint: str, missing: Sequence[str],
+    rate: float | None = None, device: str = "cpu",
 ) -> Page:  # fmt: skip
     """Both tables. The JSON beside the page holds the score of every seed, and all seconds."""
     config = BertConfig.load(Path(checkpoint))
@@ -359,21 +367,20 @@ def page_of(
         speed_results, text = seconds_table(seconds)
         results |= speed_results
         below = f"## Seconds\n\n{text}"
-    used = "; ".join(
-        f"{comparison.name}: {', '.join(f'{k} {v}' for k, v in comparison.settings.items())}"
-        for comparison in scores
-        if comparison.settings
-    )
+    own = {each.name: {k: v for k, v in each.settings.items() if k != "learning_rate" or not rate}
+           for each in scores}  # fmt: skip
+    used = "; ".join(f"{name}: {', '.join(f'{k} {v}' for k, v in settings.items())}"
+                     for name, settings in own.items() if settings)  # fmt: skip
     return Page(
         title="bert-finetune compared with the Trainer of transformers",
         results=results,
         columns=(),
         verdicts=[],
-        made=f"{described(machine())}. From `{checkpoint}`: {config.num_hidden_layers} layers, "
-        f"hidden size {config.hidden_size}, {size:,} parameters; the question here is whether both "
-        f"programs reach the same scores. {SETTINGS['epochs']:g} epochs, batch size "
-        f"{SETTINGS['batch_size']}, peak learning rate {SETTINGS['learning_rate']:g}, "
-        f"{SETTINGS['max_length']} tokens"
+        made=f"{described(machine())}{on_gpu(device)}. From `{checkpoint}`: "
+        f"{config.num_hidden_layers} layers, hidden size {config.hidden_size}, {size:,} "
+        "parameters; the question here is whether both programs reach the same scores. "
+        f"{SETTINGS['epochs']:g} epochs, batch size {SETTINGS['batch_size']}, peak learning rate "
+        f"{rate or SETTINGS['learning_rate']:g}, {SETTINGS['max_length']} tokens"
         + (f"; settings that differ for single tasks: {used}." if used else ".")
         + (f" Not measured yet, by the same command: {'; '.join(missing)}." if missing else ""),
         notes=NOTES,
@@ -430,6 +437,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--shuffled", action="store_true",
                         help="also bert-finetune with batches in random order")  # fmt: skip
+    parser.add_argument("--learning-rate", type=float, help="the peak, for all tasks")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="of both sides")
     parser.add_argument("--workers", type=int, default=1, help="runs at a time")
     parser.add_argument("--speed", action="store_true", help="measure seconds, and no scores")
@@ -462,11 +470,16 @@ def main() -> None:
         given += f" --checkpoint {arguments.checkpoint}" if arguments.checkpoint != START else ""
         given += f" --only {' '.join(arguments.only)}" if arguments.only else ""
         given += f" --seeds {arguments.seeds}" if arguments.seeds != SEEDS else ""
+        if arguments.learning_rate:
+            given += f" --learning-rate {arguments.learning_rate}"
         given += f" --device {arguments.device}" if arguments.device != "cpu" else ""
         given += f" --workers {arguments.workers}" if arguments.workers > 1 else ""
         given += " --shuffled" if arguments.shuffled else ""
         missing = [each.name for each in data if each not in scores]
-        page_of(scores, metrics, seconds, checkpoint=arguments.checkpoint, missing=missing).write(
+        page_of(
+            scores, metrics, seconds, checkpoint=arguments.checkpoint, missing=missing,
+            rate=arguments.learning_rate, device=arguments.device,
+        ).write(
             arguments.out,
             f"python benchmarks/beside_trainer.py{given} --out {arguments.out}"
             + (f"\npython benchmarks/beside_trainer.py{given} --speed --out {arguments.out}"

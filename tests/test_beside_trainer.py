@@ -2,6 +2,7 @@
 same model in the same way."""
 
 import argparse
+import dataclasses
 import json
 import random
 import statistics
@@ -69,12 +70,19 @@ def test_table__names_the_difference_and_whether_it_is_within_one_error():
 
 def test_run__is_measured_again_when_its_settings_have_changed(checkpoint, tmp_path):
     arguments = argparse.Namespace(
-        checkpoint=str(checkpoint), runs=tmp_path, seeds=1, data=None, device="cpu"
-    )
+        checkpoint=str(checkpoint),
+        runs=tmp_path,
+        seeds=1,
+        data=None,
+        device="cpu",
+        learning_rate=None,
+    )  # fmt: skip
     (run,) = beside_trainer.runs_of(
         beside_trainer.COMPARISONS[:1], [beside_trainer.OURS], arguments
     )
     assert run.result is None
+    assert run.settings["learning_rate"] == 3e-4
+    assert dataclasses.replace(run, rate=1e-4).settings["learning_rate"] == 1e-4
     run.path.parent.mkdir(parents=True)
     identity = json.loads(json.dumps(run.identity))
     run.path.write_text(json.dumps({"identity": identity, "score": 0.5}))

@@ -57,6 +57,7 @@ class Plan:
     tokens_a_step: int
     length: int
     compile: bool
+    saves: int  # checkpoints of a run
     made: str
 
     def steps(self, run: ShortRun) -> int:
@@ -76,6 +77,7 @@ PLANS = {
         tokens_a_step=4096,
         length=128,
         compile=False,
+        saves=10,
         made="Every run computes on one core, some beside other programs",
     ),
     "gpu": Plan(
@@ -85,6 +87,7 @@ PLANS = {
         tokens_a_step=16_384,
         length=256,
         compile=True,
+        saves=2,
         made="The runs share one GPU",
     ),
 }
@@ -153,7 +156,7 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
         attention_probs_dropout_prob=0.0,
         steps=steps,
         eval_every=max(1, steps // 10),
-        save_every=max(1, steps // 10),
+        save_every=max(1, steps // plan.saves),
         compile=plan.compile,
         out=settings.out
         / f"{run.size}_tokens-{run.millions}M_rate-{run.rate:g}_{run.initialization}",

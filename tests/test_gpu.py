@@ -62,9 +62,12 @@ def on(device: str, batch: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.to(device) for name, tensor in batch.items()}
 
 
+def vocabulary(device: str) -> MaskingVocabulary:
+    return MaskingVocabulary(MASK_ID, ORDINARY, torch.arange(2_010) % 4 == 3).to(device)
+
+
 def masked(device: str, unit: str = "token") -> dict[str, Tensor]:
-    vocabulary = MaskingVocabulary(MASK_ID, ORDINARY, torch.arange(2_010) % 4 == 3)
-    return mask_tokens(on(device, pairs()), vocabulary.to(device), seed=0, unit=unit)
+    return mask_tokens(on(device, pairs()), vocabulary(device), seed=0, unit=unit)
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +151,16 @@ def test_muon_takes_the_steps_of_the_cpu():
 def test_a_step_of_level_3_reads_nothing_back(optimizer):
     model = BertForPreTraining(CONFIG).to(DEVICE)
     updates = make_optimizer(model, AdamSettings(), name=optimizer)
-    told = {"precision": torch.bfloat16, "max_grad_norm": 1.0}
-    training_step(model, updates, masked(DEVICE), **told)  # the first one may load libraries
+    batch, words = on(DEVICE, pairs()), vocabulary(DEVICE)
+
+    def step() -> None:
+        training_step(model, updates, mask_tokens(batch, words, seed=0), precision=torch.bfloat16,
+                      max_grad_norm=1.0)  # fmt: skip
+
+    step()  # the first one may load libraries
     torch.cuda.set_sync_debug_mode("error")
     try:
-        training_step(model, updates, masked(DEVICE), **told)
+        step()
     finally:
         torch.cuda.set_sync_debug_mode("default")
 

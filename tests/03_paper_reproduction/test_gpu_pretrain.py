@@ -186,7 +186,9 @@ def test_the_whole_page_is_written_on_the_cpu(script, tmp_path, monkeypatch, cap
         ["bf16", "no", "30,522"], ["bf16", "no", "30,592"], ["tf32", "no", "30,522"]]  # fmt: skip
     assert text.count("(the one that a step gets)") == 1
     assert "pairs made ahead in a thread" in text
-    assert "time total: " in text
+    kernels = text.partition("| kernel | calls | ms | share |")[2].splitlines()[2:]
+    shares = [float(line.split("|")[-2].strip(" %")) for line in kernels if line]
+    assert len(shares) == 20 and shares == sorted(shares, reverse=True) and 50 < sum(shares) <= 100
 
 
 def test_without_a_gpu_one_line_says_so_and_how_to_try_it(script, tmp_path, monkeypatch, capsys):

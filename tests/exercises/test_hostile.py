@@ -325,6 +325,25 @@ def test_comparing_an_answer_has_a_limit_of_time(monkeypatch, tmp_path):
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS does not keep this limit")
+def test_comparing_an_answer_has_a_limit_of_memory_too(tmp_path):
+    """Its check fails; the process that grades goes on."""
+    script = (
+        "import numpy as np\n"
+        "from autograder.runner import judge, run\n"
+        "from autograder.points import find, checks_of\n"
+        "from autograder.untrusted.grading_process import limit_memory\n"
+        "exercise = find('03_softmax')\n"
+        "limit_memory(2 << 30)\n"
+        "class Nobody:\n    _log = None\n"
+        "outcome = judge(checks_of(exercise)[0], run(lambda _: np.ones(1 << 29), Nobody()))\n"
+        "print(outcome.outcome, outcome.message)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "failed the answer could not be compared: " in done.stdout, done.stderr
+    assert "MemoryError: Unable to allocate 4.00 GiB" in done.stdout
+
+
 def test_looking_for_the_call_that_failed_has_a_limit_of_time_too(monkeypatch, tmp_path):
     """It is what `run` does once a check has failed."""
 

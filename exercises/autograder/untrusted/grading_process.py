@@ -24,7 +24,7 @@ from autograder.runner import NOT_RUN, ComparesTooLong, Outcome, for_all_checks,
 from autograder.student import StudentError
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
 from autograder.untrusted.likeness import fingerprint
-from autograder.untrusted.sandbox import Sandbox, candidates, make_box
+from autograder.untrusted.sandbox import LIMITS, Sandbox, candidates, make_box
 from bert_run.errors import UserError
 
 TRIES = 2
@@ -121,12 +121,23 @@ def serve(
 ) -> None:
     """The process itself: sends what became of each job, until the command has ended."""
     os.environ["OMP_NUM_THREADS"] = "1"
+    limit_memory(LIMITS["memory"])
     threading.Thread(target=end_with_parent, daemon=True).start()
     with closing(Cell(sandbox, folder)) as cell, suppress(OSError, KeyboardInterrupt):
         for job, before in zip(jobs, [None, *jobs], strict=False):
             if before and job.student != before.student:
                 cell.close()  # nobody has a cell that another student's code was in
             pipe.send_bytes(json.dumps(asdict(grade_file(cell, job, timeout, seed))).encode())
+
+
+def limit_memory(most: int) -> None:
+    """An answer that takes more to compare fails with a MemoryError, where the system knows limits:
+    without one it would end this process, or another one of the machine."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, highest = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most, highest))
 
 
 def end_with_parent() -> None:

@@ -163,13 +163,23 @@ def recipe(run: ShortRun, settings: ScalingSettings) -> PretrainSettings:
     )
 
 
-def is_trained(settings: PretrainSettings) -> bool:
-    folders = RunFolder(settings.out).checkpoint_folders()
-    return bool(folders) and step_of(folders[-1]) == settings.steps
+@dataclass(frozen=True)
+class Training:
+    """A short run and all its settings."""
 
+    run: ShortRun
+    settings: PretrainSettings
 
-def train(settings: PretrainSettings) -> None:
-    pretrain(settings)
+    def __str__(self) -> str:
+        return str(self.run)
+
+    @property
+    def is_done(self) -> bool:
+        folders = RunFolder(self.settings.out).checkpoint_folders()
+        return bool(folders) and step_of(folders[-1]) == self.settings.steps
+
+    def do(self) -> None:
+        pretrain(self.settings)
 
 
 # --- What came of the short runs, and the curve through it
@@ -432,10 +442,12 @@ def open_store(corpus: str) -> TokenStore:
 def main() -> None:
     settings = tyro.cli(ScalingSettings, prog=PROGRAM)
     unique = len(open_store(settings.corpus).tokens) / MILLION
-    recipes = {run: recipe(run, settings) for run in settings.shared.runs}
-    in_parallel(list(recipes.values()), is_trained, train, workers=settings.workers,
-                seconds=expected_seconds)  # fmt: skip
-    points = [point_of(run, asked) for run, asked in recipes.items()]
+    trainings = [Training(run, recipe(run, settings)) for run in settings.shared.runs]
+    in_parallel(
+        trainings, lambda each: each.is_done, Training.do, workers=settings.workers,
+        seconds=lambda each: expected_seconds(each.settings),
+    )  # fmt: skip
+    points = [point_of(each.run, each.settings) for each in trainings]
     predictions = predictions_of(settings, best_recipes(points), unique)
     page_of(settings, points, predictions, unique).publish(
         settings.report, command_of(PROGRAM, settings),

@@ -170,7 +170,7 @@ def test_trainer__takes_our_steps_from_the_same_weights_and_batches(task, checkp
     for first in range(0, 40, 8):
         batch = training.collate(np.arange(first, first + 8))
         part = MicroBatch(batch, data.task.loss_count(batch))
-        training_step(model, model, optimizer, [part], precision=torch.float32, max_grad_norm=1.0)
+        training_step(model, optimizer, [part], precision=torch.float32, max_grad_norm=1.0)
     for name, value in trainer.model.state_dict().items():
         torch.testing.assert_close(model.state_dict()[name], value, rtol=0, atol=1e-10, msg=name)
     moved = max((model.state_dict()[name] - value).abs().max() for name, value in before.items())

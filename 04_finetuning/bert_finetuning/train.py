@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from bert_finetuning.checkpoint import InitialModel, SavedTask, save_finetuned
@@ -49,7 +49,6 @@ from bert_paper.optimizer import (
     refuse_broken,
     restore_state,
 )
-from bert_paper.training import prefetch, spread, without_exchange
 from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
 from bert_run.errors import Real, Stopped, UserError, as_typed, read_record, wrong_field
@@ -92,7 +91,7 @@ class Batches:
     ) -> None:
         self.lengths = np.array(lengths, np.int64)
         self.batch_size, self.seed, self.by_length = batch_size, seed, by_length
-        self.epoch = lru_cache(maxsize=2)(self.batches_of)  # a thread makes batches ahead
+        self.epoch = lru_cache(maxsize=1)(self.batches_of)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -272,7 +271,6 @@ def checkpoint_layers(model: BertWithHead) -> None:
 
 def training_step(
     model: BertWithHead,
-    stepping: nn.Module,
     optimizer: torch.optim.Optimizer,
     parts: Sequence[MicroBatch],
     *,
@@ -280,29 +278,40 @@ def training_step(
     max_grad_norm: float,
     ranks: Ranks = ALONE,
 ) -> tuple[Tensor, Tensor]:
-    """The gradient of the whole batch, one micro-batch after another, then one update.
+    """The gradient of the whole batch, one micro-batch after another, summed over all ranks; then
+    one update.
 
-    `stepping` is the model as a step calls it, perhaps spread over ranks. The loss of a part is the
-    mean over its answers, weighted by their share of all answers of the batch, on all ranks: a mean
-    of means would give the words of short sentences more weight. Returns this rank's part of the
-    batch's loss, and the norm of the gradient before clipping, both still on the device.
+    The loss of a part is the mean over its answers, weighted by their share of all answers of the
+    batch, on all ranks: a mean of means would give the words of short sentences more weight.
+    Returns this rank's part of the batch's loss, and the norm of the gradient before clipping, both
+    still on the device.
     """
     device = next(model.parameters()).device
     mine = sum(part.count for part in parts)
     answers = ranks.sum(torch.tensor(mine, dtype=torch.float64, device=device)).clamp(min=1)
     loss = torch.zeros((), device=device)
-    for number, part in enumerate(parts, start=1):
-        with nullcontext() if number == len(parts) else without_exchange(stepping):
-            batch = to_device(part.batch, device)
-            with mixed_precision(device, precision):
-                mean = model.loss(forward(stepping, batch), batch)
-            share = mean * (part.count / answers)
-            (share * ranks.size).backward()  # the ranks' gradients are averaged
+    for part in parts:
+        batch = to_device(part.batch, device)
+        with mixed_precision(device, precision):
+            mean = model.loss(forward(model, batch), batch)
+        share = mean * (part.count / answers)
+        share.backward()
         loss += share.detach()
+    sum_gradients(model, ranks)
     norm = clip_gradients(model.parameters(), max_grad_norm)
     optimizer.step()
     optimizer.zero_grad()
     return loss, norm
+
+
+def sum_gradients(model: BertWithHead, ranks: Ranks) -> None:
+    """Give every rank the sum of all ranks' gradients, exchanged as one long vector."""
+    if ranks.size > 1:
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        total = ranks.sum(torch.cat([gradient.flatten() for gradient in gradients]))
+        pieces = total.split([gradient.numel() for gradient in gradients])
+        for gradient, piece in zip(gradients, pieces, strict=True):
+            gradient.copy_(piece.view_as(gradient))
 
 
 class MovingWindow:
@@ -476,21 +485,19 @@ class SeedRun:
         epoch, warmup = data.batches.steps_per_epoch, round(settings.warmup * total)
         peak = settings.rate(self.model.config.hidden_size)
         log_every = max(1, min(50, total // 40))
-        stepping = spread(self.model, "ddp", ranks)
         window, shown = MovingWindow(self.device), {}
         bar = progress_bar(
             total, title, unit="step", initial=self.start, disable=not (progress and ranks.leads)
         )
         self.model.train()
-        steps = range(self.start, total)
-        with bar, prefetch(data.micro_batches, steps) as made:
-            for step, parts in zip(steps, made, strict=True):
+        with bar:
+            for step in range(self.start, total):
                 torch.manual_seed((data.seed * 1_000_003 + step) * ranks.size + ranks.rank)
                 rate = learning_rate(step, peak=peak, warmup_steps=warmup, total_steps=total)
                 set_rate(self.optimizer, rate)
                 loss, norm = training_step(
-                    self.model, stepping, self.optimizer, parts, precision=self.precision,
-                    max_grad_norm=settings.max_grad_norm, ranks=ranks,
+                    self.model, self.optimizer, data.micro_batches(step),
+                    precision=self.precision, max_grad_norm=settings.max_grad_norm, ranks=ranks,
                 )  # fmt: skip
                 window.loss += loss
                 window.norms.append(norm)

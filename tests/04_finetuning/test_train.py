@@ -83,7 +83,7 @@ def gradients(micro_batch_size: int | None, rows: int = 7) -> dict[str, torch.Te
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
     training_step(
-        model, model, optimizer, learnt.micro_batches(0), precision=torch.float32, max_grad_norm=1e9
+        model, optimizer, learnt.micro_batches(0), precision=torch.float32, max_grad_norm=1e9
     )
     return {name: before[name] - p.detach() for name, p in model.named_parameters()}
 
@@ -112,7 +112,7 @@ def test_gradients_are_clipped_together_not_each_alone():
         model = model_for(TAGS).double()
         before = {name: p.detach().clone() for name, p in model.named_parameters()}
         training_step(
-            model, model, torch.optim.SGD(model.parameters(), lr=1.0),
+            model, torch.optim.SGD(model.parameters(), lr=1.0),
             lesson(TAGS, tagged(6)).micro_batches(0), precision=torch.float32,
             max_grad_norm=max_grad_norm,
         )  # fmt: skip

@@ -188,7 +188,6 @@ def test_words_in_columns_are_read_from_standard_input_too():
     [
         ("", " ", '{"text": "good"}'),
         ("", "", "text,label", "good,pos"),
-        ("sep=;", "Text;Label", "good;pos"),
     ],
 )
 def test_empty_lines_before_a_table_do_not_turn_it_into_text(lines):

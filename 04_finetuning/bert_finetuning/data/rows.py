@@ -1,13 +1,9 @@
 """Rows of tables, JSON, folders and the Hugging Face Hub; their columns and labels.
 
 A row is a dict with its place, so that every error can name the file and the line. Of words in
-columns a row is a sentence, and of SQuAD's JSON a question. A field is looked up under the usual
-names of columns, in any case, or under those that the user gives with --columns.
-
-The encoding, the separator and the quotes of a file are found from its content: Excel writes
-semicolons and decimal commas in half of the world, UTF-16 as "Unicode text", and Windows-1252 as
-plain CSV. What was found is handed to `note`, so that a command can show it; what cannot be told is
-an error that names the way out. Of the Hub only data are read, never code.
+columns a row is a sentence, and of SQuAD's JSON a question. The encoding and the separator of a
+file are found from its content and handed to `note`, so that a command can show them; what cannot
+be told is an error that names the way out. Of the Hub only data are read, never code.
 """
 
 import csv
@@ -61,7 +57,7 @@ class Row(NamedTuple):
         return usual_name(self.fields, names)
 
     def spelled(self, name: str) -> str:
-        """A name as the row writes it; the same name if the row has no such field."""
+        """A name as the row writes it, or unchanged if the row has no such field."""
         return name if name in self.fields else self.find([name]) or name
 
     def text(self, name: str) -> str:
@@ -71,10 +67,10 @@ class Row(NamedTuple):
     def texts(self, name: str) -> list[str]:
         """A field that must be there and be a list of texts."""
         values = self._of_type(name, list, "a list")
-        for value in values:
-            if not isinstance(value, str):
-                problem = f"{quoted(name)} holds {quoted(value)}: all of it must be text"
-                raise UserError(f"{self.place}: {problem}")
+        others = [value for value in values if not isinstance(value, str)]
+        if others:
+            problem = f"{quoted(name)} holds {quoted(others[0])}: all of it must be text"
+            raise UserError(f"{self.place}: {problem}")
         return values
 
     def _of_type(self, name: str, type_: type, in_words: str) -> Any:
@@ -111,7 +107,6 @@ def say(line: str) -> None:
 
 
 def one_of(names: Sequence[str]) -> str:
-    """What may stand there, in words; of many the first ten."""
     return f"one of {listed(names)}"
 
 
@@ -148,7 +143,7 @@ def usual_name(fields: Iterable[str], names: Collection[str]) -> str | None:
 
 # --- Columns -------------------------------------------------------------------------------------
 
-# The usual names: the first that are there count, pairs before single texts.
+# The usual names: the first that is there counts, pairs before single texts.
 USUAL_NAMES = json.loads(Path(__file__).with_name("columns.json").read_text("utf-8"))
 PAIRS, TEXTS, LABELS = (USUAL_NAMES[of] for of in ("pairs", "texts", "labels"))
 WORDS, TAGS = USUAL_NAMES["words"], USUAL_NAMES["tags"]
@@ -542,15 +537,12 @@ def whole(value: Any) -> Any:
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SAMPLED = 200  # lines by which the format and the separator are chosen
-SEPARATOR_LINE = re.compile(r'"?sep=(.)"?;*', re.IGNORECASE)  # tells Excel what separates cells
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
 
 def begins_table(line: str) -> bool:
-    """Whether a line holds the usual names of columns, or tells Excel the separator."""
-    if SEPARATOR_LINE.fullmatch(line):
-        return True
+    """Whether a line holds the usual names of columns."""
     for separator in SEPARATORS:
         names = [name.strip().strip('"') for name in line.split(separator)]
         if len(names) > 1 and usual_name(names, ASKED_COLUMNS):
@@ -578,10 +570,6 @@ def table_rows(
         if twice := [name for name in header if name and header.count(name) > 1]:
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
-        first = list(islice(cells, 1))
-        if first and len(first[0][1]) == len(header) + 1:  # write.table of R, or an empty last cell
-            header = ["", *header] if first[0][1][-1].strip() else [*header, ""]
-        cells = chain(first, cells)
     for number, row in cells:
         place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
@@ -605,13 +593,11 @@ def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note =
     """The cells of a table, the line of names first. Its name's ending is a hint, no more."""
     lines = dropwhile(lambda line: not line[1].strip(), lines)
     first = list(islice(lines, SAMPLED))
-    told = SEPARATOR_LINE.fullmatch(first[0][1]) if first else None
-    first = first[1:] if told else first
     sample = [line for _, line in first]
-    separator = told[1] if told else separator_of(sample, suffix)
-    note(SEPARATORS.get(separator, f"separator {separator!r}"))
+    separator, is_quoted = separator_of(sample, suffix), "".join(sample[:1]).startswith('"')
+    note(SEPARATORS[separator])
     lines = chain(first, lines)
-    if separator == "\t" and suffix == ".tsv" and not has_quoted_cells(sample):
+    if separator == "\t" and suffix == ".tsv" and not is_quoted:
         return ((number, list(map(unquoted, cells))) for number, cells in split_tsv(lines))
     return split_csv(source, lines, separator)
 
@@ -627,8 +613,7 @@ def separator_of(sample: Sequence[str], suffix: str) -> str:
 
     def fit(mark: str) -> tuple[bool, float, int, bool]:
         width, *others = widths(sample, mark)
-        most = max(others.count(width), others.count(width + 1))  # one more: R's tables
-        return width > 1, most / max(len(others), 1), width, mark == usual
+        return width > 1, others.count(width) / max(len(others), 1), width, mark == usual
 
     return max(SEPARATORS, key=fit) if any(fit(mark)[0] for mark in SEPARATORS) else usual
 
@@ -640,16 +625,6 @@ def widths(sample: Sequence[str], separator: str) -> list[int]:
         reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
         found = [len(row) for row in reader if row] or found
     return found[:-1] if len(found) > 2 and len(sample) == SAMPLED else found
-
-
-def has_quoted_cells(sample: Sequence[str]) -> bool:
-    """Whether quotes in a .tsv mean what they mean in a CSV: R quotes all names and texts; other
-    programs quote a cell that holds a tab or the end of a line. GLUE's files have neither."""
-    names = sample[0].split("\t") if sample else []
-    if any(len(name) > 1 and name[0] == name[-1] == '"' for name in names):
-        return True
-    as_they_stand = {line.count("\t") for line in sample if line}
-    return len(as_they_stand) > 1 and len(set(widths(sample, "\t"))) == 1
 
 
 def split_tsv(lines: Lines) -> Cells:
@@ -682,23 +657,11 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 
 # --- Words in columns ----------------------------------------------------------------------------
 
-# A word a line, an empty line between sentences: CoNLL-2003, WNUT-17, GermEval, CoNLL-U.
-
-
-class Layout(NamedTuple):
-    """How many columns there are, and which of them hold the words and the tags, from 0."""
-
-    width: int
-    word: int = 0
-    tag: int = -1
-    has_names: bool = False  # the tags are those of names: B-PER, I-PER, O
-
+# A word a line, an empty line between sentences. The word stands in the first column and its tag in
+# the last (CoNLL-2003, WNUT-17), in CoNLL-U in the second and the fourth of ten.
 
 NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
-# A word and its universal part of speech: https://universaldependencies.org/format.html
-CONLLU = Layout(10, 1, 3)
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
-SAMPLED_LINES = 1_000  # by which the columns of words and tags are found
 
 
 def column_rows(
@@ -709,38 +672,43 @@ def column_rows(
     Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
     were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
     """
-    first = list(islice(lines, SAMPLED_LINES))
-    layout = CONLLU if is_conllu else layout_of([line for _, line in first])
-    if layout.width > 2 or layout.word:
-        note(f"word in column {layout.word + 1}, tag in column {layout.tag + 1}")
+    first = list(islice(lines, SAMPLED))
+    sample = [line for _, line in first]
+    has_names, rows = is_tagged_text(sample), rows_of_words(sample)
+    width = 10 if is_conllu else next(map(len, rows), 0)
+    word, tag = (1, 3) if is_conllu else (0, width - 1)
+    for is_no_word in (str.isdecimal, NAME_TAG.fullmatch):
+        if len(rows) > 1 and 1 < width != 10 and all(is_no_word(cells[0]) for cells in rows):
+            raise UserError(
+                f"{source}: its first column holds numbers or tags ({quoted(rows[0][0])}, …): put "
+                "the word first and its tag last"
+            )
+    if width > 2:
+        note(f"word in column {word + 1}, tag in column {tag + 1}")
     for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
         begin, words, tags = 0, [], []
         for number, line in block if has_text else ():
             cells = cells_of(line)
-            if not holds_word(cells, layout, is_first=not begin):
+            is_word = len(cells) == width and (not has_names or NAME_TAG.fullmatch(cells[tag]))
+            is_comment = cells[0].startswith("#") and not begin and not is_word
+            if (
+                is_comment
+                or cells[0] == "-DOCSTART-"
+                or (is_conllu and NO_WORD.fullmatch(cells[0]))
+            ):
                 continue
-            if len(cells) != layout.width:
+            if len(cells) != width:
                 raise UserError(
-                    f"{source}: line {number} has {len(cells)} columns, not {layout.width}: write "
-                    "the word first and its tag last (in CoNLL-U as its columns 2 and 4), with a "
-                    "tab or a space between"
+                    f"{source}: line {number} has {len(cells)} columns, not {width}: write the "
+                    "word first and its tag last (in CoNLL-U as its columns 2 and 4), with a tab "
+                    "or a space between"
                 )
-            begin, tag = begin or number, cells[layout.tag]
-            words.append(cells[layout.word])
-            tags.append("" if layout is CONLLU and tag == "_" else tag)
+            begin = begin or number
+            words.append(cells[word])
+            tags.append("" if is_conllu and cells[tag] == "_" else cells[tag])
         if begin:
-            sentence = {"words": words} | ({"tags": tags} if layout.width > 1 else {})
+            sentence = {"words": words} | ({"tags": tags} if width > 1 else {})
             yield Row(f"{source}: line {begin}", sentence)
-
-
-def holds_word(cells: Sequence[str], layout: Layout, *, is_first: bool) -> bool:
-    """Whether a line holds a word, and no comment, which only begins a sentence, nor a mark."""
-    if layout is CONLLU:
-        return not NO_WORD.fullmatch(cells[0])
-    if cells[0].startswith("#") and is_first:
-        is_tag = NAME_TAG.fullmatch if layout.has_names else bool
-        return len(cells) == layout.width and bool(is_tag(cells[layout.tag]))
-    return cells[0] != "-DOCSTART-"
 
 
 def cells_of(line: str) -> list[str]:
@@ -754,31 +722,11 @@ def rows_of_words(sample: Sequence[str]) -> list[list[str]]:
     return list(map(cells_of, words))
 
 
-def layout_of(sample: Sequence[str]) -> Layout:
-    """The word first and its tag last, as at CoNLL; else as the content of the columns tells.
-
-    GermEval has a number before each word and a second tag after the first; some files have the tag
-    before the word.
-    """
-    rows = rows_of_words(sample)
-    width = len(rows[0]) if rows else 0
-    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    if width < 2:
-        return Layout(width)
-    names = [all(map(NAME_TAG.fullmatch, column)) for column in columns]
-    if width > 2 and columns[0][0] == "1" and all(map(str.isdecimal, columns[0])):
-        tag = 2 if names[2] else width - 1
-        return Layout(width, 1, tag, names[tag])
-    if names[0] and not names[-1]:
-        return Layout(width, width - 1, 0, True)
-    return Layout(width, 0, width - 1, names[-1])
-
-
 def is_tagged_text(sample: Sequence[str]) -> bool:
     """Whether lines are words in columns, with tags of names: no other format looks like that."""
-    rows, layout = rows_of_words(sample), layout_of(sample)
-    alike = all(len(row) == layout.width for row in rows)
-    return len(rows) > 1 and layout.width > 1 and alike and layout.has_names
+    rows = rows_of_words(sample)
+    is_table = len(rows) > 1 and len(rows[0]) > 1 and len(set(map(len, rows))) == 1
+    return is_table and all(NAME_TAG.fullmatch(row[-1]) for row in rows)
 
 
 # --- Lines and their encoding --------------------------------------------------------------------

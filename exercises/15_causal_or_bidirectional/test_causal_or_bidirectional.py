@@ -235,7 +235,12 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
         inputs = case(2, 3, 5, 4, scale=scale, seed=7)
         context, probs = checks.parts(student.attention(*inputs), "context", "weights")
         right = right_attention(*inputs)
+        scores = (inputs[0] @ inputs[1].mT).masked_fill(~inputs[3][:, None], -math.inf)
+        lost = (scores / 2 - scores.max() / 2).exp().sum(-1) == 0  # √head_dim is 2
         named = {
+            "the largest score of all queries is subtracted before exp, which is then 0 for all "
+            "keys of the others: subtract each query's own": (
+                lambda out, lost=lost: bool(((out.sum(-1) < 0.99) == lost).all() and lost.any())),
             "a number like -10,000 is added or filled in, not -inf: a large score gets through": (
                 lambda out, hidden=~inputs[3][:, None]: bool(((out > 0) & hidden).any())),
             "hidden scores get through the softmax and are set to 0 after it: fill in -inf before "
@@ -258,31 +263,38 @@ def test_hidden_keys_stay_hidden_whatever_their_scores(student):
 
 @pytest.mark.weight(2)
 def test_gradient_reaches_query_key_and_value(student):
-    q, k, v, visible = case(2, 3, 5, 4, seed=8)
-    visible[1, 3] = False
-    visible[0, :, 2] = False  # nobody looks at token 2 of the first example
-    generator = checks.generator(9)
-    upstream = tuple(torch.randn(x.shape, generator=generator, dtype=x.dtype)
-                     for x in right_attention(q, k, v, visible))  # fmt: skip
-    wanted = {"query": q, "key": k, "value": v}
-    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-    found = checks.gradients_of(right_attention(*leaves, visible), leaves, upstream)
-    out, gradients = student.attention.grad(q, k, v, visible, wrt=tuple(wanted), upstream=upstream)
-    context, probs = right_attention(q, k, v, visible)
-    checks.same(out, (context, probs), of="context and weights")
-    for name, right in zip(wanted, found, strict=True):
-        checks.same(
-            gradients[name],
-            right,
-            of=f"the gradient of {name}",
-            mistakes={
-                "the graph is cut: by detach, no_grad or .data": lambda out: out is None,
-                "NaN comes back from a query that sees nothing": (
-                    lambda out: bool(out.isnan().any())
-                ),
-                "the graph is cut at one place, by detach, no_grad or .data": lambda out: True,
-            },
+    for scale in (1.0, 1e4):  # the second: some hidden scores are a thousand above all visible ones
+        q, k, v, visible = case(2, 3, 5, 4, seed=8, scale=scale)
+        visible[1, 3] = False
+        visible[0, :, 2] = False  # nobody looks at token 2 of the first example
+        generator = checks.generator(9)
+        upstream = tuple(torch.randn(x.shape, generator=generator, dtype=x.dtype)
+                         for x in right_attention(q, k, v, visible))  # fmt: skip
+        wanted = {"query": q, "key": k, "value": v}
+        leaves = [x.clone().requires_grad_() for x in (q, k, v)]
+        found = checks.gradients_of(right_attention(*leaves, visible), leaves, upstream)
+        out, gradients = student.attention.grad(
+            q, k, v, visible, wrt=tuple(wanted), upstream=upstream
         )
+        context, probs = right_attention(q, k, v, visible)
+        checks.same(out, (context, probs), of="context and weights")
+        for name, right in zip(wanted, found, strict=True):
+            checks.same(
+                gradients[name],
+                right,
+                of=f"the gradient of {name}, queries near {scale:g}",
+                mistakes={
+                    "the graph is cut: by detach, no_grad or .data": lambda out: out is None,
+                    "NaN comes back from a query that sees nothing": (
+                        lambda out, scale=scale: scale == 1 and bool(out.isnan().any())
+                    ),
+                    "NaN comes back from a hidden score whose exp is too large: fill in -inf "
+                    "before exp, not 0 after it": lambda out: bool(out.isnan().any()),
+                    "the graph is cut at one place, by detach, no_grad or .data": (
+                        lambda out, scale=scale: scale == 1
+                    ),
+                },
+            )
 
 
 @pytest.mark.hint(4)

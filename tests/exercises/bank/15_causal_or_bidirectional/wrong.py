@@ -184,4 +184,24 @@ WRONG = {
         ],
         None,
     ),
+    "exp of hidden scores, then 0": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    top = scores.detach().masked_fill(~mask, -math.inf).amax(dim=-1, keepdim=True)\n"
+             "    top = top.masked_fill(top == -math.inf, 0.0)\n"
+             "    powers = torch.where(mask, (scores - top).exp(), 0.0)\n"
+             "    total = powers.sum(dim=-1, keepdim=True)\n"
+             "    weights = powers / total.masked_fill(total == 0, 1.0)\n"),
+        ],
+        "NaN comes back from a hidden score",
+    ),
+    "the largest score of all queries first": (
+        [
+            ("    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)\n",
+             "    scores = scores.masked_fill(~mask, -math.inf)\n"
+             "    powers = (scores - scores.detach().max().clamp(min=-1e30)).exp()\n"
+             "    weights = powers / powers.sum(dim=-1, keepdim=True).clamp(min=1e-300)\n"),
+        ],
+        "the largest score of all queries is subtracted",
+    ),
 }  # fmt: skip

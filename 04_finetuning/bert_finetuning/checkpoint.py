@@ -49,12 +49,9 @@ def init_from(
     seed: int,
     **changes: Any,
 ) -> InitialModel:
-    """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub.
-
-    A head that the checkpoint has is never taken over, also if it is of the same type; `changes`
-    are to the config: dropout. Raises `UserError` if this is no BERT folder, is damaged, or reads
-    in a way that the head cannot use.
-    """
+    """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub. The
+    head that it has is never taken over; `changes` are to the config: dropout. Raises `UserError`
+    if this is no BERT folder, is damaged, or reads in a way that the head cannot use."""
     folder = locate(checkpoint).folder
     config, learnt = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
@@ -76,10 +73,8 @@ def init_from_nothing(
     config: BertConfig, tokenizer: Tokenizer, model_type: type[BertWithHead], *,
     head: HeadConfig, seed: int,
 ) -> InitialModel:  # fmt: skip
-    """The same model with nothing learned, by which the worth of pretraining is measured.
-
-    The vocabulary is the tokenizer's; all other sizes are those of `config`.
-    """
+    """The same model with nothing learned, by which the worth of pretraining is measured. The
+    vocabulary is the tokenizer's; all other sizes are those of `config`."""
     config = config.with_changes(
         vocab_size=tokenizer.get_vocab_size(), pad_token_id=tokenizer.token_to_id("[PAD]")
     )
@@ -198,9 +193,7 @@ class FineTuned:
 
 def load_finetuned(checkpoint: str | Path, *, device: torch.device | str = "cpu") -> FineTuned:
     """Load a fine-tuned folder or a fine-tuned model of the Hub, ours or one of `transformers`.
-
-    Raises `UserError` if it is none, is damaged, or if its labels do not fit its head.
-    """
+    Raises `UserError` if it is none, is damaged, or if its labels do not fit its head."""
     folder = locate(checkpoint).folder
     config, learnt = read_model(folder, decoders=True)
     learnt |= read_head(folder)
@@ -253,9 +246,8 @@ def head_of(
             f"{folder} has no {model_type.part}.bias, so no head: copy the checkpoint again"
         )
     try:
-        if not model_type.has_labels:
-            return HeadConfig(classifier_dropout=content.get("classifier_dropout"))
-        head = HeadConfig.from_fields(content, num_labels=learnt["classifier.bias"].size)
+        rows = learnt["classifier.bias"].size if model_type.has_labels else None
+        head = HeadConfig.from_fields(content, num_labels=rows)
     except UserError as error:
         raise UserError(f"{folder}: {error}") from None
     problem = content.get("problem_type")
@@ -271,10 +263,8 @@ def head_of(
 
 
 def task_of(finetuned: FineTuned) -> tuple[Task, SavedTask]:
-    """The task that a fine-tuned folder does, ours or one of `transformers`.
-
-    Raises `UserError` if what the folder says of it is damaged.
-    """
+    """The task that a fine-tuned folder does, ours or one of `transformers`. Raises `UserError` if
+    what the folder says of it is damaged."""
     model, head, folder = type(finetuned.model), finetuned.model.head, finetuned.folder
     if finetuned.task_field is None:
         problem = head.problem_type if model.has_pooling else ""

@@ -111,15 +111,10 @@ class Finetuning:
     """What all seeds, and all combinations of a grid, have in common."""
 
     def __init__(
-        self,
-        settings: FinetuneSettings,
-        data: TaskData,
-        *,
-        initial: InitialModel | None = None,
-        ranks: Ranks = ALONE,
-        device: torch.device | str = "cpu",
+        self, settings: FinetuneSettings, data: TaskData, *, initial: InitialModel | None = None,
+        ranks: Ranks = ALONE, device: torch.device | str = "cpu",
         precision: torch.dtype = torch.float32,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """`initial`: what the first seed begins from, if it is not what `settings` say."""
         self.settings, self.data = settings, data
         self.ranks, self.device, self.precision = ranks, device, precision
@@ -150,6 +145,7 @@ class Finetuning:
         return few_of(self.data.train, self.settings.few_shot, seed=seed)
 
     def features(self, seed: int) -> list[Features]:
+        """Their features; the last are kept, for the next combination of the grid."""
         key = None if self.settings.few_shot is None else seed
         if key not in self.encoded:
             self.encoded = {key: self.encode(self.examples(seed))}
@@ -169,15 +165,11 @@ class Finetuning:
         without a folder the run is in memory."""
         pad_id = self.config.pad_token_id
         data = TrainingData(self.task, self.features(seed), settings, seed, pad_id, self.ranks)
+        saved_task = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
+                             pairs=self.data.is_pairs)  # fmt: skip
         return SeedRun(
-            self.initial(seed),
-            data,
-            self.evaluator,
-            precision=self.precision,
-            device=self.device,
-            folder=folder,
-            saved_task=partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
-                               pairs=self.data.is_pairs),
+            self.initial(seed), data, self.evaluator, precision=self.precision,
+            device=self.device, folder=folder, saved_task=saved_task,
         )  # fmt: skip
 
     @cached_property
@@ -212,18 +204,13 @@ class Finetuning:
         best = max(results, key=lambda result: result.best[metric])
         majority = self.task.majority(self.examples(best.seed), self.data.dev)
         return Outcome(
-            task=self.data.name,
-            metric=metric,
-            start=self.note,
+            task=self.data.name, metric=metric, start=self.note,
             examples=(settings.few_shot or len(self.data.train), len(self.data.dev)),
-            majority=self.task.score(self.data.dev, majority),
-            results=results,
+            majority=self.task.score(self.data.dev, majority), results=results,
             folder=settings.out / chosen / f"seed-{best.seed}",
-            grid=grid if settings.grid else {},
-            chosen=chosen,
-            inputs=self.inputs,
-            seen=self.data.seen,
-        )
+            grid=grid if settings.grid else {}, chosen=chosen,
+            inputs=self.inputs, seen=self.data.seen,
+        )  # fmt: skip
 
     def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
         """The result of a seed; what is left of its run is done first."""
@@ -257,9 +244,8 @@ class Finetuning:
             best = load_finetuned(outcome.folder / "best", device=self.device)
         except UserError as error:
             problem = str(error).rpartition(": ")[0]  # without the advice, to copy it again
-            raise UserError(
-                f"{problem}: remove {outcome.folder}, and the seed runs again"
-            ) from None
+            way_out = f"remove {outcome.folder}, and the seed runs again"
+            raise UserError(f"{problem}: {way_out}") from None
         use_cpu_kernels(best.model.bert)
         task, predictions = self.evaluator.predict(best.model, precision=self.precision)
         if test := self.data.test:
@@ -289,8 +275,8 @@ def drop_models(folder: Path) -> None:
 
 # --- What a run started from ---------------------------------------------------------------------
 
-# A run's folder keeps fingerprints of its examples and of its checkpoint in `inputs.json`, written
-# before the first step; the run goes on only from the same.
+# A run's folder keeps fingerprints of its examples and of its checkpoint, written before the first
+# step; the run goes on only from the same.
 #
 # inputs.json    {"train": {"name": "reviews.csv", "sha256": "…", "examples": 300}, "dev": {…}, …}
 
@@ -355,10 +341,8 @@ def fingerprint_of_files(files: Sequence[Path]) -> str:
 
 
 def check_inputs(folder: Path, inputs: Inputs) -> None:
-    """Record the inputs of a new run, or compare them with those that its folder recorded.
-
-    Raises `UserError` if one has changed, or was never recorded.
-    """
+    """Record the inputs of a new run, or compare them with those that its folder recorded. Raises
+    `UserError` if one has changed, or was never recorded."""
     path, way_out = folder / INPUTS_FILE, f"choose another --out, or remove {folder}"
     if not path.exists() and not any(folder.rglob("seed-*")):
         write_atomically(path, json.dumps(inputs, indent=2) + "\n")

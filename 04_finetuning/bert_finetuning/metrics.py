@@ -109,20 +109,16 @@ def f1(right: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(right: Labels, predicted: Labels) -> float:
-    """The mean of every label's F1, rare labels as heavy as common ones.
-
-    Labels that are neither there nor predicted do not count.
-    """
+    """The mean of every label's F1, rare labels as heavy as common ones. Labels that are neither
+    there nor predicted do not count."""
     scores = PrecisionRecall.of_labels(confusion_matrix(right, predicted))
     return float(np.mean([each.f1 for each in scores if each.right or each.predicted]))
 
 
 def matthews(right: Labels, predicted: Labels) -> float:
-    """Matthews' correlation of the two columns of labels (Gorodkin 2004 for more than two).
-
-    The measure of CoLA, where most sentences are acceptable: always saying so scores 0, however
-    common it is. 0 too where only one label is right, and nothing can be told apart.
-    """
+    """Matthews' correlation of the two columns of labels (Gorodkin 2004 for more than two), the
+    measure of CoLA: always saying the commonest label scores 0, however common it is. 0 too where
+    only one label is right, and nothing can be told apart."""
     table = confusion_matrix(right, predicted).astype(float)
     total, found = table.sum(), table.trace()
     of_right, of_predicted = table.sum(axis=1), table.sum(axis=0)  # (labels,)
@@ -135,11 +131,8 @@ def matthews(right: Labels, predicted: Labels) -> float:
 
 
 def pearson(right: Numbers, predicted: Numbers) -> float:
-    """The linear correlation of two columns.
-
-    Undefined where one column is constant: SciPy gives nan and warns. Here it is 0, because a model
-    that says the same of every pair knows nothing of their likeness. nan if a number is nan.
-    """
+    """The linear correlation of two columns. Where one is constant, SciPy gives nan; here it is 0,
+    because a model that says the same of every pair knows nothing. nan if a number is nan."""
     if np.ptp(right) == 0 or np.ptp(predicted) == 0:
         return 0.0
     x = right.astype(np.float64) - right.mean(dtype=np.float64)
@@ -254,11 +247,9 @@ def _accepted(answers: Sequence[str]) -> Sequence[str]:
 
 
 def squad_scorer(answers: Sequence[str], accepted: Sequence[Sequence[str]]) -> Scorer:
-    """Mean exact match and F1 of the answers to some questions.
-
-    If some of these have an answer in their text and others none (SQuAD 2.0), also the means over
-    either kind, under the official script's names: `HasAns_f1`, `NoAns_f1` and so on.
-    """
+    """Mean exact match and F1 of the answers to some questions. If some of these have an answer and
+    others none (SQuAD 2.0), also the means over either kind, under the official script's names:
+    `HasAns_f1`, `NoAns_f1` and so on."""
     both = list(zip(answers, accepted, strict=True))
     measures = {
         "exact": np.array([answer_exact(*each) for each in both]),
@@ -284,11 +275,9 @@ DRAWS = 1_000
 
 
 def bootstrap(scorer: Scorer, count: int, *, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """The 95% confidence interval of each metric that was measured on `count` examples.
-
-    Examples are drawn with replacement, as many as there are, `DRAWS` times; the interval holds
-    the middle 95% of the scores of these draws (the percentile bootstrap, Efron 1979).
-    """
+    """The 95% confidence interval of each metric that was measured on `count` examples, which are
+    drawn with replacement, as many as there are, `DRAWS` times; it holds the middle 95% of the
+    scores of these draws (the percentile bootstrap, Efron 1979)."""
     generator = np.random.default_rng(seed)
     scores = [scorer(generator.integers(count, size=count)) for _ in range(DRAWS)]
     return {

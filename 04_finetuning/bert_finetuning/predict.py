@@ -123,19 +123,15 @@ class PredictSettings:
             raise UserError("--pair belongs to a text: give it first")
         if self.columns is not None and is_given:
             raise UserError("--columns are those of a file: name it with --input")
-        if self.out is not None:
-            self.check_out(self.out)
-
-    def check_out(self, out: Path) -> None:
+        if (out := self.out) is None:
+            return
         if out.exists():
             raise UserError(f"--out {out} exists: choose another name, or remove it")
-        if self.score is not None:
-            return
-        if self.json:
+        if self.json and self.score is None:
             raise UserError("--json is for the terminal: --out FILE.jsonl holds the same")
-        if out.suffix not in (".csv", ".jsonl"):
+        if out.suffix not in (".csv", ".jsonl") and self.score is None:
             raise UserError(f"--out is {out}: its name must end in .csv or .jsonl")
-        if not out.parent.is_dir():
+        if not out.parent.is_dir() and self.score is None:
             raise UserError(f"--out {out}: there is no folder {out.parent}")
 
     @property
@@ -162,13 +158,9 @@ class Predictor:
 
     @classmethod
     def open(
-        cls,
-        checkpoint: str | Path,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
+        cls, checkpoint: str | Path, *, device: str = "auto", precision: Precision = "auto",
         max_length: int | None = None,
-    ) -> "Predictor":
+    ) -> "Predictor":  # fmt: skip
         """Raises `UserError` if this is no fine-tuned model, or cannot read as much."""
         chosen = choose_device(device)
         finetuned = load_finetuned(checkpoint, device=chosen)
@@ -179,12 +171,9 @@ class Predictor:
 
     def __call__(self, given: Any = None, /, **row: Any) -> Any:
         """What `bert-predict --json` prints for a text; a list of it for a list, a column of a
-        table or any other iterable.
-
-        A text that has several parts is a tuple: both texts of a pair, a question and its context,
+        table or any other iterable. A text that has several parts is a tuple: both texts of a pair,
         a beginning and its endings. A dict, or keywords, are a row with the columns of training:
-        `predictor(question="Who came?", context="Anna came.")`.
-        """
+        `predictor(question="Who came?", context="Anna came.")`."""
         if row:
             given = row if given is None else {"text": given, **row}
         is_one = isinstance(given, str | tuple | Mapping) or not isinstance(given, Iterable)
@@ -236,7 +225,7 @@ class Predictor:
 
 
 def check_pairs(examples: Sequence[Example], saved: SavedTask) -> None:
-    """A model of pairs needs pairs, and one of single texts does not know what to do with them."""
+    """Raise `UserError` for single texts if the model has learned from pairs, and for pairs."""
     learnt = {True: PAIR, False: SINGLE}.get(saved.pairs)
     for example in examples:
         if {example.shape, learnt} == {PAIR, SINGLE}:
@@ -322,9 +311,8 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
 # --- What a file or standard input asks ----------------------------------------------------------
 
 # A file has a format of training, or one text a line, with tabs between the parts of an example.
-# Every row and every line becomes one query in its place, so that answers can be joined to them; a
-# line without text is a query without text. Only between the rows of tables and of JSON lines may
-# empty lines stand that do not count.
+# Every row and every line becomes one query in its place, so that answers can be joined to them.
+# Only between the rows of tables and of JSON lines may empty lines stand that do not count.
 
 
 def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) -> Iterator[Query]:
@@ -343,8 +331,8 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
 def from_lines(
     source: str, lines: Lines, task_type: type[Task], columns: Columns, suffix: str = ""
 ) -> Iterator[Query]:
-    """The examples of lines that may be in a format of training, and are one text a line if nothing
-    tells it. `suffix` ends the name of their file."""
+    """The examples of lines in a format of training, or of one text a line if nothing tells it.
+    `suffix` ends the name of their file."""
     first = list(islice(lines, SAMPLED))
     rows = line_rows(source, first, lines, suffix=suffix, numbered=columns.numbered,
                      may_be_text=columns == USUAL)  # fmt: skip
@@ -355,8 +343,8 @@ def from_lines(
 
 
 def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
-    """Raise `UserError` if a first line, with another below it, looks like names of columns: like
-    a usual one, or, unless the file is said to hold text, like as many as that line has cells."""
+    """Raise `UserError` if a first line, with another below it, looks like names of columns: a
+    usual one or, unless the file is said to hold text, as many as that line has cells."""
     if len(lines) < 2:
         return
     line, below = lines[:2]
@@ -376,10 +364,9 @@ def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
 def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterator[Query]:
     """One example a line, its parts between tabs."""
     for number, line in lines:
-        if not line.strip():
-            yield Query(task_type.empty, line=number)
-            continue
-        query = task_type.query_of(line.split("\t"), f"{source}: line {number}")
+        query = Query(task_type.empty)
+        if line.strip():
+            query = task_type.query_of(line.split("\t"), f"{source}: line {number}")
         yield replace(query, line=number)
 
 
@@ -408,10 +395,8 @@ def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSet
 
 
 def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
-    """A prediction as one object: its line, the answer, the other columns of its row.
-
-    A query without text has no answer, and is marked as `empty`.
-    """
+    """A prediction as one object: its line, the answer, the other columns of its row. A query
+    without text has no answer, and is marked as `empty`."""
     line = {} if query.line is None else {"line": query.line}
     row = {"row": query.others} if query.others else {}
     if prediction is None:
@@ -427,10 +412,8 @@ def json_line(task: Task, query: Query, prediction: Any) -> str:
 
 
 def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bool = False) -> None:
-    """The input with answers beside it; `all_of`: with the probability of each label.
-
-    The first row with a text decides on the columns.
-    """
+    """The input with answers beside it; `all_of`: with the probability of each label. The first row
+    with a text decides on the columns."""
     rows = iter(answered)
     ahead = []  # rows without text, and the first with one
     for each in rows:

@@ -246,11 +246,8 @@ def prediction_line(folder: str, dev: Measured) -> str:
 def errors_page(
     task: Task, examples: Sequence[Example], predictions: Sequence, *, title: str
 ) -> str:
-    """How often each label is right, and the wrong answers, the surest first.
-
-    What a model is sure of and wrong about tells more than its score: a label that is doubtful, a
-    word that it has never seen, a pattern that it has fallen for.
-    """
+    """How often each label is right, and the wrong answers, the surest first: what a model is sure
+    of and wrong about tells more than its score."""
     found = []
     for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True), 1):
         if (mistake := task.error_row(example, prediction)) is not None:

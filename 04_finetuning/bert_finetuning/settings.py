@@ -193,13 +193,12 @@ def check_task(settings: FinetuneSettings) -> None:
         if given := settings.changed("train", "dev", "columns"):
             raise UserError(f"--task {settings.task} and {option(given[0])} exclude each other: a "
                             "task has its own examples")  # fmt: skip
-        return
-    if settings.train is None:
+    elif settings.train is None:
         raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
-    if settings.dev is None and not Path(settings.train).expanduser().is_dir():
+    elif settings.dev is None and not Path(settings.train).expanduser().is_dir():
         raise UserError("--train is given and --dev is not: a run learns from one file and is "
                         "measured on another; --dev 0.1 sets a tenth of it aside")  # fmt: skip
-    if settings.data is not None:
+    elif settings.data is not None:
         raise UserError(f"--data {settings.data} is the folder of a --task: name the task, or "
                         "leave --data out")  # fmt: skip
 

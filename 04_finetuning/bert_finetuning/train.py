@@ -1,11 +1,10 @@
 """Fine-tuning, written out: which features a step takes, what learns and how fast, a step, and the
 run of one seed, which measures itself and goes on after a kill.
 
-The optimizer is AdamW unless another is asked for. The paper's Adam leaves out the correction of
-the bias: its moments start at zero, and its steps are up to 6.57 times larger than Adam's, most so
-at step 12. A pretraining run of a million steps never notices. In a fine-tuning run of a hundred
-steps that is the whole warm-up, and some runs never get over it and end with the majority class
-(Mosbach et al. 2021, arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
+The optimizer is AdamW unless another is asked for. The paper's Adam does not correct the bias of
+its moments, so its first steps are up to 6.57 times larger. In a run of a hundred steps that is the
+whole warm-up, and some runs never get over it and end with the majority class (Mosbach et al. 2021,
+arXiv 2006.04884; Zhang et al. 2021, arXiv 2006.05987).
 """
 
 import json
@@ -82,8 +81,7 @@ class Batches:
         shuffle all ─► cut into pools of many batches ─► sort each pool by length
                                       shuffle these ◄── cut into batches ◄─┘
 
-    Every epoch shuffles anew and takes all features once; what is left over makes one smaller
-    batch.
+    Every epoch takes all features once; what is left over makes one smaller batch.
     """
 
     def __init__(
@@ -147,11 +145,8 @@ class TrainingData:
         return max(1, round(self.settings.epochs * self.batches.steps_per_epoch))
 
     def micro_batches(self, step: int) -> list[MicroBatch]:
-        """This rank's part of a batch.
-
-        Where a batch has fewer examples than there are ranks, some take its first once more, so
-        that all ranks compute, and count none of its answers.
-        """
+        """This rank's part of a batch. If a batch has fewer examples than there are ranks, some
+        take its first once more and count none of its answers, so that all ranks compute."""
         indices = self.batches(step)
         mine = self.ranks.share(indices)
         if not len(mine):
@@ -190,9 +185,7 @@ def freeze(model: BertWithHead, what: str) -> None:
 
 def make_optimizer(model: BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
     """One group of parameters for each depth and for decayed and others; what is frozen is in none.
-
-    A group's rate is the run's times its `share`.
-    """
+    A group's rate is the run's times its `share`."""
     adam = AdamSettings(
         learning_rate=settings.rate(model.config.hidden_size),
         weight_decay=settings.weight_decay,
@@ -225,11 +218,8 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 def label_weights(
     asked: str, model: BertWithHead, features: Sequence[Features]
 ) -> Float[Tensor, "labels"]:
-    """The weight of each label in the loss, from --class-weights.
-
-    `balanced` gives every label the same share of the loss: a label that is half as common counts
-    twice. All weights are scaled so that their mean over the features is 1.
-    """
+    """The weight of each label in the loss, from --class-weights: `balanced` gives every label the
+    same share of the loss. All are scaled so that their mean over the features is 1."""
     if not model.has_labels or model.head.problem_type != "single_label_classification":
         raise UserError("--class-weights are for tasks with one label of several: leave them out")
     labels = model.head.labels
@@ -270,14 +260,9 @@ def checkpoint_layers(model: BertWithHead) -> None:
 
 
 def training_step(
-    model: BertWithHead,
-    optimizer: torch.optim.Optimizer,
-    parts: Sequence[MicroBatch],
-    *,
-    precision: torch.dtype,
-    max_grad_norm: float,
-    ranks: Ranks = ALONE,
-) -> tuple[Tensor, Tensor]:
+    model: BertWithHead, optimizer: torch.optim.Optimizer, parts: Sequence[MicroBatch], *,
+    precision: torch.dtype, max_grad_norm: float, ranks: Ranks = ALONE,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The gradient of the whole batch, one micro-batch after another, summed over all ranks; then
     one update.
 
@@ -323,11 +308,8 @@ class MovingWindow:
         self.examples, self.begin = 0, time.perf_counter()
 
     def close(self, ranks: Ranks, step: int, rate: float) -> Record:
-        """The mean of the window; the next one begins. Every rank must ask.
-
-        Here training waits for the device anyway, so here it looks whether all is finite, and all
-        ranks see the same: a sum of norms is not finite if one of them is not.
-        """
+        """The mean of the window; the next one begins. Every rank must ask, and sees whether the
+        losses and norms of all were finite: training waits for the device here anyway."""
         total, norm = torch.stack([ranks.sum(self.loss), torch.stack(self.norms).sum()]).tolist()
         loss = total / len(self.norms)
         refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
@@ -367,11 +349,8 @@ class Evaluator:
     max_length: int  # tokens that were read at once
 
     def predict(self, model: BertWithHead, **machine: Any) -> tuple[Task, list]:
-        """Predictions, and the task with what was chosen on these examples: for questions that may
-        have no answer, the threshold that is best here, as in the paper (section 4.3).
-
-        `machine`: precision and ranks, as of `logits_of`.
-        """
+        """Predictions, and the task with what was chosen on these examples, as the threshold of "no
+        answer" (section 4.3). `machine`: precision and ranks, as of `logits_of`."""
         logits = logits_of(model, self.task, self.features, **machine)
         predictions = self.task.predict(self.examples, self.features, logits)
         return self.task.tuned(self.examples, predictions)
@@ -403,22 +382,15 @@ class SeedResult:
 class SeedRun:
     """The run of a seed, in a folder or in memory; `start` steps are done.
 
-    A step is a function of the weights, the optimizer's moments and its own number: the examples
-    and dropout follow from (seed, step). So a run that was killed ends with the same bits as one
-    that was not.
+    A step is a function of the weights, the optimizer's moments and its own number, from which the
+    examples and dropout follow. So a run that was killed ends with the bits of one that was not.
     """
 
     def __init__(
-        self,
-        initial: InitialModel,
-        data: TrainingData,
-        evaluator: Evaluator,
-        *,
-        precision: torch.dtype = torch.float32,
-        device: torch.device | str = "cpu",
-        folder: Path | None = None,
-        saved_task: Callable[[Task], SavedTask] | None = None,
-    ) -> None:
+        self, initial: InitialModel, data: TrainingData, evaluator: Evaluator, *,
+        precision: torch.dtype = torch.float32, device: torch.device | str = "cpu",
+        folder: Path | None = None, saved_task: Callable[[Task], SavedTask] | None = None,
+    ) -> None:  # fmt: skip
         """`saved_task`: what a saved model's folder says of its task."""
         self.data, self.evaluator, self.precision = data, evaluator, precision
         self.tokenizer, self.saved_task = initial.tokenizer, saved_task
@@ -526,18 +498,15 @@ class SeedRun:
                     break
 
     def stops(self, request: StopRequest) -> bool:
-        """Whether this step is the last: someone has asked for it, or nothing improves."""
+        """Whether this step is the last, as someone has asked for it or nothing improves."""
         self.signal = self.ranks.highest(request.signal, self.device)
         return self.signal > 0 or self.is_stalled
-
-    def measurements(self) -> list[Record]:
-        """Those on dev, in their order."""
-        return [entry for entry in self.records if f"dev_{self.metric}" in entry]
 
     @property
     def dev_scores(self) -> list[float]:
         """The deciding metric at each measurement."""
-        return [entry[f"dev_{self.metric}"] for entry in self.measurements()]
+        key = f"dev_{self.metric}"
+        return [entry[key] for entry in self.records if key in entry]
 
     @property
     def is_stalled(self) -> bool:
@@ -552,8 +521,7 @@ class SeedRun:
         return list(steps), list(values)
 
     def predict(self, examples: Sequence[Example], *, max_length: int | None = None) -> list:
-        """Predictions of the model as it is now; the examples need no labels. It reads as many
-        tokens at once as in training, unless `max_length` says otherwise."""
+        """Predictions of the model as it is now; the examples need no labels."""
         length = max_length or self.evaluator.max_length
         return self.task.answers(examples, self.model, self.tokenizer, max_length=length)
 
@@ -612,17 +580,16 @@ class SeedRun:
 
     def finish(self) -> SeedResult:
         """The result, written down; what only an unfinished run needs goes."""
-        measured = self.measurements()
+        key = f"dev_{self.metric}"
+        measured = [entry for entry in self.records if key in entry]
         if not measured:
             raise UserError(
                 f"{self.folder.path / METRICS_FILE} has lost its measurements: remove "
                 f"{self.folder.path}, and the seed runs again"
             )
-        best = max(measured, key=lambda entry: entry[f"dev_{self.metric}"])
-        last = measured[-1]
-        result = SeedResult(
-            self.data.seed, in_result(best), in_result(last), bool(last["collapsed"])
-        )
+        best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
+        collapsed = bool(last["collapsed"])
+        result = SeedResult(self.data.seed, in_result(best), in_result(last), collapsed)
         self.ranks.wait()
         if self.folder is not None and self.ranks.leads:
             write_atomically(self.folder.path / RESULT, json.dumps(vars(result), indent=2) + "\n")

@@ -92,7 +92,9 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.task is not None:
         data = load_named(settings.task, settings.data)
     else:
-        dev = share_of(settings.dev) or settings.dev or dev_in(settings)
+        dev = share_of(settings.dev) or settings.dev or split_in(settings.train, "dev")
+        if dev == settings.train and settings.dev is None:  # folders named by labels
+            raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
         data = load_files(settings.train, dev, format=settings.format, columns=columns,
                           seed=settings.seed)  # fmt: skip
     data = replace(data, task=configured(data.task, settings))
@@ -112,10 +114,8 @@ OWN = "own"  # the test set that belongs to a task by name
 
 
 def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
-    """The test set of a task by name, or where it is.
-
-    That of StoryWorld comes after dev in the held-out split, texts of dev left out.
-    """
+    """The test set of a task by name, or where it is. That of StoryWorld comes after dev in the
+    held-out split, texts of dev left out."""
     if data.name in STORYWORLD:
         heldout = storyworld(data.name, "heldout", 2 * len(data.dev))
         known = {example.texts for example in data.dev}
@@ -130,10 +130,8 @@ def own_test_set(data: TaskData, folder: str | Path | None) -> list[Any] | str:
 def read_labelled(
     source: str | Path, task: Task, *, columns: Columns, by_place: bool, tally: Tally
 ) -> list[Any]:
-    """Labeled examples of a task that is known already.
-
-    `by_place`: its labels have an order, so that a number may stand for one of them.
-    """
+    """Labeled examples of a task that is known already. `by_place`: its labels have an order, so
+    that a number may stand for one of them."""
     found = list(task.read(source, labels=task.head.labels, by_place=by_place, columns=columns,
                            tally=tally, stream=False))  # fmt: skip
     task.check_examples(source, found)
@@ -150,11 +148,8 @@ def check_shapes(train: str | Path, learnt: list[Any], source: str | Path, more:
 
 @dataclass(frozen=True)
 class NamedTask:
-    """One task of `named.json`. Only those of GLUE say there what their columns and labels are.
-
-    The files of GLUE say 0, 1, … or the labels' names; labels stand here in the order of their
-    numbers on the Hub. One label, "score": a number is to be predicted.
-    """
+    """One task of `named.json`. Only those of GLUE say there what their columns and labels are, the
+    labels in the order of their numbers on the Hub. One label, "score": a number is predicted."""
 
     name: str
     format: str
@@ -165,7 +160,7 @@ class NamedTask:
     metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
 
     def paths(self, folder: Path, split: str) -> list[Path]:
-        """The files of a split in a folder: dev of CoLA is two, as its authors give it out."""
+        """The files of a split in a folder; dev of CoLA is two."""
         names = self.files[split]
         return first_files(folder, names, f"{' or '.join(names)} of {self.name}")
 
@@ -186,10 +181,8 @@ COLA_COLUMNS = ("source", "label", "mark", "sentence")  # its files begin withou
 
 
 def load_named(name: str, data: str | Path | None = None) -> TaskData:
-    """A task by its name. `data` is a folder with its files; without it they come from the Hub.
-
-    Those of StoryWorld are made as they are asked for, and need neither.
-    """
+    """A task by its name. `data` is a folder with its files; without it they come from the Hub, or
+    are made, for StoryWorld."""
     folder = None if data is None else Path(data).expanduser()
     if folder is not None and not folder.is_dir():
         raise UserError(f"--data {data}: there is no such folder")
@@ -261,19 +254,12 @@ def holds_no(folder: Path, what: str) -> str:
 
 
 def load_files(
-    train: str | Path,
-    dev: str | Path | float,
-    *,
-    format: str | None = None,
-    columns: Columns = USUAL,
-    seed: int = 0,
-) -> TaskData:
-    """Two files, or two datasets of the Hub, in the format of a task type. `dev` may be a share of
-    train that is set aside, drawn by the seed.
-
-    Without `format` the names and the first rows decide. Labels are those of train; they have no
-    order that a number in dev could mean, and one that only dev has is an error with its row.
-    """
+    train: str | Path, dev: str | Path | float, *, format: str | None = None,
+    columns: Columns = USUAL, seed: int = 0,
+) -> TaskData:  # fmt: skip
+    """Two files, or two datasets of the Hub, in the format of a task type; without `format` the
+    names and the first rows decide. `dev` may be a share of train, drawn by the seed. Labels are
+    those of train; one that only dev has is an error with its row."""
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
     train = split_in(train, "train")
@@ -309,11 +295,8 @@ SPLIT_NAMES = {"train": ("train", "training"), "dev": ("dev", "valid", "validati
 
 
 def split_in(source: str | Path, split: str) -> str | Path:
-    """The file of a split, if the source is a folder that holds the splits; else the source itself.
-
-    They go by their names, as `train.csv` or `reviews_train.tsv`; `test` counts where there is no
-    other to measure on. Subfolders count too.
-    """
+    """The file of a split by its name (`train.csv`, `reviews_train.tsv`, a subfolder too), if the
+    source is a folder that holds the splits; else the source itself."""
     folder = Path(source).expanduser()
     if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
         return source
@@ -332,20 +315,11 @@ def split_in(source: str | Path, split: str) -> str | Path:
 SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"
 
 
-def dev_in(settings: FinetuneSettings) -> str | Path:
-    """The file to measure on in the folder that --train names, where nothing else names one."""
-    dev = split_in(settings.train, "dev")
-    if dev == settings.train:  # folders named by labels
-        raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
-    return dev
-
-
 SAMPLE = 100  # rows whose labels are looked at
 
 
 def infer_task(source: str | Path, columns: Columns = USUAL) -> type[Task]:
-    """The type of task that a file or a dataset of the Hub is for: its columns and first labels
-    tell. Raises `UserError` where nothing does."""
+    """The type of task that a source is for, as its columns and first labels tell."""
     rows = open_rows(source, numbered=columns.numbered)
     sample = list(islice(at_least_one(rows, source), SAMPLE))
     matching = [task_type for task_type in TASKS.values() if task_type.matches(sample, columns)]
@@ -361,12 +335,8 @@ SPLIT_FILE = "split.json"
 
 @dataclass(frozen=True)
 class Split:
-    """One labeled file in two parts: what to learn from, and a share of it to measure on. Both
-    hold the places of examples in the file, from 0 and in their order.
-
-    They depend on the examples, the share and the seed alone, so the same command splits a file in
-    the same way again. `split.json` in the run's folder tells which rows went where.
-    """
+    """One labeled file in two parts, by the places of examples from 0: what to learn from, and a
+    share to measure on. They depend on the examples, the share and the seed alone."""
 
     share: float
     seed: int
@@ -375,11 +345,8 @@ class Split:
 
     @classmethod
     def of(cls, examples: Sequence[Example], share: float, *, seed: int) -> "Split":
-        """About `share` of the examples of each label are for dev, drawn by the seed.
-
-        Examples with the same text stay together, so that no text of dev is in train. Every label
-        keeps an example in train.
-        """
+        """About `share` of the examples of each label are for dev, drawn by the seed. Examples with
+        the same text stay together, and every label keeps an example in train."""
         groups: dict[str, list[int]] = defaultdict(list)  # places of the same text
         for place, example in enumerate(examples):
             groups[" ".join(example.kept_together.split()).casefold()].append(place)
@@ -436,9 +403,7 @@ def share_of(dev: str | None) -> float | None:
 
 def few_of(examples: Sequence[AnyExample], count: int | None, *, seed: int) -> list[AnyExample]:
     """`count` of the examples, as even over the labels as can be; the seed draws them. None: all.
-
-    Examples without a label of their own, tagged sentences say, are drawn evenly.
-    """
+    Examples without a label of their own, tagged sentences say, are drawn evenly."""
     return [examples[place] for place in places_of_few(examples, count, seed=seed)]
 
 
@@ -462,11 +427,9 @@ WIDEST = 32  # characters of a label
 
 
 def describe(
-    data: TaskData,
-    settings: FinetuneSettings,
-    features: Sequence[Features] = (),
+    data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = (),
     max_length: int = 0,
-) -> list[str]:
+) -> list[str]:  # fmt: skip
     """What was understood of the task's files, in aligned lines, printed before training starts.
 
     task        one of 2 labels for each text (format texts)

@@ -65,7 +65,7 @@ class Row(NamedTuple):
         return self._of_type(name, str, "text")
 
     def texts(self, name: str) -> list[str]:
-        """A field that must be there and be a list of texts."""
+        """The same of a list of texts."""
         values = self._of_type(name, list, "a list")
         others = [value for value in values if not isinstance(value, str)]
         if others:
@@ -154,11 +154,9 @@ ASKED_COLUMNS = {*TEXTS, *(name for pair in (*PAIRS, *CONTEXTS) for name in pair
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold the text, the second text of a pair, and the label.
-
-    None: found by their usual names. If `text` is a number ("1" is the first column), the file has
-    no line of names, and all three are numbers.
-    """
+    """Which columns hold the text, the second text of a pair, and the label; None: found by their
+    usual names. If `text` is a number ("1" is the first column), the file has no line of names, and
+    all three are numbers."""
 
     text: str | None = None
     pair: str | None = None
@@ -173,10 +171,8 @@ class Columns:
         return row.spelled(self.label) if self.label else row.find(LABELS)
 
     def found_in(self, row: Row, *, labelled: bool) -> "Columns":
-        """The same columns as the row writes them, those that were open by their usual names.
-
-        Raises `UserError` if one is not there.
-        """
+        """The same columns as the row writes them, the open ones found by their usual names. Raises
+        `UserError` if one is not there."""
         text, pair = self.text, self.pair
         if text is None and pair is None:
             both = (names for names in PAIRS if all(row.find([name]) for name in names))
@@ -234,10 +230,8 @@ def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     if labelled and row.find(TEXTS):
         return UserError(f"{row.missing(name)}: name yours, --columns label=NAME")
     names, numbers = ("TEXT,LABEL", "1,2") if labelled else ("TEXT", "1")
-    return UserError(
-        f"{row.missing(name)}: name yours, --columns {names}, or number them, --columns "
-        f"{numbers}, if line 1 is no line of names"
-    )
+    way_out = f"name yours, --columns {names}, or number them, --columns {numbers}"
+    return UserError(f"{row.missing(name)}: {way_out}, if line 1 is no line of names")
 
 
 def header_error(source: str | Path, names: Sequence[str]) -> UserError:
@@ -298,8 +292,8 @@ def open_rows(
     source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
 ) -> Table:
     """All rows of a dataset of the Hub, streamed or downloaded first, of a file, or of a folder
-    with one text a file. The ending of a file tells its format; where it says nothing, as `.txt`,
-    the first lines do. `numbered`: a table has no line of names, its columns are "1", "2", …"""
+    with one text a file. The ending of a file tells its format, or else its first lines do.
+    `numbered`: a table has no line of names, its columns are "1", "2", …"""
     if not is_file(source):
         name = HubName.parse(str(source))
         ask_for_revision(name, stream=stream)
@@ -399,9 +393,8 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
             "table as CSV UTF-8"
         ) from None
     except Exception as error:  # of zipfile, XML and openpyxl
-        raise UserError(
-            f"{path} cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
-        ) from None
+        problem = f"cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
+        raise UserError(f"{path} {problem}") from None
     for sheet in book.worksheets:
         rows = [(number, ["" if cell is None else str(cell) for cell in row])
                 for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
@@ -414,15 +407,9 @@ def sheet_cells(path: Path, note: Note = silent) -> Cells:
 
 
 def line_rows(
-    source: str,
-    first: Sequence[tuple[int, str]],
-    rest: Lines,
-    *,
-    suffix: str = "",
-    numbered: bool = False,
-    may_be_text: bool = False,
-    note: Note = silent,
-) -> Table | None:
+    source: str, first: Sequence[tuple[int, str]], rest: Lines, *, suffix: str = "",
+    numbered: bool = False, may_be_text: bool = False, note: Note = silent,
+) -> Table | None:  # fmt: skip
     """The rows of lines, the `first` of which tell their format where the ending of the file's name
     does not; None if they are plain text. `may_be_text`: only usual names of columns begin a table.
     """
@@ -499,14 +486,13 @@ def records_of(content: Any) -> list[Any] | None:
             return rows
     columns = list(content.values()) if isinstance(content, dict) else []
     if columns and all(isinstance(column, dict) for column in columns):
-        keys = dict.fromkeys(chain(*columns))  # one that is not in all is a row with a gap
+        keys = dict.fromkeys(chain(*columns))  # a column may lack some
         return [{name: column.get(key) for name, column in content.items()} for key in keys]
     return None
 
 
 def squad_records(articles: Sequence[Any]) -> list[Any] | None:
-    """SQuAD: articles hold paragraphs, a paragraph holds a context and its questions (`qas`). Each
-    of these with its context; None if the document is damaged."""
+    """The questions of SQuAD, each with its context; None if the document is damaged."""
     fields = ("id", "question", "answers", "is_impossible")
     with suppress(KeyError, TypeError):
         return [
@@ -517,8 +503,7 @@ def squad_records(articles: Sequence[Any]) -> list[Any] | None:
 
 
 def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose keys and texts hold whole characters. No key may occur twice: one of its
-    two values would be lost."""
+    """A JSON object of whole characters. No key may occur twice: one value would be lost."""
     fields = {whole_characters(name): whole(value) for name, value in pairs}
     if len(fields) < len(pairs):
         ((twice, _),) = Counter(whole_characters(name) for name, _ in pairs).most_common(1)
@@ -558,12 +543,9 @@ def is_name(cell: str) -> bool:
 def table_rows(
     source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
 ) -> Table:
-    """Each row under the names of its columns.
-
-    The first line of a table names its columns; `header` names those of one that begins at once,
-    and an empty `header` gives them the names "1", "2" and so on. All rows must have as many
-    columns; `skip_short` passes over those with fewer.
-    """
+    """Each row under the names of its columns, which the first line gives. `header` names those of
+    a table that begins at once; an empty `header` names them "1", "2" and so on. All rows must have
+    as many columns; `skip_short` passes over those with fewer."""
     if header is None:
         number, names = next(cells, (1, []))
         header = [name.strip() for name in names]  # people write "text, label"
@@ -603,10 +585,8 @@ def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note =
 
 
 def separator_of(sample: Sequence[str], suffix: str) -> str:
-    """The mark that splits the first line, and most of the others into as many cells.
-
-    Where several do, the one with the most cells; a table of one column has none.
-    """
+    """The mark that splits the first line, and most of the others into as many cells; of several,
+    the one with the most cells."""
     usual = "\t" if suffix == ".tsv" else ","
     if not sample or (usual == "\t" and "\t" in sample[0]):
         return usual
@@ -660,7 +640,7 @@ def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
 # A word a line, an empty line between sentences. The word stands in the first column and its tag in
 # the last (CoNLL-2003, WNUT-17), in CoNLL-U in the second and the fourth of ten.
 
-NAME_TAG = re.compile(r"O|[BIELMSU][-_].+")
+NAME_TAG = re.compile(r"O|[BIELSU][-_].+")
 NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left out
 
 
@@ -784,11 +764,9 @@ def decoded_lines(path: Path, encoding: str) -> Iterator[str]:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a file, as `codecs` calls it. The first line that is not ASCII decides.
-
-    It is UTF-8, or else Windows-1252, to which Latin-1 belongs, if the file then reads as a Western
-    European language. UTF-16 begins with a byte order mark.
-    """
+    """The encoding of a file, as `codecs` calls it. The first line that is no ASCII decides: UTF-8,
+    or else Windows-1252, if the file then reads as a Western European language. UTF-16 begins with
+    a byte order mark."""
     lines = LineReader(path).pieces(LONGEST_LINE)
     before: deque[bytes] = deque(maxlen=AROUND)
     for number, line in enumerate(lines, start=1):
@@ -798,8 +776,7 @@ def encoding_of(path: Path) -> str:
             if not line.decode("utf-8").isascii():
                 return "utf-8"
         except UnicodeDecodeError as error:
-            # In Windows-1252 the first accented letter is hardly ever UTF-8; if it is, the line is
-            # a damaged one of UTF-8, which is told when it is read.
+            # A line that begins as UTF-8 is a damaged one, which is told when it is read.
             if not line[: error.start].isascii():
                 return "utf-8"
             check_western(b"".join([*before, line, *islice(lines, AROUND)]), path, line=number)
@@ -839,9 +816,8 @@ def binary_error(path: Path, start: bytes) -> UserError:
 
 # --- Labels --------------------------------------------------------------------------------------
 
-# What is doubtful is an error with its line. A label that was understood in the wrong way costs a
-# whole training run, and nothing in the result shows it. A user can repair a line within a minute,
-# so no guess is made here.
+# What is doubtful is an error with its line: a label that was understood in the wrong way costs a
+# whole training run, and nothing in the result shows it.
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
@@ -891,9 +867,7 @@ class Names:
 
 def value_of(row: Row, column: str) -> Any:
     """What the row has in the column of labels; None where it is known that there is no label.
-
-    Raises `UserError` for an empty cell: it is a label that was forgotten, or a missing number.
-    """
+    Raises `UserError` for an empty cell."""
     if column not in row.fields:
         raise row.missing(column)
     value = row.fields[column]
@@ -907,11 +881,7 @@ def value_of(row: Row, column: str) -> Any:
 
 def check_label(name: str, place: str, spellings: Spellings) -> None:
     """Raise `UserError` for a label with marks that only a mistake puts there, and for a second
-    spelling of one that occurred before.
-
-    `Pos` beside `pos` is almost always one label that was typed in two ways. As two classes they
-    would both be learned badly, and the score would not say why.
-    """
+    spelling of one that occurred before: `Pos` beside `pos` is almost always one label."""
     has_control = any(unicodedata.category(letter) == "Cc" for letter in name)
     if has_control or (len(name) > 1 and name[0] == name[-1] == '"'):
         what = "a control character (a line end, a tab)" if has_control else "quotes around it"
@@ -926,10 +896,9 @@ def check_label(name: str, place: str, spellings: Spellings) -> None:
 
 
 def plain_form(name: str) -> str:
-    """What two spellings of one label have in common.
-
-    They may differ in case, in blanks, in characters that nobody sees (a zero-width space), in how
-    Unicode writes a letter (é as one character or as two), and in how a whole number is written.
+    """What two spellings of one label have in common. They may differ in case, in blanks, in
+    invisible characters, in how Unicode writes a letter (é as one character or as two), and in how
+    a whole number is written.
 
     >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
     ('1', 'very good')
@@ -987,11 +956,8 @@ class NumberLabels:
 
 
 def are_numbers(labels: Iterable[Any]) -> bool:
-    """Whether labels are measured, not counted: most are numbers, and one is not whole.
-
-    A few that are no numbers, an empty cell or a typing error, do not turn the others into names;
-    they are errors when the numbers are read.
-    """
+    """Whether labels are measured, not counted: most are numbers, and one is not whole. The few
+    that are no numbers are errors when the numbers are read."""
     written = [str(label).strip() for label in labels if label is not None]
     written = [each for each in written if each and each.lower() != "nan"]
     numbers = [each for each in written
@@ -1001,8 +967,8 @@ def are_numbers(labels: Iterable[Any]) -> bool:
 
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` if labels that were taken for classes may be something else; where --format
-    was given, the user has decided. So many whole numbers are noted on standard error."""
+    """Raise `UserError` if labels that were taken for classes may be something else; many whole
+    numbers are noted on standard error."""
     examples, classes = len(labels), set(labels)
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))

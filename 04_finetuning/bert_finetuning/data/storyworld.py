@@ -189,11 +189,7 @@ def kinds(index: int, seed: int, split: str) -> TaggedSentence:
 
 @dataclass(frozen=True)
 class StoryworldSet:
-    """How example `index` is made, its labels, and how it is measured.
-
-    A span of text has no labels, an ending neither; tags are measured by their entities, answers as
-    SQuAD's are.
-    """
+    """How example `index` is made, its labels, if it has any, and how it is measured."""
 
     make: Callable[[int, int, str], Example]
     labels: tuple[str, ...]

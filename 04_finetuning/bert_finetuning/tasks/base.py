@@ -4,9 +4,8 @@
                                                                                          │
     report ◄── score, render, error_row ── predictions ◄── predict ──────────────────────┘
 
-First texts as rows of token ids, cut to fit, and as padded batches; then what a head is, and from
-features to logits; then `Task`. A new task type is one subclass of it in one file, and one line in
-`tasks/__init__.py`. Where a method has a body, that is what most types do.
+A new task type is one subclass of `Task` in one file, and one line in `tasks/__init__.py`. Where a
+method of `Task` has a body, that is what most types do.
 """
 
 from abc import ABC, abstractmethod
@@ -120,14 +119,14 @@ def encode_pairs(
     """A row for each text or pair; one line on standard error counts those that were cut."""
     check_max_length(max_length)
     firsts = token_ids(tokenizer, [text for text, _ in texts])
-    seconds = iter(token_ids(tokenizer, [pair for _, pair in texts if pair is not None]))
+    seconds = token_ids(tokenizer, [pair or "" for _, pair in texts])
     rows, cut = [], []
-    for number, (ids, (_, pair)) in enumerate(zip(firsts, texts, strict=True)):
-        pair_ids = None if pair is None else next(seconds)
+    for number, (ids, pair_ids, (_, pair)) in enumerate(zip(firsts, seconds, texts, strict=True)):
         room = max_length - (2 if pair is None else 3)
-        if len(ids) + len(pair_ids or ()) > room:
+        if len(ids) + len(pair_ids) > room:
             cut.append(number)
-        rows.append(framed(tokenizer, *truncated(ids, pair_ids, room)))
+        kept = truncated(ids, None if pair is None else pair_ids, room)
+        rows.append(framed(tokenizer, *kept))
     report_cut(cut, [text for text, _ in texts], max_length=max_length, what=what)
     return rows
 
@@ -177,8 +176,8 @@ def with_labels(batch: Batch, features: Sequence[Features], dtype: type) -> Batc
 #     attention_mask ─┘             ├─ every token ─ classifier       a label for each token
 #                                   └─ every token ─ qa_outputs       the answer's start and end
 #
-# The four of the paper (figure 4), each a single linear layer in the file of its task. Attributes
-# carry the names of `transformers`, so that a parameter's path here is its name in the file.
+# The four of the paper (figure 4), each a single linear layer. Attributes carry the names of
+# `transformers`, so that a parameter's path here is its name in the file.
 
 Tokens = Int[Tensor, "batch seq"]  # ids, segments, or 1 where there is no padding
 TensorBatch = dict[str, Tensor]
@@ -214,13 +213,9 @@ class HeadConfig:
         return len(self.labels)
 
     @property
-    def is_regression(self) -> bool:
-        return self.num_labels == 1
-
-    @property
     def problem_type(self) -> str:
         """What the head of a text is asked for, in the words of `transformers`."""
-        return "regression" if self.is_regression else "single_label_classification"
+        return "regression" if self.num_labels == 1 else "single_label_classification"
 
     def dropout(self, config: BertConfig) -> float:
         """The share of the vector that the classifier does not see in training."""
@@ -240,16 +235,14 @@ class HeadConfig:
         return content | ({} if self.pooling == "cls" else {POOLING_FIELD: self.pooling})
 
     @classmethod
-    def from_fields(cls, content: dict[str, Any], *, num_labels: int) -> "HeadConfig":
-        """The head that a `config.json` describes, whose classifier has `num_labels` rows.
-
-        Raises `UserError` where the two do not fit.
-        """
-        return cls(
-            labels_of(content, num_labels),
-            pooling=content.get(POOLING_FIELD, "cls"),
-            classifier_dropout=content.get("classifier_dropout"),
-        )
+    def from_fields(cls, content: dict[str, Any], *, num_labels: int | None) -> "HeadConfig":
+        """The head that a `config.json` describes, whose classifier has `num_labels` rows, or None
+        if the rows have no names. Raises `UserError` where the two do not fit."""
+        dropout = content.get("classifier_dropout")
+        if num_labels is None:
+            return cls(classifier_dropout=dropout)
+        labels = labels_of(content, num_labels)
+        return cls(labels, content.get(POOLING_FIELD, "cls"), dropout)
 
 
 def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
@@ -268,12 +261,9 @@ def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
 
 
 class BertWithHead(nn.Module):
-    """What the four have in common.
-
-    They are called as `logits = model(input_ids, token_type_ids, attention_mask)`, then
-    `model.loss(logits, batch)`, where the batch holds the answers under the names of
-    `transformers`: `labels`, or `start_positions` and `end_positions`.
-    """
+    """What the four have in common: `logits = model(input_ids, token_type_ids, attention_mask)`,
+    then `model.loss(logits, batch)`, where the batch holds the answers under the names of
+    `transformers`: `labels`, or `start_positions` and `end_positions`."""
 
     pipeline: ClassVar[str]  # what the Hub calls such a task
     part: ClassVar[str] = "classifier"  # the head's own layer
@@ -300,10 +290,8 @@ def cross_entropy(
 ) -> Float[Tensor, ""]:
     """The mean of −log softmax(logits)[label], in nats, over all labels that are not `ignored`.
 
-    Each loss is multiplied by the weight of its label. The sum is divided by the number of labels,
+    Each loss is multiplied by the weight of its label, and the sum divided by the number of labels,
     not by the sum of their weights as in torch: so a batch of common labels alone counts less.
-
-    Of tokens this is the mean over all of the batch: a long sentence weighs more than a short one.
     Where no label counts it is 0, not 0/0 as in `transformers`.
     """
     total = F.cross_entropy(logits, labels, weights, ignore_index=ignored, reduction="sum")
@@ -323,18 +311,11 @@ def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor
 
 @torch.no_grad()
 def logits_of(
-    model: BertWithHead,
-    task: "Task",
-    features: Sequence[Features],
-    *,
-    precision: torch.dtype = torch.float32,
-    ranks: Ranks = ALONE,
-    progress: str | None = None,
-) -> list[Logits]:
-    """The model in evaluation: the logits of all features, in their order, without padding.
-
-    Each rank reads its part, and all get all of them. `progress` names the bar to be shown.
-    """
+    model: BertWithHead, task: "Task", features: Sequence[Features], *,
+    precision: torch.dtype = torch.float32, ranks: Ranks = ALONE, progress: str | None = None,
+) -> list[Logits]:  # fmt: skip
+    """The model in evaluation: the logits of all features, in their order, without padding. Each
+    rank reads its part, and all get all of them. `progress` names the bar to be shown."""
     was_training = model.training
     model.eval()
     device = next(model.parameters()).device
@@ -411,10 +392,8 @@ Place = tuple[int, int]  # in a text: the first character, and one past the last
 
 @dataclass(frozen=True)
 class Prediction:
-    """An answer, and how probable each possible one is; of tags each its own.
-
-    Numbers are predicted bare, and spans of a text as `SpanPrediction`.
-    """
+    """An answer, and how probable each possible one is; of tags each its own. Numbers are predicted
+    bare, and spans of a text as `SpanPrediction`."""
 
     answer: Any
     probabilities: tuple[float, ...]
@@ -510,11 +489,9 @@ class Task(ABC, Generic[ExampleType]):
     def read(
         cls, source: str | Path, *, stream: bool = True, **expected: Any
     ) -> Iterator[ExampleType]:
-        """The examples of a file or a dataset of the Hub, one by one.
-
-        `expected` are fields of `Expected`. Raises `UserError`, with its place, for what is wrong
-        with a row, and if there is no example.
-        """
+        """The examples of a file or a dataset of the Hub, one by one; `expected` are fields of
+        `Expected`. Raises `UserError`, with its place, for what is wrong with a row, and if there
+        is no example."""
         wanted = Expected(**expected)
         tally, numbered = wanted.tally, wanted.columns.numbered
         rows = open_rows(source, numbered=numbered, stream=stream, note=tally.note)
@@ -542,9 +519,7 @@ class Task(ABC, Generic[ExampleType]):
         cls, source: str | Path, examples: Examples, *, inferred: bool, numbered: bool
     ) -> None:
         """Raise `UserError` where the labels of train are hardly what the user means to learn.
-
-        `inferred`: nobody named the format. `numbered`: the columns go by their numbers.
-        """
+        `inferred`: nobody named the format. `numbered`: the columns go by their numbers."""
         labels = cls.all_labels(examples)
         if labels is not None and len(set(labels)) < 2:
             only = quoted(labels[0] if labels else "")
@@ -582,11 +557,9 @@ class Task(ABC, Generic[ExampleType]):
     def encode(
         self, examples: Examples, tokenizer: Tokenizer, *, max_length: int
     ) -> list[Features]:
-        """Every example as what the model reads, at most `max_length` tokens at once.
-
-        An example may give several features (the windows of a long text); `predict` puts them
-        together again. What is cut is counted, and reported in one line on standard error.
-        """
+        """Every example as what the model reads, at most `max_length` tokens at once. An example
+        may give several features (the windows of a long text), which `predict` puts together again.
+        What is cut is counted, and reported in one line on standard error."""
 
     def number_of(self, label: str, place: int) -> int:
         """The number of a label of the example at this place; `UserError` for an unknown one."""
@@ -617,15 +590,9 @@ class Task(ABC, Generic[ExampleType]):
         """One prediction an example, from the logits of its features."""
 
     def answers(
-        self,
-        examples: Examples,
-        model: BertWithHead,
-        tokenizer: Tokenizer,
-        *,
-        max_length: int,
-        precision: torch.dtype = torch.float32,
-        progress: str | None = None,
-    ) -> list[Any]:
+        self, examples: Examples, model: BertWithHead, tokenizer: Tokenizer, *, max_length: int,
+        precision: torch.dtype = torch.float32, progress: str | None = None,
+    ) -> list[Any]:  # fmt: skip
         """What a model answers to examples, which need no labels: from text to predictions."""
         features = self.encode(examples, tokenizer, max_length=max_length)
         logits = logits_of(model, self, features, precision=precision, progress=progress)
@@ -645,9 +612,7 @@ class Task(ABC, Generic[ExampleType]):
 
     def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
         """The same for any of the examples by their places: 1,000 draws make a confidence interval.
-
-        A task type defines `score`, which is slow here, or this method, which compares once.
-        """
+        A task type defines `score`, which is slow here, or this method, which compares once."""
         both = examples, predictions
         return lambda places: self.score(*([each[i] for i in places] for each in both))
 
@@ -674,17 +639,12 @@ class Task(ABC, Generic[ExampleType]):
 
     @classmethod
     def queries(
-        cls,
-        texts: Sequence[str],
-        options: Mapping[str, str] | None = None,
-        *,
+        cls, texts: Sequence[str], options: Mapping[str, str] | None = None, *,
         pairs: bool | None = None,
-    ) -> list[Query]:
-        """What a command line asks: each text by itself, or all as the parts of one example.
-
-        `options` name some parts: pair, question or context. `pairs`: whether the model has learned
-        from pairs, if known. Raises `UserError` for an empty text and for options of other tasks.
-        """
+    ) -> list[Query]:  # fmt: skip
+        """What a command line asks: each text by itself, or all as the parts of one example, of
+        which `options` name some (pair, question, context). `pairs`: whether the model has learned
+        from pairs, if known. Raises `UserError` for an empty text and options of other tasks."""
         options = options or {}
         if not all(text.strip() for text in (*texts, *options.values())):
             raise UserError("a text is empty: write what is to be answered")
@@ -746,7 +706,6 @@ class Task(ABC, Generic[ExampleType]):
         """The answer as JSON, and how probable it is."""
 
     def query_to_json(self, query: Query, prediction: Any) -> dict[str, Any]:
-        """The same for new text."""
         return self.to_json(query.example, prediction)
 
     @abstractmethod
@@ -797,8 +756,7 @@ class OneOfSeveral(Task[ExampleType]):
                 for example, each in zip(examples, logits, strict=True)]  # fmt: skip
 
     def majority(self, train: Examples, examples: Examples) -> list[Prediction]:
-        """The most common answer, as probable as it is common. Where endings were shuffled well it
-        is no more than luck."""
+        """The most common answer, as probable as it is common."""
         counts = Counter(example.label for example in train)
         options = self.possible_answers(train[0])
         shares = np.array([counts[option] for option in options]) / len(train)

@@ -51,11 +51,8 @@ from bert_run.config import BertConfig
 
 class BertForSequenceClassification(BertWithHead):
     """One answer for a text or a pair: a label, or a number if the head has a single label
-    (figure 4, a and b; section 4.1).
-
-    The paper reads it from [CLS] through the pooler. With `pooling="mean"` the mean of all tokens
-    stands there instead, to compare.
-    """
+    (figure 4, a and b; section 4.1). The paper reads it from [CLS] through the pooler; with
+    `pooling="mean"` the mean of all tokens stands there instead, to compare."""
 
     pipeline = "text-classification"
     has_pooling = True
@@ -78,7 +75,7 @@ class BertForSequenceClassification(BertWithHead):
         return (self.head.num_labels,)
 
     def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
-        if self.head.is_regression:
+        if self.head.num_labels == 1:
             return squared_error(logits[:, 0], batch["labels"])
         return cross_entropy(logits, batch["labels"], weights=self.label_weights)
 

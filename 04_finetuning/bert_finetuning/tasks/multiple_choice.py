@@ -48,11 +48,8 @@ ENDING = re.compile(r"(ending|choice)\d+", re.ASCII | re.IGNORECASE)  # or a col
 
 
 class BertForMultipleChoice(BertWithHead):
-    """Which of several endings belongs to a beginning (section 4.4, SWAG).
-
-    Each ending is read as a pair with the beginning and gets one number; the softmax is taken over
-    the endings.
-    """
+    """Which of several endings belongs to a beginning (section 4.4, SWAG). Each ending is read as a
+    pair with the beginning and gets one number; the softmax is taken over the endings."""
 
     pipeline = "multiple-choice"
     has_labels = False
@@ -107,10 +104,7 @@ Choices = Sequence[Choice]
 
 @dataclass(frozen=True)
 class MultipleChoice(OneOfSeveral[Choice]):
-    """Each ending is read as a pair with the beginning; the head has no labels.
-
-    The answer is the place of the likeliest ending, from 0.
-    """
+    """The answer is the place of the likeliest ending, from 0; the head has no labels."""
 
     format: ClassVar = "choices"
     model: ClassVar = BertForMultipleChoice

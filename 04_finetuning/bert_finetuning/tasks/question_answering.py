@@ -8,12 +8,10 @@ A long text is read in windows: [CLS] question [SEP] a part of the text [SEP].
                               ├──────────────────────┤
     best      ├───────────┤───────┤──────────────────┤          who sees most around a token
 
-Each token knows its characters in the text as it was given: an answer is cut out from there,
-accents, capitals and all, never put together from pieces.
-
-A span scores S·T_i + E·T_j, the start of its first token plus the end of its last. It counts if it
-is short enough and no other window sees its first token better. "No answer" is the span of [CLS]
-alone, and is given if it beats the best other span by more than a threshold (section 4.3).
+An answer is cut out of the text as it was given, never put together from pieces. A span scores
+S·T_i + E·T_j, the start of its first token plus the end of its last. It counts if it is short
+enough and no other window sees its first token better. "No answer" is the span of [CLS] alone, and
+is given if it beats the best other span by more than a threshold (section 4.3).
 """
 
 import unicodedata
@@ -81,10 +79,8 @@ class SpanLogits(NamedTuple):
 
 class BertForQuestionAnswering(BertWithHead):
     """Where in a text the answer to a question starts and ends (figure 4, c; section 4.2, SQuAD).
-
-    The two rows of `qa_outputs` are the paper's vectors S and E: a token's score is its product
-    with them. It has no dropout of its own, in the released code neither.
-    """
+    The two rows of `qa_outputs` are the paper's vectors S and E; as in the released code, it has no
+    dropout of its own."""
 
     pipeline = "question-answering"
     part = "qa_outputs"
@@ -110,11 +106,9 @@ class BertForQuestionAnswering(BertWithHead):
 def span_loss(
     logits: SpanLogits, start_positions: Int[Tensor, "batch"], end_positions: Int[Tensor, "batch"]
 ) -> Float[Tensor, ""]:
-    """The mean of two means over examples: −log P(start) and −log P(end).
-
-    A position past the end of the window does not count, one before its beginning stands for
-    [CLS]: as in `transformers`, and in the released code, which halves the paper's sum too.
-    """
+    """The mean of two means over examples: −log P(start) and −log P(end). A position past the end
+    of the window does not count, one before its beginning stands for [CLS], as in `transformers`
+    and in the released code."""
     seq = logits.start.shape[1]
     start = cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
     end = cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)
@@ -165,21 +159,16 @@ def windows_of(text: Text, room: int, *, stride: int) -> list[Window]:
 
 
 def first_tokens(tokens: int, *, room: int, stride: int) -> list[int]:
-    """Where windows begin: every `stride` tokens, until one reaches the end.
-
-    At least every half window, so that an answer across a border lies whole in the next window;
-    at the paper's lengths (384 tokens, stride 128) this changes nothing.
-    """
+    """Where windows begin: every `stride` tokens, until one reaches the end, and at least every
+    half window, so that an answer across a border lies whole in the next window."""
     stride = min(stride, max(1, room // 2))
     return list(range(0, max(tokens - room, 0) + stride, stride))
 
 
 def best_windows(tokens: int, firsts: Sequence[int], *, room: int) -> Int[ndarray, "tokens"]:
-    """For each token, the number of the window in which it has most context on its poorer side.
-
-    A hundred tokens more in a window count for one of context, and of equals the first wins, as in
-    the released code (`_check_is_max_context`).
-    """
+    """For each token, the number of the window in which it has most context on its poorer side. A
+    hundred tokens more in a window count for one of context, and of equals the first wins, as in
+    the released code (`_check_is_max_context`)."""
     first = np.array(firsts)[:, None]  # (windows, 1)
     size = np.minimum(tokens - first, room)
     left = np.arange(tokens) - first  # (windows, tokens)
@@ -189,10 +178,8 @@ def best_windows(tokens: int, firsts: Sequence[int], *, room: int) -> Int[ndarra
 
 
 def tokens_of(answer: Answer, offsets: Offsets) -> TokenSpan | None:
-    """The tokens that hold its characters; None if WordPiece leaves nothing of them.
-
-    They hold more where the answer begins or ends inside a token, as "US" does in "USSR".
-    """
+    """The tokens that hold its characters, and more where it begins or ends inside a token; None if
+    WordPiece leaves nothing of them."""
     end = answer.start + len(answer.text)
     first = int(np.searchsorted(offsets[:, 1], answer.start, side="right"))
     last = int(np.searchsorted(offsets[:, 0], end, side="left")) - 1
@@ -206,11 +193,8 @@ def in_window(span: TokenSpan, window: Window) -> TokenSpan | None:
 
 
 def characters_of(span: TokenSpan, offsets: Offsets, text: str) -> tuple[int, int]:
-    """Its first character, and one past its last.
-
-    Accents written as characters of their own belong to the letter before them, though WordPiece
-    drops them.
-    """
+    """Its first character, and one past its last. Accents written as characters of their own belong
+    to the letter before them, though WordPiece drops them."""
     start, end = int(offsets[span.first, 0]), int(offsets[span.last, 1])
     while end < len(text) and unicodedata.category(text[end]) == "Mn":
         end += 1
@@ -230,10 +214,8 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class SpanPrediction:
-    """The answer, "" if there is none, and the best spans of the text, the best first.
-
-    `null_difference` is the score of "no answer" less that of the best span.
-    """
+    """The answer, "" if there is none, and the best spans of the text, the best first;
+    `null_difference` is the score of "no answer" less that of the best span."""
 
     text: str
     null_difference: float
@@ -258,10 +240,8 @@ def answer_of(
     n_best: int,
     null_threshold: float | None,
 ) -> SpanPrediction:
-    """The answer to one question from all windows of its text.
-
-    Where `null_threshold` is None there always is one, if the text has any token.
-    """
+    """The answer to one question from all windows of its text. Where `null_threshold` is None there
+    always is one, if the text has any token."""
     spans = best_of_all(context, windows, longest=longest, n_best=n_best)
     null_score = min(float(logits[:, 0].sum()) for _, logits in windows)  # [CLS] of every window
     scores = [score for score, *_ in spans]
@@ -395,11 +375,8 @@ class QuestionAnswering(Task[Question]):
     def encode(
         self, examples: Questions, tokenizer: Tokenizer, *, max_length: int
     ) -> list[Features]:
-        """Each question with every window of its text.
-
-        It points at its first answer where a window holds all of that, else at [CLS]; so do all
-        windows of a question that is known to have none.
-        """
+        """Each question with every window of its text. It points at its first answer where a window
+        holds all of that, else at [CLS], as a question that is known to have none."""
         check_max_length(max_length)
         longest = min(self.max_question, (max_length - 3) // 2)
         asked = [example.question for example in examples]
@@ -427,8 +404,8 @@ class QuestionAnswering(Task[Question]):
         return features
 
     def collate(self, features: Encoded, *, pad_id: int) -> Batch:
-        """With the positions of answers, if any is known. Where none is, they lie past the end,
-        and the loss passes over them."""
+        """With the positions of answers, if any is known; others lie past the end, and the loss
+        passes over them."""
         batch = collate_inputs(features, pad_id=pad_id)
         if any(each.targets for each in features):
             seq = batch["input_ids"].shape[1]
@@ -466,8 +443,7 @@ class QuestionAnswering(Task[Question]):
         return task, [decided(prediction, task.threshold) for prediction in predictions]
 
     def majority(self, train: Questions, examples: Questions) -> list[SpanPrediction]:
-        """The commonest answer of all, or no answer where that is commoner; it need not be in the
-        text. Of SQuAD it is right in a few of a thousand questions: answers seldom recur."""
+        """The commonest answer of all, or no answer where that is commoner."""
         known = [question.accepted for question in train if question.answers or self.has_null]
         counts = Counter(accepted[0] if accepted else "" for accepted in known)
         ((text, count),) = counts.most_common(1)
@@ -536,11 +512,8 @@ def choose_null_threshold(
     questions: Questions, predictions: SpanPredictions
 ) -> tuple[float, float]:
     """The threshold with the best mean F1, and that F1: as the official script's `best_f1_thresh`
-    and `best_f1`.
-
-    A threshold answers the questions whose `null_difference` does not exceed it. So they are
-    sorted by it, and every place to cut is tried.
-    """
+    and `best_f1`. A threshold answers the questions whose `null_difference` does not exceed it. So
+    they are sorted by it, and every place to cut is tried."""
     accepted = [question.accepted for question in questions]
     spans = [decided(prediction, None).text for prediction in predictions]
     answered = np.array([answer_f1(*both) for both in zip(spans, accepted, strict=True)])

@@ -1,8 +1,7 @@
 """A tag for every word of a sentence: names (section 5.3), parts of speech.
 
-Sentences are rows with lists of words and tags; columns as at CoNLL come as such rows, too. Names
-(B-PER, I-PER, O) and parts of speech (NOUN, VERB) are the same to a reader. Tags of names are
-written in several schemes; all of them come out as BIO2, see `in_bio`.
+Sentences are rows with lists of words and tags; columns as at CoNLL come as such rows, too. Tags of
+names (B-PER, I-PER, O) are written in several schemes; all come out as BIO2, see `in_bio`.
 """
 
 import re
@@ -69,10 +68,7 @@ TAG_METRICS = ("entity_f1", "precision", "recall", "accuracy")
 
 
 class BertForTokenClassification(BertWithHead):
-    """A label for every token (figure 4, d; section 5.3, names of people and places).
-
-    There is no pooler: nothing is read from [CLS] alone.
-    """
+    """A label for every token (figure 4, d; section 5.3); nothing is read from [CLS] alone."""
 
     pipeline = "token-classification"
 
@@ -140,7 +136,7 @@ class Tagging(Task[TaggedSentence]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.has_entities:
-            entities(self.head.labels)  # here, and not after an hour, a tag that is no name shows
+            entities(self.head.labels)  # a tag that is no name shows here, not after an hour
 
     @property
     def has_entities(self) -> bool:
@@ -152,8 +148,13 @@ class Tagging(Task[TaggedSentence]):
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
         """Sentences whose tags are all written well, and of those that may occur."""
         sentences, allowed = list(map(sentence_of, rows)), expected.labels
-        if allowed is None:
-            check_tags(sentences)
+        spellings: Spellings = {}
+        for row, words, tags in sentences if allowed is None else ():
+            for word, tag in zip(words, tags, strict=True):
+                if not tag.strip():
+                    empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
+                    raise UserError(f"{row.place}: {empty}")
+                check_label(tag, row.place, spellings)
         every = in_bio(sentences, expected.tally.note)
         for (row, words, _), tags in zip(sentences, every, strict=True):
             expected.tally.line = row.line
@@ -188,10 +189,8 @@ class Tagging(Task[TaggedSentence]):
     def encode(
         self, examples: TaggedSentences, tokenizer: Tokenizer, *, max_length: int
     ) -> list[Features]:
-        """A sentence longer than the model is read in stretches, so that every word is tagged.
-
-        A sentence without words has no features.
-        """
+        """A sentence longer than the model is read in stretches, so that every word is tagged. A
+        sentence without words has no features."""
         check_max_length(max_length)
         words = pieces_of_words([example.words for example in examples], tokenizer)
         features = []
@@ -251,10 +250,8 @@ class Tagging(Task[TaggedSentence]):
         return [Prediction((tag,) * size, (share,) * size) for size in sizes]
 
     def score(self, examples: TaggedSentences, predictions: Predictions) -> dict[str, float]:
-        """The share of words tagged right; of names F1, precision and recall, also of each type.
-
-        A model that tags every word O finds no name and has an F1 of 0, however high the accuracy.
-        """
+        """The share of words tagged right; of names F1, precision and recall, also of each type. A
+        model that tags every word O finds no name: its F1 is 0, however high the accuracy."""
         scores = super().score(examples, predictions)
         if not self.has_entities:
             return scores
@@ -338,12 +335,10 @@ class Tagging(Task[TaggedSentence]):
         """The text with its names marked; of other tags each word with its own."""
         words = query.example.words
         if not self.has_entities:
-            both = zip(words, prediction.answer, strict=True)
-            return " ".join(f"{word}/{tag}" for word, tag in both)
+            return " ".join(map("/".join, zip(words, prediction.answer, strict=True)))
         begins = accumulate((len(word) + 1 for word in words), initial=0)  # with spaces between
-        places = query.places or [
-            (at, at + len(word)) for word, at in zip(words, begins, strict=False)
-        ]
+        ends = [(at, at + len(word)) for word, at in zip(words, begins, strict=False)]
+        places = query.places or ends
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.answer)]  # fmt: skip
         return marked(query.text or " ".join(words), spans)
@@ -452,40 +447,28 @@ class Sentence(NamedTuple):
 
 def sentence_of(row: Row) -> Sentence:
     """The list of words and that of tags in a row, under their usual names."""
-    words, tags = row.find(WORDS), row.find(TAGS)
-    if not words or not tags:
-        raise row.missing(*(TAGS if words else WORDS))
-    sentence = Sentence(row, row.texts(words), row.texts(tags))
-    if len(sentence.words) != len(sentence.tags):
-        counts = f"{len(sentence.words)} words and {len(sentence.tags)} tags"
+    columns = [row.find(WORDS), row.find(TAGS)]
+    if None in columns:
+        raise row.missing(*(TAGS if columns[0] else WORDS))
+    words, tags = map(row.texts, columns)
+    if len(words) != len(tags):
+        counts = f"{len(words)} words and {len(tags)} tags"
         raise UserError(f"{row.place} has {counts}: each word needs one")
-    return sentence
-
-
-def check_tags(sentences: Sequence[Sentence]) -> None:
-    """Raise `UserError` for a tag that only a mistake writes, or that is written in two ways."""
-    spellings: Spellings = {}
-    for row, words, tags in sentences:
-        for word, tag in zip(words, tags, strict=True):
-            if not tag.strip():
-                empty = f"{quoted(word)} has an empty tag: write one (O for no name)"
-                raise UserError(f"{row.place}: {empty}")
-            check_label(tag, row.place, spellings)
+    return Sentence(row, words, tags)
 
 
 # --- Schemes of tags -----------------------------------------------------------------------------
 
-# What BILOU and BMES call the end, the middle and a name of one word.
 SOME = 1 / 4  # of the words are O, where bare tags are names; parts of speech have no O
-AS_BIOES = {"L": "E", "U": "S", "M": "I"}
+AS_BIOES = {"L": "E", "U": "S"}  # what BILOU calls the end of a name, and a name of one word
 
 
 def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]]:
     """The tags of each sentence, those of names in BIO2, where every name begins with B.
 
-    BIO1 (B only between two names of one type), BIOES, BILOU, BMES and tags without a prefix (PER,
-    O) are told apart by the tags that occur, and noted. Tags that are no names, parts of speech
-    say, stay as they are. Raises `UserError` with its place for a tag that fits none of these.
+    BIO1 (B only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are
+    told apart by the tags that occur, and noted. Tags that are no names, parts of speech say, stay
+    as they are. Raises `UserError` with its place for a tag that fits none of these.
     """
     each = [sentence.tags for sentence in sentences]
     tags = Counter(chain.from_iterable(each))
@@ -507,9 +490,8 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
         )
     letters = {tag[0] for tag in prefixed}
     changed = list(map(bio_of, each))
-    if letters & set("ELMSU"):
-        scheme = "BILOU" if letters & set("LU") else "BMES" if "M" in letters else "BIOES"
-        note(f"tags in {scheme}, read as BIO")
+    if letters & set("ELSU"):
+        note(f"tags in {'BILOU' if letters & set('LU') else 'BIOES'}, read as BIO")
     elif changed != each:
         note("tags in BIO1, read as BIO" if "B" in letters else "tags in IO, read as BIO")
     return changed

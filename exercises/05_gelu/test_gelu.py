@@ -66,6 +66,10 @@ def forward_mistakes(x, form):
         "x · sigmoid(1.702 x) is another approximation, up to 0.02 off": x * sigmoid(1.702 * x),
         "x · sigmoid(x) is SiLU, not GELU": x * sigmoid(x),
         "this is ReLU": np.maximum(x, 0),
+        "only about seven digits are right: an approximation, or float32 inside, perhaps the type "
+        "of an earlier call": lambda out: bool(
+            out.dtype == np.float64 and np.abs(out - forward(x, form)).max() < 1e-6
+        ),
     }
 
 
@@ -104,6 +108,8 @@ DX = {"none": [-0.1705, 0.2650, 1.0, 2.1666, 2.0239],
 
 @pytest.mark.weight(2)
 def test_the_form_with_erf(student):
+    # What an answer keeps from its first call, such as a type, must not show in the later ones.
+    student.gelu_forward(np.ones(2, np.float32))
     check_forward(student, "none")
 
 

@@ -173,4 +173,14 @@ WRONG = {
         ],
         None,
     ),
+    "the type of the first call": (
+        [
+            ("def normal_cdf(x):", "ERF = []\n\n\ndef normal_cdf(x):"),
+            ("    erf = np.vectorize(math.erf, otypes=[x.dtype])\n"
+             "    return 0.5 * (1 + erf(x / math.sqrt(2)))",
+             "    if not ERF:\n        ERF.append(np.vectorize(math.erf, otypes=[x.dtype]))\n"
+             "    return (0.5 * (1 + ERF[0](x / math.sqrt(2)))).astype(x.dtype)"),
+        ],
+        "perhaps the type of an earlier call",
+    ),
 }  # fmt: skip

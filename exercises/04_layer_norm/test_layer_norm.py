@@ -425,11 +425,20 @@ def test_arrays_of_any_shape_and_size(student):
                 magnitude = 10.0 ** draw.rng.integers(-20, 120 if is_double else 20)
                 given = ((draw.rng.normal(size=shape) * magnitude).astype(dtype), *given)
                 magnitude *= float(np.abs(weight).max() / (scale + eps**0.5))
+            by_place = number % 4 < 2
             yield sweep.Case(
                 f"{np.dtype(dtype)} of shape {shape}, x near {scale:.0e}, eps {eps:g}",
-                given,
-                {"eps": eps},
+                (*given, eps) if by_place else given,
+                {} if by_place else {"eps": eps},
                 magnitude,
+            )
+        for scale in (1e-2, 1e-4, 1e-6):  # 1e-12 is no number too small for float32
+            x, weight, bias, dout = inputs((3, 5), scale=scale, dtype=np.float32)
+            yield sweep.Case(
+                f"float32 of shape (3, 5), x near {scale:.0e}, eps 1e-12",
+                (dout, x, weight) if is_backward else (x, weight, bias),
+                {"eps": 1e-12},
+                float(np.abs(weight).max() / (scale + 1e-6)) if is_backward else 0.0,
             )
 
     sweep.agrees(student.layer_norm_forward, exact_forward, cases(is_backward=False))

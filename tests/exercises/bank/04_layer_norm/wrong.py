@@ -246,4 +246,24 @@ WRONG = {
         ],
         None,
     ),
+    "eps by name alone": (
+        [
+            ("    bias: Float[ndarray, \"hidden\"],\n    eps: float",
+             "    bias: Float[ndarray, \"hidden\"],\n    *,\n    eps: float"),
+        ],
+        "takes 3 positional arguments but 4 were given",
+    ),
+    "eps by name alone in the backward": (
+        [
+            ("    weight: Float[ndarray, \"hidden\"],\n    eps: float",
+             "    weight: Float[ndarray, \"hidden\"],\n    *,\n    eps: float"),
+        ],
+        "takes 3 positional arguments but 4 were given",
+    ),
+    "a larger eps in float32": (
+        [
+            (STD, STD.replace("eps", "(max(eps, 1e-9) if x.dtype == np.float32 else eps)")),
+        ],
+        None,
+    ),
 }  # fmt: skip

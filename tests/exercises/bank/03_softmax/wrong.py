@@ -186,4 +186,11 @@ WRONG = {
         ],
         "largest of the whole array is subtracted",
     ),
+    "axis by name alone": (
+        [
+            ("probs: Float[ndarray, \"*shape\"], axis: int = -1",
+             "probs: Float[ndarray, \"*shape\"], *, axis: int = -1"),
+        ],
+        "takes 2 positional arguments but 3 were given",
+    ),
 }  # fmt: skip

@@ -24,28 +24,8 @@ from bert_finetuning.data.rows import (
     check_header_label,
 )
 from bert_finetuning.metrics import Scorer, column_scorer
-from bert_finetuning.tasks.base import (
-    PAIR,
-    SINGLE,
-    AllLogits,
-    BertWithHead,
-    Encoded,
-    Example,
-    Features,
-    HeadConfig,
-    Mistake,
-    OneOfSeveral,
-    Prediction,
-    Predictions,
-    Query,
-    Style,
-    Task,
-    TensorBatch,
-    Tokens,
-    cross_entropy,
-    encode_pairs,
-    one_line,
-)
+from bert_finetuning.tasks import base
+from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
 from bert_run.config import BertConfig
 
 
@@ -71,13 +51,15 @@ class BertForSequenceClassification(BertWithHead):
             text = mean_of_tokens(output.last_hidden_state, attention_mask)
         return self.classifier(self.dropout(text))
 
-    def logits_shape(self, features: Features) -> tuple[int, ...]:
+    def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (self.head.num_labels,)
 
-    def loss(self, logits: Float[Tensor, "batch labels"], batch: TensorBatch) -> Float[Tensor, ""]:
+    def loss(
+        self, logits: Float[Tensor, "batch labels"], batch: base.TensorBatch
+    ) -> Float[Tensor, ""]:
         if self.head.num_labels == 1:
             return squared_error(logits[:, 0], batch["labels"])
-        return cross_entropy(logits, batch["labels"], weights=self.label_weights)
+        return base.cross_entropy(logits, batch["labels"], weights=self.label_weights)
 
 
 def mean_of_tokens(
@@ -99,7 +81,7 @@ def squared_error(
 
 
 @dataclass(frozen=True, slots=True)
-class TextExample(Example):
+class TextExample(base.Example):
     """A text or a pair of texts, and its answer: a label, a number, or nothing yet."""
 
     shown: ClassVar = ("text", "pair")
@@ -114,7 +96,7 @@ class TextExample(Example):
 
     @property
     def shape(self) -> str:
-        return SINGLE if self.pair is None else PAIR
+        return base.SINGLE if self.pair is None else base.PAIR
 
     @property
     def stratum(self) -> str:
@@ -124,7 +106,7 @@ class TextExample(Example):
 TextExamples = Sequence[TextExample]
 
 
-class TextTask(Task[TextExample]):
+class TextTask(base.Task[TextExample]):
     """What labels and numbers for texts have in common: all but the answer."""
 
     model: ClassVar = BertForSequenceClassification
@@ -160,19 +142,19 @@ class TextTask(Task[TextExample]):
 
     def encode(
         self, examples: TextExamples, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[Features]:
+    ) -> list[base.Features]:
         targets = [self.number_of(each.label, place) if isinstance(each.label, str) else each.label
                    for place, each in enumerate(examples)]  # fmt: skip
         texts = [(example.text, example.pair) for example in examples]
-        what = PAIR if examples and examples[0].pair is not None else "texts"
-        rows = encode_pairs(tokenizer, texts, max_length=max_length, what=what)
+        what = base.PAIR if examples and examples[0].pair is not None else "texts"
+        rows = base.encode_pairs(tokenizer, texts, max_length=max_length, what=what)
         return [
-            Features(place, *row, {} if target is None else {"labels": target})
+            base.Features(place, *row, {} if target is None else {"labels": target})
             for place, (row, target) in enumerate(zip(rows, targets, strict=True))
         ]
 
     def right_and_predicted(
-        self, examples: TextExamples, predictions: Predictions
+        self, examples: TextExamples, predictions: base.Predictions
     ) -> tuple[list, list]:
         return [example.label for example in examples], list(map(self.answer, predictions))
 
@@ -182,14 +164,16 @@ class TextTask(Task[TextExample]):
         return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
+    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
         columns = columns.found_in(row, labelled=False)
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
-        return Query(example, used=tuple(name for name in (columns.text, columns.pair) if name))
+        return base.Query(
+            example, used=tuple(name for name in (columns.text, columns.pair) if name)
+        )
 
 
 @dataclass(frozen=True)
-class Classification(OneOfSeveral[TextExample], TextTask):
+class Classification(base.OneOfSeveral[TextExample], TextTask):
     """The likeliest label, and the probability of each in the order of the head."""
 
     format: ClassVar = "texts"
@@ -224,16 +208,16 @@ class Classification(OneOfSeveral[TextExample], TextTask):
         f1 = ("f1",) if len(self.head.labels) == 2 else ()
         return ("accuracy", "macro_f1", "matthews", *f1)
 
-    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
         return prediction.answer, round(prediction.sureness, 6)
 
-    def answer_json(self, example: TextExample, prediction: Prediction) -> dict[str, Any]:
+    def answer_json(self, example: TextExample, prediction: base.Prediction) -> dict[str, Any]:
         return {"label": prediction.answer, "probabilities": self.ranked(prediction)}
 
-    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
+    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
         texts = query.example.texts
         if style.brief:
-            return one_line([prediction.answer, f"{prediction.sureness:.3f}", *texts])
+            return base.one_line([prediction.answer, f"{prediction.sureness:.3f}", *texts])
         return "\n".join([*texts, *style.bars(self.ranked(prediction))])
 
 
@@ -272,7 +256,9 @@ class Regression(TextTask):
             parts.append(f"{min(numbers):g} to {max(numbers):g} in {name}, mean {mean:.3g}")
         return "numbers", "; ".join(parts)
 
-    def predict(self, examples: TextExamples, features: Encoded, logits: AllLogits) -> list[float]:
+    def predict(
+        self, examples: TextExamples, features: base.Encoded, logits: base.AllLogits
+    ) -> list[float]:
         return [float(each[0]) for each in logits]
 
     def majority(self, train: TextExamples, examples: TextExamples) -> list[float]:
@@ -298,22 +284,22 @@ class Regression(TextTask):
         numbers = np.array(predictions)
         return len(numbers) > 1 and bool(np.ptp(numbers) <= SAME * np.abs(numbers).max())
 
-    def answer_cells(self, query: Query, prediction: float) -> tuple[Any, ...]:
+    def answer_cells(self, query: base.Query, prediction: float) -> tuple[Any, ...]:
         return (round(prediction, 6),)
 
     def answer_json(self, example: TextExample, prediction: float) -> dict[str, Any]:
         return {self.head.labels[0]: round(prediction, 6)}
 
-    def render(self, query: Query, prediction: float, style: Style) -> str:
+    def render(self, query: base.Query, prediction: float, style: base.Style) -> str:
         texts = query.example.texts
         if style.brief:
-            return one_line([f"{prediction:.3f}", *texts])
+            return base.one_line([f"{prediction:.3f}", *texts])
         return "\n".join([*texts, f"  {self.head.labels[0]}  {prediction:.3f}"])
 
-    def error_row(self, example: TextExample, prediction: float) -> Mistake:
+    def error_row(self, example: TextExample, prediction: float) -> base.Mistake:
         off = abs(prediction - example.label)
         text = " ‖ ".join(example.texts)
-        return Mistake(off, (text, f"{prediction:.2f}", f"{off:.2f}", f"{example.label:.2f}"))
+        return base.Mistake(off, (text, f"{prediction:.2f}", f"{off:.2f}", f"{example.label:.2f}"))
 
     def error_summary(
         self, examples: TextExamples, predictions: Sequence[float], wrong: int

@@ -21,25 +21,8 @@ from bert_finetuning.data.rows import (
     shortened,
     whole_characters,
 )
-from bert_finetuning.tasks.base import (
-    Batch,
-    BertWithHead,
-    Encoded,
-    Example,
-    Features,
-    HeadConfig,
-    OneOfSeveral,
-    Prediction,
-    Query,
-    Style,
-    TensorBatch,
-    TokenRow,
-    collate_inputs,
-    cross_entropy,
-    encode_pairs,
-    one_line,
-    with_labels,
-)
+from bert_finetuning.tasks import base
+from bert_finetuning.tasks.base import BertWithHead, HeadConfig
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -69,15 +52,17 @@ class BertForMultipleChoice(BertWithHead):
         pooled = self.bert(*pairs).pooled  # (batch · choices, hidden)
         return self.classifier(self.dropout(pooled)).view(input_ids.shape[:2])
 
-    def logits_shape(self, features: Features) -> tuple[int, ...]:
+    def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (len(features.input_ids),)
 
-    def loss(self, logits: Float[Tensor, "batch choices"], batch: TensorBatch) -> Float[Tensor, ""]:
-        return cross_entropy(logits, batch["labels"])
+    def loss(
+        self, logits: Float[Tensor, "batch choices"], batch: base.TensorBatch
+    ) -> Float[Tensor, ""]:
+        return base.cross_entropy(logits, batch["labels"])
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Example):
+class Choice(base.Example):
     """How does the context go on? `label` is the place of the right ending, from 0."""
 
     shown: ClassVar = ("context",)
@@ -103,7 +88,7 @@ Choices = Sequence[Choice]
 
 
 @dataclass(frozen=True)
-class MultipleChoice(OneOfSeveral[Choice]):
+class MultipleChoice(base.OneOfSeveral[Choice]):
     """The answer is the place of the likeliest ending, from 0; the head has no labels."""
 
     format: ClassVar = "choices"
@@ -138,25 +123,27 @@ class MultipleChoice(OneOfSeveral[Choice]):
     def check_examples(cls, source: str | Path, examples: Choices) -> None:
         check_endings(examples, f"{source}: ")
 
-    def encode(self, examples: Choices, tokenizer: Tokenizer, *, max_length: int) -> list[Features]:
+    def encode(
+        self, examples: Choices, tokenizer: Tokenizer, *, max_length: int
+    ) -> list[base.Features]:
         check_endings(examples)
         pairs = [(example.context, ending) for example in examples for ending in example.endings]
         what = "pairs with an ending"
-        rows = iter(encode_pairs(tokenizer, pairs, max_length=max_length, what=what))
+        rows = iter(base.encode_pairs(tokenizer, pairs, max_length=max_length, what=what))
         features = []
         for place, example in enumerate(examples):
             ids, segments = zip(*islice(rows, len(example.endings)), strict=True)
             targets = {} if example.label is None else {"labels": example.label}
-            features.append(Features(place, list(ids), list(segments), targets))
+            features.append(base.Features(place, list(ids), list(segments), targets))
         return features
 
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
         """Arrays of shape (batch, choices, seq)."""
-        rows = [TokenRow(*row) for each in features
+        rows = [base.TokenRow(*row) for each in features
                 for row in zip(each.input_ids, each.token_type_ids, strict=True)]  # fmt: skip
-        flat = collate_inputs(rows, pad_id=pad_id)  # (batch · choices, seq)
+        flat = base.collate_inputs(rows, pad_id=pad_id)  # (batch · choices, seq)
         arrays = {name: x.reshape(len(features), -1, x.shape[1]) for name, x in flat.items()}
-        return with_labels(arrays, features, self.label_type)
+        return base.with_labels(arrays, features, self.label_type)
 
     def possible_answers(self, example: Choice) -> range:
         return range(len(example.endings))
@@ -170,25 +157,25 @@ class MultipleChoice(OneOfSeveral[Choice]):
         return {"context": context, "endings": endings}
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
+    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
         names = {*chain(*CONTEXTS), *ENDINGS}
         used = [name for name in row.fields if name.lower() in names or ENDING.fullmatch(name)]
-        return Query(example, used=tuple(used))
+        return base.Query(example, used=tuple(used))
 
-    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
         ending = query.example.endings[prediction.answer]
         return prediction.answer, ending, round(prediction.sureness, 6)
 
-    def answer_json(self, example: Choice, prediction: Prediction) -> dict[str, Any]:
+    def answer_json(self, example: Choice, prediction: base.Prediction) -> dict[str, Any]:
         each = zip(example.endings, prediction.probabilities, strict=True)
         endings = [{"ending": text, "probability": round(p, 6)} for text, p in each]
         return {"choice": prediction.answer, "endings": endings}
 
-    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
+    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
         (context, *endings), best = query.example.texts, prediction.answer
         if style.brief:
-            return one_line([str(best), f"{prediction.sureness:.3f}", context, endings[best]])
+            return base.one_line([str(best), f"{prediction.sureness:.3f}", context, endings[best]])
         both = zip(endings, prediction.probabilities, strict=True)
         ranked = sorted(both, key=lambda each: -each[1])[: style.top]
         lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked]

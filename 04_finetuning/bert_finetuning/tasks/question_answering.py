@@ -30,31 +30,8 @@ from torch import Tensor, nn
 from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
-from bert_finetuning.tasks.base import (
-    AllLogits,
-    Batch,
-    BertWithHead,
-    Encoded,
-    Example,
-    Features,
-    HeadConfig,
-    Mistake,
-    Query,
-    Style,
-    Task,
-    TensorBatch,
-    Tokens,
-    check_max_length,
-    collate_inputs,
-    cross_entropy,
-    encodings,
-    framed,
-    marked,
-    one_line,
-    report_cut,
-    softmax,
-    token_ids,
-)
+from bert_finetuning.tasks import base
+from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
 from bert_run.config import BertConfig, Positions
 from bert_run.errors import Count, Real, UserError
 
@@ -96,10 +73,10 @@ class BertForQuestionAnswering(BertWithHead):
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return SpanLogits(*self.qa_outputs(states).unbind(-1))
 
-    def logits_shape(self, features: Features) -> tuple[int, ...]:
+    def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (2, features.length)
 
-    def loss(self, logits: SpanLogits, batch: TensorBatch) -> Float[Tensor, ""]:
+    def loss(self, logits: SpanLogits, batch: base.TensorBatch) -> Float[Tensor, ""]:
         return span_loss(logits, batch["start_positions"], batch["end_positions"])
 
 
@@ -110,8 +87,8 @@ def span_loss(
     of the window does not count, one before its beginning stands for [CLS], as in `transformers`
     and in the released code."""
     seq = logits.start.shape[1]
-    start = cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
-    end = cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)
+    start = base.cross_entropy(logits.start, start_positions.clamp(0, seq), ignored=seq)
+    end = base.cross_entropy(logits.end, end_positions.clamp(0, seq), ignored=seq)
     return (start + end) / 2
 
 
@@ -144,7 +121,7 @@ def texts_in_tokens(texts: Sequence[str], tokenizer: Tokenizer) -> dict[str, Tex
     different = list(dict.fromkeys(texts))
     return {
         text: Text(each.ids, np.array(each.offsets, np.int32).reshape(-1, 2))
-        for text, each in zip(different, encodings(tokenizer, different), strict=True)
+        for text, each in zip(different, base.encodings(tokenizer, different), strict=True)
     }
 
 
@@ -247,7 +224,7 @@ def answer_of(
     scores = [score for score, *_ in spans]
     if may_be_null := null_threshold is not None or not spans:
         scores.append(null_score)
-    chances = softmax(np.array(scores)).tolist()
+    chances = base.softmax(np.array(scores)).tolist()
     candidates = [Candidate(text, start, chance)
                   for (_, text, start), chance in zip(spans, chances, strict=False)]  # fmt: skip
     prediction = SpanPrediction(
@@ -286,7 +263,7 @@ def best_of_all(
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Example):
+class Question(base.Example):
     """A question to a text. No answers: the text has none (SQuAD 2.0), or nobody gave one."""
 
     shown: ClassVar = ("id", "question", "context")
@@ -319,7 +296,7 @@ SpanPredictions = Sequence[SpanPrediction]
 
 
 @dataclass(frozen=True)
-class QuestionAnswering(Task[Question]):
+class QuestionAnswering(base.Task[Question]):
     """Lengths are in tokens. `has_null`: some questions have no answer, and none may be given."""
 
     format: ClassVar = "questions"
@@ -374,15 +351,15 @@ class QuestionAnswering(Task[Question]):
 
     def encode(
         self, examples: Questions, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[Features]:
+    ) -> list[base.Features]:
         """Each question with every window of its text. It points at its first answer where a window
         holds all of that, else at [CLS], as a question that is known to have none."""
-        check_max_length(max_length)
+        base.check_max_length(max_length)
         longest = min(self.max_question, (max_length - 3) // 2)
         asked = [example.question for example in examples]
-        questions = token_ids(tokenizer, asked)
+        questions = base.token_ids(tokenizer, asked)
         texts = texts_in_tokens([example.context for example in examples], tokenizer)
-        features: list[Features] = []
+        features: list[base.Features] = []
         lost = 0
         for number, (example, question) in enumerate(zip(examples, questions, strict=True)):
             kept, text = question[:longest], texts[example.context]
@@ -394,30 +371,32 @@ class QuestionAnswering(Task[Question]):
                 ends = [end + len(kept) + 2 for end in own] if own else [0, 0]  # (0, 0): at [CLS]
                 targets = dict(zip(POSITIONS, ends, strict=True)) if is_known else {}
                 part = text.ids[window.first :][: len(window.offsets)]
-                features.append(Features(number, *framed(tokenizer, kept, part), targets, window))
+                features.append(
+                    base.Features(number, *base.framed(tokenizer, kept, part), targets, window)
+                )
             lost += bool(example.answers) and not found
         cut = [number for number, question in enumerate(questions) if len(question) > longest]
-        report_cut(cut, asked, max_length=longest, what="questions")
+        base.report_cut(cut, asked, max_length=longest, what="questions")
         if lost:
             say(f"note: {lost:,} of {len(examples):,} answers lie whole in no window of "
                 f"{max_length} tokens, and count as not there")  # fmt: skip
         return features
 
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
         """With the positions of answers, if any is known; others lie past the end, and the loss
         passes over them."""
-        batch = collate_inputs(features, pad_id=pad_id)
+        batch = base.collate_inputs(features, pad_id=pad_id)
         if any(each.targets for each in features):
             seq = batch["input_ids"].shape[1]
             for name in POSITIONS:
                 batch[name] = np.array([each.targets.get(name, seq) for each in features], np.int64)
         return batch
 
-    def loss_count(self, batch: Batch) -> int:
+    def loss_count(self, batch: base.Batch) -> int:
         return int((batch["start_positions"] < batch["input_ids"].shape[1]).sum())
 
     def predict(
-        self, examples: Questions, features: Encoded, logits: AllLogits
+        self, examples: Questions, features: base.Encoded, logits: base.AllLogits
     ) -> list[SpanPrediction]:
         windows: list[list[tuple[Window, WindowLogits]]] = [[] for _ in examples]
         for part, each in zip(features, logits, strict=True):
@@ -463,11 +442,11 @@ class QuestionAnswering(Task[Question]):
     # --- New text, and predictions shown ---------------------------------------------------------
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
+    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
         (example,) = cls.parse(iter([row]), Expected(labelled=False))
-        return Query(example, used=("id", "question", "context"))
+        return base.Query(example, used=("id", "question", "context"))
 
-    def answer_cells(self, query: Query, prediction: SpanPrediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: base.Query, prediction: SpanPrediction) -> tuple[Any, ...]:
         return prediction.text, prediction.start, round(prediction.probability, 6)
 
     def answer_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
@@ -482,30 +461,32 @@ class QuestionAnswering(Task[Question]):
             content["null_difference"] = round(prediction.null_difference, 6)
         return content
 
-    def render(self, query: Query, prediction: SpanPrediction, style: Style) -> str:
+    def render(self, query: base.Query, prediction: SpanPrediction, style: base.Style) -> str:
         example, start = query.example, prediction.start
         if style.brief:
             place = "" if start is None else str(start)
             probability = f"{prediction.probability:.3f}"
-            return one_line([prediction.text, probability, place, example.question])
+            return base.one_line([prediction.text, probability, place, example.question])
         bars = style.bars({each.text: each.probability for each in prediction.candidates})
         if start is None:
             return "\n".join(
                 [example.question, f"  no answer  {prediction.probability:6.1%}", *bars]
             )
         end, begin = start + len(prediction.text), max(0, start - SHOWN)
-        around = marked(example.context[begin : end + SHOWN], [(start - begin, end - begin, "")])
+        around = base.marked(
+            example.context[begin : end + SHOWN], [(start - begin, end - begin, "")]
+        )
         place = f"  characters {start} to {end}: {' '.join(around.split())}"
         return "\n".join([example.question, *bars, place])
 
-    def error_row(self, example: Question, prediction: SpanPrediction) -> Mistake | None:
+    def error_row(self, example: Question, prediction: SpanPrediction) -> base.Mistake | None:
         text, accepted = prediction.text, example.accepted
         if answer_exact(text, accepted):
             return None
         sure, overlap = prediction.probability, f"{100 * answer_f1(text, accepted):.1f}"
         right = " / ".join(dict.fromkeys(accepted)) or NO_ANSWER
         cells = (example.question, text or NO_ANSWER, f"{sure:.3f}", overlap, right)
-        return Mistake(sure, cells)
+        return base.Mistake(sure, cells)
 
 
 def choose_null_threshold(

@@ -33,34 +33,8 @@ from bert_finetuning.data.rows import (
     silent,
 )
 from bert_finetuning.metrics import PrecisionRecall, Scorer, entities, entity_scores, set_scorer
-from bert_finetuning.tasks.base import (
-    IGNORED,
-    AllLogits,
-    Batch,
-    BertWithHead,
-    Encoded,
-    ErrorCounts,
-    Example,
-    Features,
-    HeadConfig,
-    Mistake,
-    Prediction,
-    Predictions,
-    Query,
-    Style,
-    Task,
-    TensorBatch,
-    Tokens,
-    check_max_length,
-    collate_inputs,
-    cross_entropy,
-    framed,
-    marked,
-    padded,
-    report_cut,
-    softmax,
-    token_ids,
-)
+from bert_finetuning.tasks import base
+from bert_finetuning.tasks.base import BertWithHead, HeadConfig, Tokens
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -83,18 +57,18 @@ class BertForTokenClassification(BertWithHead):
         states = self.bert(input_ids, token_type_ids, attention_mask).last_hidden_state
         return self.classifier(self.dropout(states))
 
-    def logits_shape(self, features: Features) -> tuple[int, ...]:
+    def logits_shape(self, features: base.Features) -> tuple[int, ...]:
         return (features.length, self.head.num_labels)
 
     def loss(
-        self, logits: Float[Tensor, "batch seq labels"], batch: TensorBatch
+        self, logits: Float[Tensor, "batch seq labels"], batch: base.TensorBatch
     ) -> Float[Tensor, ""]:
         labels = batch["labels"].flatten()
-        return cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
+        return base.cross_entropy(logits.flatten(0, 1), labels, weights=self.label_weights)
 
 
 @dataclass(frozen=True, slots=True)
-class TaggedSentence(Example):
+class TaggedSentence(base.Example):
     """Words and the tag of each; no tags where they are to be found."""
 
     words: tuple[str, ...]
@@ -120,7 +94,7 @@ class WordPlaces(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Tagging(Task[TaggedSentence]):
+class Tagging(base.Task[TaggedSentence]):
     """The likeliest tag of each word, and its probability; `entity_f1` reads the tags as names."""
 
     format: ClassVar = "tags"
@@ -188,10 +162,10 @@ class Tagging(Task[TaggedSentence]):
 
     def encode(
         self, examples: TaggedSentences, tokenizer: Tokenizer, *, max_length: int
-    ) -> list[Features]:
+    ) -> list[base.Features]:
         """A sentence longer than the model is read in stretches, so that every word is tagged. A
         sentence without words has no features."""
-        check_max_length(max_length)
+        base.check_max_length(max_length)
         words = pieces_of_words([example.words for example in examples], tokenizer)
         features = []
         for number, example in enumerate(examples):
@@ -203,53 +177,55 @@ class Tagging(Task[TaggedSentence]):
             for place, pieces in stretches(words[number], room=max_length - 2):
                 targets = {}
                 if tags:
-                    labels = np.full(len(pieces) + 2, IGNORED)
+                    labels = np.full(len(pieces) + 2, base.IGNORED)
                     labels[place.tokens] = tags[place.first_word :][: len(place.tokens)]
                     targets = {"labels": labels.tolist()}
-                features.append(Features(number, *framed(tokenizer, pieces), targets, place))
+                features.append(
+                    base.Features(number, *base.framed(tokenizer, pieces), targets, place)
+                )
         long = [place for place, each in enumerate(words) if sum(map(len, each)) > max_length - 2]
         texts = [example.texts[0] for example in examples]
         how = "read in parts, cut between words"
-        report_cut(long, texts, max_length=max_length, what="sentences", how=how)
+        base.report_cut(long, texts, max_length=max_length, what="sentences", how=how)
         return features
 
-    def collate(self, features: Encoded, *, pad_id: int) -> Batch:
+    def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
         """Labels (batch, seq), IGNORED but at the first piece of each word; if any has labels."""
-        batch = collate_inputs(features, pad_id=pad_id)
+        batch = base.collate_inputs(features, pad_id=pad_id)
         if not any(each.targets for each in features):
             return batch
         labels = [each.targets.get("labels", ()) for each in features]
         seq = batch["input_ids"].shape[1]
-        return batch | {"labels": padded(labels, fill=IGNORED, seq=seq)}
+        return batch | {"labels": base.padded(labels, fill=base.IGNORED, seq=seq)}
 
-    def loss_count(self, batch: Batch) -> int:
-        return int((batch["labels"] != IGNORED).sum())
+    def loss_count(self, batch: base.Batch) -> int:
+        return int((batch["labels"] != base.IGNORED).sum())
 
     def predict(
-        self, examples: TaggedSentences, features: Encoded, logits: AllLogits
-    ) -> list[Prediction]:
+        self, examples: TaggedSentences, features: base.Encoded, logits: base.AllLogits
+    ) -> list[base.Prediction]:
         best = [np.zeros(len(example.words), np.int64) for example in examples]
         probability = [np.zeros(len(example.words)) for example in examples]
         for part, each in zip(features, logits, strict=True):
             first, tokens = part.place
-            chances = softmax(each[tokens])  # (words, labels)
+            chances = base.softmax(each[tokens])  # (words, labels)
             own = slice(first, first + len(tokens))
             best[part.example][own] = chances.argmax(axis=1)
             probability[part.example][own] = chances.max(axis=1)
         return [
-            Prediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
+            base.Prediction(tuple(self.head.labels[i] for i in numbers), tuple(chances.tolist()))
             for numbers, chances in zip(best, probability, strict=True)
         ]
 
-    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[Prediction]:
+    def majority(self, train: TaggedSentences, examples: TaggedSentences) -> list[base.Prediction]:
         """The commonest tag for every word. Where tags are names this is O, and finds none."""
         counts = Counter(self.all_labels(train))
         ((tag, count),) = counts.most_common(1)
         sizes = [len(example.words) for example in examples]
         share = count / counts.total()
-        return [Prediction((tag,) * size, (share,) * size) for size in sizes]
+        return [base.Prediction((tag,) * size, (share,) * size) for size in sizes]
 
-    def score(self, examples: TaggedSentences, predictions: Predictions) -> dict[str, float]:
+    def score(self, examples: TaggedSentences, predictions: base.Predictions) -> dict[str, float]:
         """The share of words tagged right; of names F1, precision and recall, also of each type. A
         model that tags every word O finds no name: its F1 is 0, however high the accuracy."""
         scores = super().score(examples, predictions)
@@ -260,7 +236,7 @@ class Tagging(Task[TaggedSentence]):
                        f"{name}_recall": each.recall, f"{name}_support": each.right}  # fmt: skip
         return scores
 
-    def scorer(self, examples: TaggedSentences, predictions: Predictions) -> Scorer:
+    def scorer(self, examples: TaggedSentences, predictions: base.Predictions) -> Scorer:
         """All that is no type's own."""
         both = list(zip((e.tags for e in examples), (p.answer for p in predictions), strict=True))
         words = np.array([(sum(map(str.__eq__, *each)), len(each[0])) for each in both])
@@ -279,12 +255,12 @@ class Tagging(Task[TaggedSentence]):
         return score
 
     def by_type(
-        self, examples: TaggedSentences, predictions: Predictions
+        self, examples: TaggedSentences, predictions: base.Predictions
     ) -> tuple[PrecisionRecall, dict[str, PrecisionRecall]]:
         """How well names were found: all together, and those of each type."""
         return entity_scores([e.tags for e in examples], [p.answer for p in predictions])
 
-    def is_collapsed(self, predictions: Predictions) -> bool:
+    def is_collapsed(self, predictions: base.Predictions) -> bool:
         """Whether every word of every sentence got the same tag."""
         tags = {tag for prediction in predictions for tag in prediction.answer}
         return len(predictions) > 1 and len(tags) == 1
@@ -292,13 +268,13 @@ class Tagging(Task[TaggedSentence]):
     # --- New text, and predictions shown ---------------------------------------------------------
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
+    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
         if name := row.find(WORDS):
             used = (name, *filter(None, [row.find(TAGS)]))
-            return Query(TaggedSentence(tuple(row.texts(name))), used=used)
+            return base.Query(TaggedSentence(tuple(row.texts(name))), used=used)
         return replace(words_query(row.text("text")), used=("text",))
 
-    def answer_cells(self, query: Query, prediction: Prediction) -> tuple[Any, ...]:
+    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
         words = query.example.words
         if spaced := next((word for word in words if len(word.split()) != 1), None):
             raise UserError(
@@ -307,7 +283,7 @@ class Tagging(Task[TaggedSentence]):
             )
         return " ".join(words), " ".join(prediction.answer)
 
-    def answer_json(self, example: TaggedSentence, prediction: Prediction) -> dict[str, Any]:
+    def answer_json(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, Any]:
         probabilities = [round(each, 6) for each in prediction.probabilities]
         content = {"words": list(example.words), "tags": list(prediction.answer),
                    "probabilities": probabilities}  # fmt: skip
@@ -319,7 +295,7 @@ class Tagging(Task[TaggedSentence]):
             ]  # fmt: skip
         return content
 
-    def query_to_json(self, query: Query, prediction: Prediction) -> dict[str, Any]:
+    def query_to_json(self, query: base.Query, prediction: base.Prediction) -> dict[str, Any]:
         """Names also go by their characters, where a text was split."""
         content = self.to_json(query.example, prediction)
         if not query.places:
@@ -331,7 +307,7 @@ class Tagging(Task[TaggedSentence]):
             entity["text"] = query.text[entity["start"] : entity["end"]]
         return content
 
-    def render(self, query: Query, prediction: Prediction, style: Style) -> str:
+    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
         """The text with its names marked; of other tags each word with its own."""
         words = query.example.words
         if not self.has_entities:
@@ -341,21 +317,25 @@ class Tagging(Task[TaggedSentence]):
         places = query.places or ends
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.answer)]  # fmt: skip
-        return marked(query.text or " ".join(words), spans)
+        return base.marked(query.text or " ".join(words), spans)
 
     # --- The report ------------------------------------------------------------------------------
 
-    def error_row(self, example: TaggedSentence, prediction: Prediction) -> Mistake | None:
+    def error_row(
+        self, example: TaggedSentence, prediction: base.Prediction
+    ) -> base.Mistake | None:
         both = zip(prediction.answer, example.tags, strict=True)
         wrong = [place for place, (tag, right) in enumerate(both) if tag != right]
         if not wrong:
             return None
         sure = max(prediction.probabilities[i] for i in wrong)
-        marked = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
+        bold = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
         each = [f"{example.words[i]}: {prediction.answer[i]} for {example.tags[i]}" for i in wrong]
-        return Mistake(sure, (" ".join(marked), "; ".join(each), f"{sure:.3f}"))
+        return base.Mistake(sure, (" ".join(bold), "; ".join(each), f"{sure:.3f}"))
 
-    def error_counts(self, examples: TaggedSentences, predictions: Predictions) -> ErrorCounts:
+    def error_counts(
+        self, examples: TaggedSentences, predictions: base.Predictions
+    ) -> base.ErrorCounts:
         """Precision, recall and F1 of each type of name, or of each tag."""
         if not self.has_entities:
             return super().error_counts(examples, predictions)
@@ -363,7 +343,7 @@ class Tagging(Task[TaggedSentence]):
         return "type", types | {"all": total}
 
     def right_and_predicted(
-        self, examples: TaggedSentences, predictions: Predictions
+        self, examples: TaggedSentences, predictions: base.Predictions
     ) -> tuple[list[str], list[str]]:
         return self.all_labels(examples), [tag for each in predictions for tag in each.answer]
 
@@ -398,7 +378,7 @@ def pieces_of_words(
     """The tokens of every word, at least one each. Different words are encoded once, alone."""
     words = list(dict.fromkeys(word for sentence in sentences for word in sentence))
     nothing = [tokenizer.token_to_id("[UNK]")]
-    each = zip(words, token_ids(tokenizer, words), strict=True)
+    each = zip(words, base.token_ids(tokenizer, words), strict=True)
     pieces = {word: ids or nothing for word, ids in each}
     return [[pieces[word] for word in sentence] for sentence in sentences]
 
@@ -430,10 +410,10 @@ def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]
     return tuple(match.group() for match in found), tuple(match.span() for match in found)
 
 
-def words_query(text: str) -> Query:
+def words_query(text: str) -> base.Query:
     """A text as a sentence of words, each with its place."""
     words, places = split_words(text)
-    return Query(TaggedSentence(words), text, places)
+    return base.Query(TaggedSentence(words), text, places)
 
 
 # --- Rows of words -------------------------------------------------------------------------------

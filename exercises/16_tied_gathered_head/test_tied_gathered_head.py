@@ -1,5 +1,8 @@
 """The tied, gathered head: scores where they are asked for, and a matrix that learns twice."""
 
+import itertools
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -12,6 +15,7 @@ WORDS = "bert.embeddings.word_embeddings.weight"
 DENSE = "cls.predictions.transform.dense"
 NORM = "cls.predictions.transform.LayerNorm"
 BIAS = "cls.predictions.bias"
+DECODER = "cls.predictions.decoder.weight"
 # batch, seq, masks, hidden, vocab: one row, more masks than tokens, hidden = vocab, seq = masks
 SIZES = [(2, 5, 3, 4, 7), (1, 6, 2, 3, 5), (3, 2, 4, 6, 6), (2, 4, 4, 5, 3), (4, 3, 1, 2, 9)]
 CUT = {
@@ -41,6 +45,20 @@ def case(batch, seq, masks, hidden, vocab, *, dtype=torch.float64, seed=5):
     positions = torch.randint(0, seq, (batch, masks), generator=generator)
     positions[0, -1], positions[-1, 0] = 0, seq - 1  # 0 as an empty slot has it
     return normal(batch, seq, hidden), ids, positions, weights
+
+
+def others(weights):
+    """Weights of a whole BERT that the head does not read."""
+    vocab, hidden = weights[WORDS].shape
+    generator = checks.generator(16)
+    shapes = {
+        DECODER: (vocab, hidden),
+        "cls.predictions.decoder.bias": (vocab,),
+        "bert.embeddings.position_embeddings.weight": (512, hidden),
+        "bert.embeddings.LayerNorm.weight": (hidden,),
+    }
+    return {name: torch.randn(shape, generator=generator, dtype=weights[WORDS].dtype)
+            for name, shape in shapes.items()}  # fmt: skip
 
 
 def right_logits(states, positions, weights, *, hidden_act="gelu", eps=1e-12):
@@ -174,6 +192,16 @@ def test_the_head_names_words_with_their_own_vectors(student):
                 mistakes=lambda: mistakes(states, positions, weights, hidden_act=hidden_act),
             )
     states, _, positions, weights = case(*SIZES[0])
+    more = weights | others(weights)
+    checks.same(
+        student.word_logits(states, positions, more),
+        right_logits(states, positions, weights),
+        of="the logits where `weights` holds other names, too",
+        mistakes={
+            "the words are named with cls.predictions.decoder.weight: E, the word embeddings, is "
+            "the matrix": head(states, positions, weights | {WORDS: more[DECODER]}),
+        },
+    )
     for scale in (1e-5, 1e5):
         given = (states, positions, weights | {WORDS: scale * weights[WORDS]})
         right = right_logits(*given)
@@ -196,33 +224,49 @@ def test_tiny_states_show_the_eps(student):
             of=f"the logits with eps={eps or 1e-12:g}",
             mistakes=lambda: mistakes(states, positions, weights, **given),
         )
+    for far in (1e4, 1e5):  # what the layer norm reads differs in its last digits alone
+        states, _, positions, weights = case(2, 5, 3, 4, 7, seed=6)
+        weights[f"{DENSE}.bias"] += far
+        sweep.same(
+            student.word_logits(states, positions, weights),
+            right_logits(states, positions, weights),
+            of=f"the logits where the dense layer gives numbers near {far:g}",
+        )
 
 
 @pytest.mark.hint(3)
 @pytest.mark.weight(2)
 def test_gradient_reaches_the_states_and_every_parameter(student):
-    for sizes in SIZES:
+    ways = [{}, {"hidden_act": "gelu_new"}, {"eps": 0.3}, {"hidden_act": "gelu_new", "eps": 0.01}]
+    for sizes, options in itertools.product(SIZES, ways):
         states, _, positions, weights = case(*sizes, seed=7)
-        right = right_logits(states, positions, weights)
+        right = right_logits(states, positions, weights, **options)
         upstream = torch.randn(right.shape, dtype=right.dtype,
                                generator=checks.generator(8))  # fmt: skip
         logits, found = student.word_logits.grad(
-            states, positions, weights, wrt=("states", "weights"), upstream=upstream
+            states, positions, weights, wrt=("states", "weights"), upstream=upstream, **options
         )
         checks.same(
-            logits, right, of="the logits", mistakes=lambda: mistakes(states, positions, weights)
+            logits,
+            right,
+            of="the logits",
+            mistakes=lambda: mistakes(states, positions, weights, **options),
         )
-        expected = gradients(right_logits, states, positions, weights, upstream=upstream)
+        expected = gradients(
+            partial(right_logits, **options), states, positions, weights, upstream=upstream
+        )
         for name, gradient in {"states": found["states"], **found["weights"]}.items():
             wanted = expected.get(name)
             checks.same(
                 gradient,
                 wanted,
-                of=f"the gradient of {name}",
+                of=f"the gradient of {name}, {options or 'gelu'}",
                 mistakes={
                     **CUT,
                     "the graph is cut at one place, or what arrives from a position that is asked "
-                    "twice is not added up": lambda out: True,
+                    "twice is not added up": lambda out, options=options: not options,
+                    "a backward of your own does not use `hidden_act` or `eps` as the forward "
+                    "does": lambda out: True,
                 },
             )
 
@@ -398,6 +442,8 @@ def test_batches_of_any_size(student):
             positions = torch.from_numpy(draw.ids(batch, masks, entries=seq))
             ids = torch.from_numpy(draw.ids(batch, seq, entries=max(2, vocab)))
             weights = {n: w / w.shape[1] ** 0.5 if w.ndim == 2 else w for n, w in weights.items()}
+            if number % 2 and number < 13:
+                weights = others(weights) | weights
             yield (
                 f"(batch, seq, masks, hidden, vocab) {batch, seq, masks, hidden, vocab}",
                 states,

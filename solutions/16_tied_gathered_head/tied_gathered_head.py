@@ -1,6 +1,6 @@
 """The masked-word head: only where a word is asked for, with the word embeddings as its matrix.
 
-Weights come as a dict under the common names:
+Weights come as a dict under the common names, perhaps among others, which are not read:
 
     bert.embeddings.word_embeddings.weight            (vocab, hidden)
     cls.predictions.transform.dense.weight, .bias     (hidden, hidden), (hidden,)

@@ -19,6 +19,8 @@ PROMISES = {
     "gradients_of_both_uses(input_ids, positions, weights, dlogits) -> (reading, naming)": (APART,),
     "$h$ is a state at an asked position; W, b, the layer norm, the word embeddings E and the bias "
     "c of the words are in the dict `weights`": (HEAD,),
+    "The dict may be that of a whole BERT: what has another name, such as "
+    "`cls.predictions.decoder.weight`, is not read.": (HEAD,),
     "`positions[b]` are places in row b, in any order; one may occur more than once, and each row "
     "has its own.": (GATHERED,),
     "`logits[b, m]` belongs to `positions[b, m]`.": (HEAD, EXAMPLE),

@@ -168,4 +168,57 @@ WRONG = {
         ],
         None,
     ),
+    "a decoder of its own, where the dict has one": (
+        [(DECODER, 'decoder = weights.get("cls.predictions.decoder.weight", weights[WORDS])\n'
+                   '    return F.linear(x, decoder, weights["cls.predictions.bias"])')],
+        "the words are named with cls.predictions.decoder.weight",
+    ),
+    "variance from the squares": (
+        [(NORM, "mean = x.mean(-1, keepdim=True)\n"
+                "    variance = (x * x).mean(-1, keepdim=True) - mean * mean\n"
+                "    x = (x - mean) / (variance.clamp(min=0) + eps).sqrt() * scale + shift")],
+        "where the dense layer gives numbers near",
+    ),
+    "a GELU whose backward knows one form": (
+        [
+            (GELU, 'x = Gelu.apply(x, "none" if hidden_act == "gelu" else "tanh")'),
+            ('WORDS = "bert', """class Gelu(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, form):
+        ctx.save_for_backward(x)
+        return F.gelu(x, approximate=form)
+
+    @staticmethod
+    def backward(ctx, dout):
+        (x,) = ctx.saved_tensors
+        below = 0.5 * (1 + torch.erf(x / 2**0.5))
+        return dout * (below + x * torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5), None
+
+
+WORDS = "bert"""),
+        ],
+        "a backward of your own does not use",
+    ),
+    "a layer norm whose backward knows one eps": (
+        [
+            (NORM, "x = Norm.apply(x, eps) * scale + shift"),
+            ('WORDS = "bert', """class Norm(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, eps):
+        ctx.save_for_backward(x)
+        return F.layer_norm(x, x.shape[-1:], eps=eps)
+
+    @staticmethod
+    def backward(ctx, dout):
+        (x,) = ctx.saved_tensors
+        root = (x.var(-1, keepdim=True, correction=0) + 1e-12).sqrt()
+        z = (x - x.mean(-1, keepdim=True)) / root
+        along = z * (dout * z).mean(-1, keepdim=True)
+        return (dout - dout.mean(-1, keepdim=True) - along) / root, None
+
+
+WORDS = "bert"""),
+        ],
+        "a backward of your own does not use",
+    ),
 }  # fmt: skip

@@ -286,6 +286,9 @@ def piece_mistakes(word, vocabulary):
         "pieces of one character are never tried: does your range end too early?": (
             cut(word, vocabulary, least=2)
         ),
+        "the word is brought into Unicode's form NFC: it is cut as it is": (
+            cut(unicodedata.normalize("NFC", word), vocabulary)
+        ),
         "a word that the vocabulary does not know whole need not be [UNK]: cut it into pieces": (
             [word] if word in vocabulary else ["[UNK]"]
         ),
@@ -322,9 +325,10 @@ def test_a_word_is_cut_greedily_into_the_longest_known_pieces(student):
     cases += [word_case("purred", EXAMPLE), word_case("purrer", EXAMPLE)]
     cases[-2].right, cases[-1].right = ["purr", "##ed"], ["[UNK]"]  # as on the page
     # Then hundreds of words over a few letters, under vocabularies drawn at random. A word may hold
-    # ## too: whether a piece begins a word is told by where it stands.
+    # ## too: whether a piece begins a word is told by where it stands. And é, or a capital letter,
+    # is not e with an accent after it, or a small one: `basic_tokens` alone changes letters.
     rng = checks.rng(5)
-    for alphabet in ["abcd"] * 6 + ["ab#"] * 2:
+    for alphabet in ["abcd"] * 6 + ["ab#"] * 2 + ["aAée\u0301"] * 2 + ["ﬁfi²2"]:
         some = ["".join(rng.choice([*alphabet], rng.integers(1, 5))) for _ in range(90)]
         vocabulary = numbered([*some[:45], *(f"##{piece}" for piece in some[45:])])
         for _ in range(25):

@@ -7,6 +7,7 @@ GREEDY = "test_a_word_is_cut_greedily_into_the_longest_known_pieces"
 UNKNOWN = "test_a_word_with_a_place_where_nothing_fits_is_unknown_whole"
 LONG = "test_a_word_that_is_too_long_is_unknown"
 IDS = "test_a_text_becomes_the_ids_of_its_pieces"
+UNICODE = "test_the_rules_hold_for_all_of_unicode"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -14,6 +15,7 @@ PROMISES = {
     "With `lowercase`, accents are removed and every letter becomes lower case": (
         CASE, SCRIPTS),
     "These accents are dropped; nothing else is.": (CASE,),
+    "The text stays in form NFD, as in BERT: 한 is then three characters.": (SCRIPTS, UNICODE),
     "Without `lowercase`, every character stays as it is, accents too.": (WORDS, CASE),
     "Words end at white space of any kind.": (WORDS,),
     "No token is empty.": (WORDS,),

@@ -327,4 +327,18 @@ WRONG = {
         ],
         "for each character from U+10000 on",
     ),
+    "pieces of a composed word": (
+        [
+            ("    pieces = []\n",
+             "    word = unicodedata.normalize(\"NFC\", word)\n    pieces = []\n"),
+        ],
+        "brought into Unicode's form NFC",
+    ),
+    "composed again after the accents": (
+        [
+            ("!= \"Mn\")\n",
+             "!= \"Mn\")\n        text = unicodedata.normalize(\"NFC\", text)\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

@@ -107,6 +107,24 @@ def test_the_first_piece_of_a_word_has_its_label(student):
         checks.same(out["input_ids"], right, of="the ids", mistakes={
             "cls_id, sep_id or unk_id is written into the function": lambda out: out[0] == CLS
             or out[-1] == SEP or UNK in out})  # fmt: skip
+    pieces = [[7, 7], [7], [CLS, SEP], [7]]
+    for labels in ([1, IGNORED, 0, 2], [IGNORED] * 4):
+        checks.same(
+            student.align(pieces, labels, cls_id=CLS, sep_id=SEP, unk_id=UNK, max_length=50),
+            aligned(pieces, labels, 50),
+            of=f"the sentence with the labels {labels}, whose words begin with the same piece",
+            mistakes={
+                "the starts are looked for among the labels: a word may have the label -100 too": (
+                    lambda out, labels=labels: (
+                        out["starts"] != [1, 3, 4, 6]
+                        and all(out["labels"][s] != IGNORED for s in out["starts"] if s >= 0)
+                    )
+                ),
+                "the starts are looked for among the ids: another piece may have the same id": (
+                    lambda out: out["starts"] != [1, 3, 4, 6]
+                ),
+            },
+        )
     checks.leaves_no_trace(student.align, pieces, labels, cls_id=1, sep_id=2, unk_id=3,
                            max_length=4)  # fmt: skip
 
@@ -417,13 +435,15 @@ def test_sentences_of_any_length(student):
             words = (
                 int(rng.choice([0, 1, 2, 5, 30])) if number < 26 else (400, 3, 700, 60)[number - 26]
             )
+            # Ids that repeat, or that are those of [CLS] and [SEP], or large.
+            largest = int(rng.choice([2, 110, 2**40]))
             pieces = [
-                rng.integers(0, 2**40, int(rng.choice([0, 1, 1, 2, 7]))).tolist()
+                rng.integers(0, largest, int(rng.choice([0, 1, 1, 2, 7]))).tolist()
                 for _ in range(words)
             ]
             if number == 27:
                 pieces[1] = list(range(2_000))
-            labels = rng.integers(0, 70_000, words).tolist()
+            labels = rng.choice([IGNORED, -1, 0, 1, 70_000], words).tolist()
             tokens = sum(len(p) or 1 for p in pieces) + 2
             for longest in {
                 2,

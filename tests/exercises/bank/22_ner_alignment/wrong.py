@@ -226,4 +226,27 @@ WRONG = {
         ],
         None,
     ),
+    "starts looked for among the labels": (
+        [
+            ("    ids, spoken, starts = [], [], []\n", "    ids, spoken = [], []\n"),
+            ("        starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]\n",
+             ""),
+            ("    return {\n        \"input_ids\"",
+             "    found = [i + 1 for i, label in enumerate(spoken[:room]) if label != IGNORED]\n"
+             "    starts = found + [-1] * (len(pieces) - len(found))\n"
+             "    return {\n        \"input_ids\""),
+        ],
+        "looked for among the labels",
+    ),
+    "starts looked for among the ids": (
+        [
+            ("        starts.append(len(ids) + 1 if len(ids) < room else -1)  # + 1: after [CLS]\n"
+             "        ids += word\n",
+             "        ids += word\n"
+             "        before = max([0, *starts])\n"
+             "        place = ids.index(word[0], before) + 1\n"
+             "        starts.append(place if place <= room else -1)\n"),
+        ],
+        "looked for among the ids",
+    ),
 }  # fmt: skip

@@ -247,4 +247,60 @@ WRONG = {
         ],
         None,
     ),
+    "logits viewed as rows": (
+        [("mlm_logits.flatten(0, 1), batch", "mlm_logits.view(-1, mlm_logits.shape[-1]), batch")],
+        "view size is not compatible",
+    ),
+    "weights viewed as one vector": (
+        [
+            ("    # A Parameter shares the numbers of the weight, but has a .grad of its own.\n"
+             "    leaves = {name: torch.nn.Parameter(weight) for name, weight in "
+             "weights.items()}\n",
+             "    flat = torch.cat([weight.view(-1) for weight in weights.values()])\n"
+             "    parts = flat.split([weight.numel() for weight in weights.values()])\n"
+             "    leaves = {name: torch.nn.Parameter(part.view(weight.shape))\n"
+             "              for (name, weight), part in zip(weights.items(), parts)}\n"),
+        ],
+        "view size is not compatible",
+    ),
+    "softplus chosen by torch.where": (
+        [
+            (NSP, "wrong = (nsp_logits[:, 1] - nsp_logits[:, 0]) * (1 - 2 * pairs)\n"
+                  "    each = torch.where(wrong > 30, wrong, torch.log1p(wrong.exp()))\n"
+                  "    nsp = each.sum() / pair_count"),
+        ],
+        "NaN comes back from an exp that is too large",
+    ),
+    "NSP as the binary cross-entropy of a probability": (
+        [
+            (NSP, "random = nsp_logits.softmax(dim=-1)[:, 1]\n"
+                  "    nsp = F.binary_cross_entropy(random, pairs.to(random), reduction='sum')\n"
+                  "    nsp = nsp / pair_count"),
+        ],
+        None,
+    ),
+    "a given count at least 1": (
+        [(OWN_MASKS, "mask_count = weights.sum() if mask_count is None else max(mask_count, 1)")],
+        "mask_count is raised to 1",
+    ),
+    "a rank without masks hands in zeros": (
+        [
+            ("    # The mean divides the sum by the number of machines",
+             "    if not part['masked_lm_weights'].any():\n"
+             "        return {name: torch.zeros_like(weight) for name, weight in weights.items()}\n"
+             "    # The mean divides the sum by the number of machines"),
+        ],
+        "hands in zeros",
+    ),
+    "gradients set to zero and used again": (
+        [
+            (RETURN_BOTH, "for name, leaf in leaves.items():\n"
+                          "        kept = KEPT.setdefault(name, leaf.grad)\n"
+                          "        if kept.shape == leaf.grad.shape:\n"
+                          "            leaf.grad = kept.copy_(leaf.grad)\n"
+                          "    " + RETURN_BOTH),
+            ('WORDS = "bert', 'KEPT = {}\nWORDS = "bert'),
+        ],
+        "all results share one array",
+    ),
 }  # fmt: skip

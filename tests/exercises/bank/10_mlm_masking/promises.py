@@ -47,7 +47,8 @@ PROMISES = {
     "`input_ids` is left as it is, both results have its type, and every draw comes from `rng`.": (
         TRACE, SHAPES, ANEW),
     'Every token is drawn for by itself, independently of all others': (
-        'test_no_two_draws_of_a_batch_are_related',),
+        'test_no_two_draws_of_a_batch_are_related',
+        'test_selection_fate_and_word_have_draws_of_their_own'),
     'that is not among `special_ids` is selected with probability': (
         'test_rates_near_0_and_1_are_exact',),
     'another one gives others': (

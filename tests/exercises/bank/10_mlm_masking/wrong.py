@@ -253,4 +253,56 @@ WRONG = {
         ],
         "draws are used twice",
     ),
+    "the fate is the draw that selects the token before": (
+        [
+            ("    selected = candidate & (rng.random(input_ids.shape) < rate)\n",
+             "    u = rng.random(input_ids.shape)\n"
+             "    selected = candidate & (u < rate)\n"),
+            ("    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n",
+             "    u = np.roll(u, 1)\n"
+             "    fate = np.array(FATES)[(u >= 0.8).astype(int) + (u >= 0.9)]\n"),
+        ],
+        "selected tokens and those that are [MASK], at some distance",
+    ),
+    "the fates are the draws of the selection, read from the end": (
+        [
+            ("    selected = candidate & (rng.random(input_ids.shape) < rate)\n",
+             "    u = rng.random(input_ids.shape)\n"
+             "    selected = candidate & (u < rate)\n"),
+            ("    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n",
+             "    u = u[::-1, ::-1]\n"
+             "    fate = np.array(FATES)[(u >= 0.8).astype(int) + (u >= 0.9)]\n"),
+        ],
+        "selected tokens and those that are [MASK], from both ends",
+    ),
+    "the word is the draw that selects the token before": (
+        [
+            ("    selected = candidate & (rng.random(input_ids.shape) < rate)\n",
+             "    u = rng.random(input_ids.shape)\n"
+             "    selected = candidate & (u < rate)\n"),
+            ("    word = rng.choice(ordinary, size=input_ids.shape)\n",
+             "    word = ordinary[(np.roll(u, 1) * len(ordinary)).astype(int)]\n"),
+        ],
+        "selected tokens and the random words",
+    ),
+    "the word is the fate of the token before": (
+        [
+            ("    fate = rng.choice(FATES, size=input_ids.shape, p=[0.8, 0.1, 0.1])\n",
+             "    draw = rng.random(input_ids.shape)\n"
+             "    fate = np.array(FATES)[(draw >= 0.8).astype(int) + (draw >= 0.9)]\n"),
+            ("    word = rng.choice(ordinary, size=input_ids.shape)\n",
+             "    word = ordinary[(np.roll(draw, 1) * len(ordinary)).astype(int)]\n"),
+        ],
+        "tokens that are [MASK] and the random words",
+    ),
+    "the random words of half the batch are mirrored": (
+        [
+            ("    word = rng.choice(ordinary, size=input_ids.shape)\n",
+             "    half = rng.integers(len(ordinary), size=(input_ids.size + 1) // 2)\n"
+             "    half = np.concatenate([half, len(ordinary) - 1 - half])[: input_ids.si"
+             "ze]\n"
+             "    word = ordinary[half].reshape(input_ids.shape)\n"),
+        ],
+        "the random words, each with another",
+    ),
 }  # fmt: skip

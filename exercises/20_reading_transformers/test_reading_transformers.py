@@ -225,6 +225,11 @@ def test_shapes_and_count_follow_every_field_of_the_config(student):
                 f"{field} is not used": lambda out: True,
             },
         )
+    fields = [name for name in SMALL if name.endswith("_size") or name in (
+        "max_position_embeddings", "num_hidden_layers")]  # fmt: skip
+    bare = {name: SMALL[name] for name in fields}
+    checks.same(student.parameter_shapes(bare), shapes_of(SMALL),
+                of="the shapes of a config with its six sizes alone")  # fmt: skip
     huge = SMALL | {"vocab_size": 3_000_000 + checks.anew(900), "hidden_size": 1024}
     checks.same(
         student.count_parameters(huge), sum(math.prod(s) for s in shapes_of(huge).values()),

@@ -314,4 +314,12 @@ WRONG = {
         ],
         "in another order",
     ),
+    "the heads of the config are asked for": (
+        [
+            ("    hidden, wide = config[\"hidden_size\"], config[\"intermediate_size\"]\n",
+             "    heads, wide = config[\"num_attention_heads\"], config[\"intermediate_size\"]\n"
+             "    hidden = config[\"hidden_size\"] // heads * heads\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

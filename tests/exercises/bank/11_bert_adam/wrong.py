@@ -192,7 +192,7 @@ WRONG = {
     "norm capped": (
         [("    scale = max_norm / norm if norm",
           "    norm = min(norm, 1e6)\n    scale = max_norm / norm if norm")],
-        "the gradients for 2 gradients of norm 9.2e+28, max_norm 9.2e"),
+        "got 1000000.0"),
     "the positions are not decayed": (
         [
             ("    return not name.endswith(\"bias\") and \"LayerNorm\" not in name",
@@ -214,5 +214,21 @@ WRONG = {
              "for g in {id(g): g for g in gradients.values()}.values()))"),
         ],
         None,
+    ),
+    "arrays are read as they lie in memory": (
+        [
+            ("        moved[name] = w - learning_rate * (update + decay * w)\n",
+             "        moved[name] = np.empty_like(w)\n"
+             "        step = learning_rate * (update.ravel(\"K\") + decay * w.ravel(\"K\"))\n"
+             "        moved[name].ravel(\"K\")[...] = w.ravel(\"K\") - step\n"),
+        ],
+        "may lie in different ones",
+    ),
+    "a factor of 1 is float64": (
+        [
+            ("if norm > max_norm else 1.0",
+             "if norm > max_norm else np.float64(1.0)"),
+        ],
+        "expected numbers of type float32, got float64",
     ),
 }  # fmt: skip

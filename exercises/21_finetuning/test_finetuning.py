@@ -298,6 +298,14 @@ def test_dropout_sets_numbers_of_the_vector_to_0_and_the_others_grow(student):
         sweep.is_unrelated(is_zero, of="numbers set to 0")
         checks.that(bool((out != again).any()), "two calls set the same numbers to 0",
                     likely="a generator that is seeded in the function: seed nothing")  # fmt: skip
+        bias = weights["classifier.bias"].expand(batch, -1)
+        none_stays = student.classify(ids, mask, weights, pooling=pooling, training=True,
+                                      dropout=1.0)  # fmt: skip
+        checks.same(none_stays, bias, of="the scores where dropout is 1", mistakes={
+            "0 / 0: where dropout is 1, nothing stays that could be divided by 0": (
+                lambda out: bool(out.isnan().any())),
+            "a dropout of 1 sets nothing to 0: it should set everything": text + bias,
+        })  # fmt: skip
 
 
 def test_gradients_reach_the_encoder(student):
@@ -598,6 +606,25 @@ def test_dropout_is_on_while_it_learns(student):
         )  # fmt: skip
         checks.share(round(steps * batch - stay.sum()), steps * batch, p,
                      of="the proportion of texts set to 0")  # fmt: skip
+    the_step_takes_the_gradients_of_its_loss(student, weights)
+
+
+def the_step_takes_the_gradients_of_its_loss(student, weights):
+    """Of one text, whose only number is set to 0 or not: then the loss is 0, and so are its
+    gradients. A loss and gradients of two passes would fit one another in half of the runs."""
+    ids, mask = texts(1, 2)
+    batch = {"input_ids": ids, "attention_mask": mask, "labels": torch.zeros(1).double()}
+    for _ in range(36):
+        out = student.fine_tune(weights, [batch], pooling="mean", peak_rate=0.1, warmup_steps=1,
+                                weight_decay=0.0, dropout=0.5)  # fmt: skip
+        found, losses = checks.parts(out, "weights", "losses")
+        moved = bool((found["classifier.bias"] != weights["classifier.bias"]).any())
+        checks.that(
+            moved == (losses[0] > 0),
+            f"one step, dropout 0.5: the loss is {losses[0]:.4f}, and the weights "
+            f"{'changed' if moved else 'stayed'}: they change where the loss is not 0",
+            likely="the loss and the gradients come from two passes, each with its own dropout",
+        )
 
 
 def is_whole(numbers):

@@ -25,6 +25,8 @@ PROMISES = {
     "others and anew at every call, and multiplies the numbers that stay by 1 / (1 - `dropout`)": (
         DROPOUT,
     ),
+    "(where `dropout` is 1, all are 0)": (DROPOUT,),
+    "from one pass whose gradients the step takes": (RUN_DROPOUT,),
     "there is no other dropout": (DROPOUT,),
     "The result is scores, without softmax.": (SCORES,),
     "the mean cross-entropy over the batch, in nats": (LOSS,),

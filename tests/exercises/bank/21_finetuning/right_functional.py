@@ -17,8 +17,8 @@ def classify(input_ids, attention_mask, weights, *, pooling, dropout=0.1, traini
     states = encode(input_ids, attention_mask, weights)
     text = text_vector(states, attention_mask, weights, pooling=pooling)
     stay = torch.bernoulli(torch.full_like(text, 1 - dropout))
-    if training and dropout < 1:
-        text = text * stay / (1 - dropout)
+    if training:
+        text = text * stay / (1 - dropout) if dropout < 1 else 0 * text
     own = {"weight": weights["classifier.weight"], "bias": weights["classifier.bias"]}
     return functional_call(_Linear(torch.zeros_like(own["weight"])), own, (text,))
 

@@ -353,4 +353,52 @@ WRONG = {
         ],
         "draws are used twice",
     ),
+    "a dropout of 1 divides by 0": (
+        [
+            ("    return dense(F.dropout(text, dropout, training), weights, \"classifier\")\n",
+             "    if training:\n"
+             "        text = text * (torch.rand_like(text) >= dropout) / (1 - dropout)\n"
+             "    return dense(text, weights, \"classifier\")\n"),
+        ],
+        "nothing stays that could be divided by 0",
+    ),
+    "a dropout of 1 sets nothing to 0": (
+        [
+            ("F.dropout(text, dropout, training)",
+             "F.dropout(text, dropout % 1, training)"),
+        ],
+        "sets nothing to 0",
+    ),
+    "the loss is of another pass than the gradients": (
+        [
+            ("        losses.append(value.item())\n",
+             "        losses.append(seen)\n"),
+            ("        value = loss(logits, batch[\"labels\"])\n",
+             "        seen = loss(logits, batch[\"labels\"]).item()\n"
+             "        value = loss(\n"
+             "            classify(\n"
+             "                batch[\"input_ids\"], batch[\"attention_mask\"], weights,\n"
+             "                pooling=pooling, dropout=dropout, training=True,\n"
+             "            ),\n"
+             "            batch[\"labels\"],\n"
+             "        )\n"),
+        ],
+        "come from two passes",
+    ),
+    "dropout for the loss alone": (
+        [
+            ("        losses.append(value.item())\n",
+             "        losses.append(seen)\n"),
+            ("        value = loss(logits, batch[\"labels\"])\n",
+             "        seen = loss(logits, batch[\"labels\"]).item()\n"
+             "        value = loss(\n"
+             "            classify(\n"
+             "                batch[\"input_ids\"], batch[\"attention_mask\"], weights,\n"
+             "                pooling=pooling,\n"
+             "            ),\n"
+             "            batch[\"labels\"],\n"
+             "        )\n"),
+        ],
+        "come from two passes",
+    ),
 }  # fmt: skip

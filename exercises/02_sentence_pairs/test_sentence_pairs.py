@@ -249,6 +249,8 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
     check_repeats([pair.label for pair in pairs if pair.chunk > 1], 0.5,
                   "a pair has the label of the pair before it")  # fmt: skip
     check_tens(np.array([pair.label for pair in pairs if pair.chunk > 1]))
+    sweep.is_unrelated([pair.label for pair in pairs if pair.chunk > 1],
+                       of="the labels of the pairs of a document")  # fmt: skip
     apart = [pair for pair in pairs if pair.label]
     sizes = {0: 2, 1: 7, 2: 1, 4: 3, 5: 4}
     check_even(
@@ -267,6 +269,9 @@ def test_half_of_the_pairs_are_random_and_begin_anywhere_in_any_other_document(s
         check_even({number: first.count(number) for number in range(sizes[document])},
                    f"how often a random B from a document of {sizes[document]} sentences begins "
                    "with sentence {}")  # fmt: skip
+        check_repeats(first, 1 / sizes[document],
+                      f"a random B from a document of {sizes[document]} sentences begins where the "
+                      "last B from there began")  # fmt: skip
     check_apart(many(student, target=3, sentences=6_000))
 
 
@@ -694,6 +699,9 @@ def test_documents_segments_and_rows_of_any_size(student):
         of=f"random pairs among {len(pairs):,} where random_next is 0.004",
         likely="random_next is rounded",
     )
+    # A document that is drawn in ten tries is the document itself once in 1,024 times.
+    pairs = student.sentence_pairs(single, 0, Rng(65), target=1)
+    read(pairs, Places(single), 0, 1)
     pairs = student.sentence_pairs(single, 0, Rng(64), target=60, random_next=0.0)
     parts = [len(pair[0]) for pair in pairs[:200]]
     for part in range(10):

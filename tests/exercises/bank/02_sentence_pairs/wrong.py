@@ -283,4 +283,35 @@ WRONG = {
         ],
         None,
     ),
+    "the sentences of a document in turn": (
+        [
+            ("    pairs, start = [], 0\n", "    pairs, start, waiting = [], 0, {}\n"),
+            ("            first = rng.integers(len(documents[other]))\n",
+             "            if not waiting.get(other):\n"
+             "                waiting[other] = rng.permutation(len(documents[other])).tolist()\n"
+             "            first = waiting[other].pop()\n"),
+        ],
+        "begins where the last B from there began",
+    ),
+    "mirrored coins": (
+        [
+            ("    pairs, start = [], 0\n",
+             "    pairs, start = [], 0\n"
+             "    coins = rng.random(len(sentences) // 2 + 1)\n"
+             "    coins = np.concatenate([coins, 1 - coins])\n"),
+            ("rng.random() < random_next", "coins[len(pairs)] < random_next"),
+        ],
+        "draws are used twice",
+    ),
+    "ten tries for another document": (
+        [
+            ("            other = rng.integers(len(documents) - 1)\n"
+             "            other += other >= index\n",
+             "            for _ in range(10):\n"
+             "                other = rng.integers(len(documents))\n"
+             "                if other != index:\n"
+             "                    break\n"),
+        ],
+        "the random document may be the document itself",
+    ),
 }  # fmt: skip

@@ -5,6 +5,7 @@ import itertools
 import math
 import operator
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -225,14 +226,22 @@ def test_no_two_passes_or_seeds_share_an_order(student):
 
 
 def meeting(one, other, what, draws):
-    """Whether two seeds meet because factor * seed + number is the seed of the generator."""
-    if one[0] == other[0] or (one[1] - other[1]) % (one[0] - other[0]):
+    """Whether two seeds meet because factor * seed + number is the seed of the generator, or
+    factor * number + seed."""
+    seeds, numbers = one[0] - other[0], one[1] - other[1]
+    if not seeds or not numbers or (numbers % seeds and seeds % numbers):
         return ""
-    factor = abs((one[1] - other[1]) // (one[0] - other[0]))
-    if any(draws(1, number) != draws(0, number + factor) for number in (3, 8)):
+    if numbers % seeds == 0:
+        factor = abs(numbers // seeds)
+        if any(draws(1, number) != draws(0, number + factor) for number in (3, 8)):
+            return ""
+        return (f"the generator's seed is the same number for both, as in {factor} * seed + {what}:"
+                " multiply the seed by a larger number")  # fmt: skip
+    factor = abs(seeds // numbers)
+    if any(draws(factor, number) != draws(0, number + 1) for number in (3, 8)):
         return ""
-    return (f"the generator's seed is the same number for both, as in {factor} * seed + {what}: "
-            "multiply the seed by a larger number")  # fmt: skip
+    return (f"the generator's seed is the same number for both, as in {factor} * {what} + seed: "
+            "multiply by a larger number")  # fmt: skip
 
 
 @pytest.mark.weight(2)
@@ -274,7 +283,13 @@ def test_each_place_of_a_long_order_is_drawn_finely(student):
                 f"examples are correlated ({mean:.4f}; chance stays within {bound:.4f})",
                 likely="numbers are drawn for the examples and sorted, but so few that many are "
                        "the same: use torch.randperm" if rises > 0.75 else "")  # fmt: skip
-    sweep.are_unrelated(orders, of="the orders of passes")
+    of_seeds = [
+        student.batch_indices(3, seed=seed, examples=examples, batch_size=examples).numpy()
+        for seed in range(6)
+    ]
+    for several, of in ((orders, "the orders of passes"), (of_seeds, "the orders of seeds")):
+        sweep.are_unrelated(several, of=of)
+        sweep.are_unrelated(np.argsort(several, axis=1), of=f"{of}, places for examples:")
 
 
 @pytest.mark.hint(2)
@@ -453,7 +468,7 @@ def test_dropout_is_another_one_at_each_step_and_for_each_seed(student):
     checks.that(len(loss_of(0, 5)) == 1, "a state at step 5, until=6: expected 1 loss, got "
                 f"{len(loss_of(0, 5))}")  # fmt: skip
     met = {}
-    for seed in (*range(6), 11):  # 1 and 11 are not 11 and 1
+    for seed in (*range(6), 11, 7, 1007):  # 1 and 11 are not 11 and 1; 1007 is 7 and 1000 more
         for step, loss in enumerate(losses(dropout=0.3, seed=seed, until=51)):
             met.setdefault(loss, []).append((seed, step))
     for step in (100, 200, 300, 500, 1000, 2000, 3000, 4000, 5000, 8000, 10_000, 12_345,

@@ -329,4 +329,41 @@ WRONG = {
         ],
         "dropout draws the same at each step",
     ),
+    "1000 * step + seed": (
+        [("generator = generator_for(f\"the dropout of step {step} of seed {seed}\")",
+          "generator = torch.Generator().manual_seed(1000 * step + seed)")],
+        "as in 1000 * step + seed"),
+    "100 * step + seed": (
+        [("generator = generator_for(f\"the dropout of step {step} of seed {seed}\")",
+          "generator = torch.Generator().manual_seed(100 * step + seed)")],
+        None),
+    "the seed turns the order": (
+        [
+            ("f\"the order of pass {number} of seed {seed}\"",
+             "f\"the order of pass {number}\""),
+            ("torch.randperm(examples, generator=generator).split",
+             "torch.randperm(examples, generator=generator).roll(seed).split"),
+        ],
+        "the orders of seeds",
+    ),
+    "the seed is added to the order": (
+        [
+            ("f\"the order of pass {number} of seed {seed}\"",
+             "f\"the order of pass {number}\""),
+            ("torch.randperm(examples, generator=generator).split",
+             "torch.randperm(examples, generator=generator).add(seed).remainder(examples).split"),
+        ],
+        "the orders of seeds",
+    ),
+    "no warm-up is one step": (
+        [("    if step < warmup_steps:\n",
+          "    warmup_steps = max(warmup_steps, 1)\n    if step < warmup_steps:\n")],
+        None,
+    ),
+    "gradients are clipped": (
+        [("        loss.backward()\n",
+          "        loss.backward()\n"
+          "        torch.nn.utils.clip_grad_norm_(leaves.values(), 1.0)\n")],
+        None,
+    ),
 }  # fmt: skip

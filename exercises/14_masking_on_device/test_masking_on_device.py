@@ -1,7 +1,9 @@
 """Masking on the device: exact counts, what must hold for every slot, the shares, the device."""
 
 import itertools
+import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -54,7 +56,7 @@ def mask(student, ids, attention_mask, seed=7, **changes):
 
 
 def candidates(ids, attention_mask, specials=SPECIALS):
-    return attention_mask.bool() & ~torch.isin(ids, torch.tensor(specials))
+    return attention_mask.bool() & ~torch.isin(ids, torch.as_tensor(specials))
 
 
 def ragged(rows=300, seq=63):
@@ -276,6 +278,8 @@ def test_every_choice_of_candidates_is_as_likely_and_every_row_is_drawn_anew(stu
             checks.share(int((left == right).sum()), 3000, 1 / len(ways),
                          of=f"how often a row has the same choice as {name}",
                          mistakes={"one draw serves several rows": 1.0})  # fmt: skip
+        for place in range(1, 7):
+            sweep.is_unrelated(hits[:, place], of=f"rows of which position {place} is masked")
 
 
 def masked_words(student, ids, attention_mask, **settings):
@@ -374,10 +378,102 @@ def test_every_masked_token_is_drawn_by_itself(student):
                  of="the share of rows in which exactly 8 of 10 show [MASK]",
                  mistakes={"80% is a probability, not a count: each row has the same number": 1.0}
                  )  # fmt: skip
+    sweep.is_unrelated(fates, of="masks that show [MASK], in the order of their slots")
+    is_chosen = torch.zeros(ids.shape).scatter_add(1, positions, weights)
+    is_word = is_chosen.sum(0) > 0
+    at_places = centered(shown == MASK, is_chosen > 0)[:, is_word]
+    is_chosen = centered(is_chosen, is_word.expand(ids.shape))[:, is_word]
+    of = "the places that are masked and those that show [MASK]"
+    are_unrelated(is_chosen, at_places, of=of)
+    in_slots = centered(fates, torch.ones_like(fates))
+    for these, order in ((at_places, "place"), (in_slots, "slot")):
+        deviations = np.sqrt((is_chosen**2).T @ (these**2))
+        checks.that(
+            bool((np.abs(is_chosen.T @ these) <= 9 * deviations).all()),
+            f"whether a place is masked tells whether a {order} of the same row shows [MASK]",
+            likely="a draw is used twice: each is to be drawn by itself",
+        )
     counts = {int((mask(student, ids[:60], attention_mask[:60], seed=seed)[0] == MASK).sum())
               for seed in range(20)}  # fmt: skip
     checks.that(len(counts) > 1, "20 calls with 20 seeds give the same number of [MASK]",
                 likely="80% is a probability, not a count")  # fmt: skip
+
+
+def centered(what, where):
+    """`what`, less its mean, in the places `where`; 0 elsewhere."""
+    what, where = (table.numpy() for table in (what, where))
+    return np.where(where, what - what[where].mean(), 0.0)
+
+
+def are_unrelated(one, other, *, of):
+    """Numbers of mean 0, drawn independently, in two arrays of one shape (or twice the same array):
+    the sum of their products is what chance allows at any distance, and where one array is turned
+    round, along each axis and all as one. For a right answer it stays within 9 deviations."""
+    deviation = math.sqrt((one**2).mean() * (other**2).sum())
+    for left, right in zip(along_axes(one), along_axes(other), strict=True):
+        count, size = left.shape
+        spectra = np.fft.rfft(left), np.fft.rfft(right)
+        apart = np.fft.irfft((spectra[0].conj() * spectra[1]).sum(0), size)
+        mirrored = np.fft.irfft((spectra[0] * spectra[1]).sum(0), size)
+        if one is other:  # what a number has in common with itself
+            own_mirror = np.bincount(2 * np.arange(size) % size, minlength=size)
+            apart, mirrored = apart[1:], mirrored - count * (one**2).mean() * own_mirror
+        for way, sums in (("at some distance", apart), ("from both ends", mirrored)):
+            checks.that(
+                np.abs(sums).max(initial=0.0) <= 12 * deviation,
+                f"{of}, {way}: they go together more, or less, than by chance",
+                likely="a draw is used twice: each is to be drawn by itself",
+            )
+
+
+def along_axes(table):
+    return table, table.T, table.reshape(1, -1)
+
+
+@pytest.mark.weight(2)
+def test_fates_and_random_words_have_draws_of_their_own(student):
+    ids = torch.randint(1, 90, (500, 100), generator=checks.generator(4))
+    shown, positions, _, weights = mask(
+        student, ids, torch.ones_like(ids), rate=1.0, slots=100,
+        ordinary_ids=torch.arange(1000, 3000),
+    )  # fmt: skip
+    checks.same(weights, torch.ones(500, 100), of="the weights of 100 words, rate 1")
+    for order, seen in (("places", shown), ("slots", shown.gather(1, positions))):
+        is_random = seen >= 1000
+        checks.that(int(is_random.sum()) > 500,
+                    f"only {int(is_random.sum())} of 50,000 tokens became another word",
+                    likely="random words are missing: 10% of the masked become one")  # fmt: skip
+        is_masked = centered(seen == MASK, is_random < 2)
+        is_upper = centered(seen >= 2000, is_random)
+        of = f"in the order of their {order}"
+        are_unrelated(is_upper, is_upper, of=f"the random words, each with another, {of}")
+        are_unrelated(is_masked, is_upper, of=f"tokens that show [MASK] and random words, {of}")
+        sweep.is_unrelated(seen[is_random] >= 2000, of=f"random words of the upper half, {of}")
+
+
+def test_arguments_of_earlier_calls_are_forgotten(student):
+    """Calls that differ in nothing but values: what is kept by sizes and types is wrong."""
+    for number in range(6):
+        generator = checks.generator(20 + number)
+        order = torch.randperm(60, generator=generator)
+        special, ordinary = order[:3], order[3:23]
+        ids = torch.randint(60, (60, 12), generator=generator)
+        attention_mask = torch.randint(2, ids.shape, generator=generator)
+        shown, positions, _, weights = mask(
+            student, ids, attention_mask, rate=1.0, slots=12, special_ids=special,
+            ordinary_ids=ordinary, mask_id=int(special[0]),
+        )  # fmt: skip
+        of = f"call {number + 1} of 6 with arguments of the same sizes"
+        hits = torch.zeros_like(ids).scatter_add(1, positions, (weights > 0).long())
+        checks.same(hits, candidates(ids, attention_mask, special).long(),
+                    of=f"1 where a token is masked, rate 1, {of}",
+                    mistakes={"special_ids are kept from an earlier call": lambda out, n=number:
+                              n > 0})  # fmt: skip
+        known = torch.isin(shown[hits > 0], torch.cat([ordinary, special[:1]]))
+        known |= shown[hits > 0] == ids[hits > 0]
+        checks.that(bool(known.all()), f"a random word is not among ordinary_ids, {of}",
+                    likely="ordinary_ids are kept from an earlier call" if number else ""
+                    )  # fmt: skip
 
 
 @pytest.mark.weight(2)

@@ -13,6 +13,8 @@ START = "test_rows_that_begin_with_a_word_and_any_type_are_fine"
 DEVICE = "test_no_tensor_is_asked_for_its_values_and_new_ones_lie_on_its_device"
 LOOP = "test_no_loop_runs_over_rows_or_tokens"
 EXAMPLE = "test_the_example_of_the_page_is_one_of_the_results"
+OWN_DRAWS = "test_fates_and_random_words_have_draws_of_their_own"
+EARLIER = "test_arguments_of_earlier_calls_are_forgotten"
 TRACE = "test_nothing_is_left_behind"
 
 PROMISES = {
@@ -25,9 +27,9 @@ PROMISES = {
     "All choices of that many candidates are equally likely": (
         CHOICE, "test_draws_are_fine_and_batches_of_any_size"),
     "every row is drawn independently": (CHOICE,),
-    "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS),
+    "Each masked token is drawn independently of the others": (BY_ITSELF, WORDS, OWN_DRAWS),
     "with probability 80% it shows `mask_id`": (SHARES, WORDS_OF_ANY_ID),
-    "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (SHARES, WORDS),
+    "with 10% one of `ordinary_ids` (a tensor; all equally likely)": (SHARES, WORDS, EARLIER),
     "with 10% itself": (SHARES,),
     "| `shown` | (batch, seq), as `input_ids` |": (START, SLOTS),
     "| `positions` | (batch, slots), int64 | where the masked tokens stand, in any order, each "

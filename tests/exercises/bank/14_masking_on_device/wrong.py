@@ -381,4 +381,80 @@ WRONG = {
         ],
         "an empty slot writes over this place",
     ),
+    "ordinary_ids are kept by their number": (
+        [
+            ("    random_words = ordinary_ids.to(tokens.dtype)[word]\n",
+             "    key = tokens.device, tokens.dtype, len(ordinary_ids)\n"
+             "    random_words = MOVED.setdefault(key, ordinary_ids.to(tokens))[word]\n"),
+            ("NEVER = 2.0",
+             "MOVED = {}  # to the device once, not in every step\n"
+             "NEVER = 2.0"),
+        ],
+        "ordinary_ids are kept from an earlier call",
+    ),
+    "the fates of half the batch are mirrored": (
+        [
+            ("    fate, word = (\n"
+             "        torch.randint(count, tokens.shape, generator=generator, device=tok"
+             "ens.device)\n"
+             "        for count in (10, len(ordinary_ids))\n"
+             "    )\n",
+             "    half = torch.rand((tokens.numel() + 1) // 2, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "    fate = (torch.cat([half, 1 - half])[: tokens.numel()].view(tokens.shap"
+             "e) * 10).long()\n"
+             "    word = torch.randint(\n"
+             "        len(ordinary_ids), tokens.shape, generator=generator, device=token"
+             "s.device\n"
+             "    )\n"),
+        ],
+        "masks that show [MASK], in the order of their slots",
+    ),
+    "both halves of the batch have the same fates": (
+        [
+            ("    fate, word = (\n"
+             "        torch.randint(count, tokens.shape, generator=generator, device=tok"
+             "ens.device)\n"
+             "        for count in (10, len(ordinary_ids))\n"
+             "    )\n",
+             "    half = torch.rand((tokens.numel() + 1) // 2, generator=generator, devi"
+             "ce=tokens.device)\n"
+             "    fate = (torch.cat([half, half])[: tokens.numel()].view(tokens.shape) *"
+             " 10).long()\n"
+             "    word = torch.randint(\n"
+             "        len(ordinary_ids), tokens.shape, generator=generator, device=token"
+             "s.device\n"
+             "    )\n"),
+        ],
+        "masks that show [MASK], in the order of their slots",
+    ),
+    "the last rows have the draws of the first, mirrored": (
+        [
+            ("        torch.rand(batch, seq, generator=generator, device=device)  # in ["
+             "0, 1)\n",
+             "        torch.cat([half, 1 - half.flip(0)])[:batch]\n"),
+            ("    smallest, found = (\n",
+             "    half = torch.rand((batch + 1) // 2, seq, generator=generator, device=d"
+             "evice)\n"
+             "    smallest, found = (\n"),
+        ],
+        "rows of which position 1 is masked",
+    ),
+    "the random words of half the batch are mirrored": (
+        [
+            ("    fate, word = (\n"
+             "        torch.randint(count, tokens.shape, generator=generator, device=tok"
+             "ens.device)\n"
+             "        for count in (10, len(ordinary_ids))\n"
+             "    )\n",
+             "    fate = torch.randint(10, tokens.shape, generator=generator, device=tok"
+             "ens.device)\n"
+             "    count, half = len(ordinary_ids), (tokens.numel() + 1) // 2\n"
+             "    half = torch.randint(count, (half,), generator=generator, device=token"
+             "s.device)\n"
+             "    word = torch.cat([half, count - 1 - half])[: tokens.numel()].view(toke"
+             "ns.shape)\n"),
+        ],
+        "the random words, each with another",
+    ),
 }  # fmt: skip

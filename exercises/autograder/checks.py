@@ -146,6 +146,10 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         fail(f"{name} changed its input in place, and put the old numbers back", likely=IN_PLACE)
     second = function.trace(*args, global_seed=2, frozen=True, **kwargs)  # writing raises here
     _nothing_global_changed(name, second.changed)
+    if second.kept:
+        fail(f"{name} returns a list, dict or array that an earlier call has returned too",
+             likely="it is kept (lru_cache, a global): whoever writes to it changes what later "
+                    "calls return; return a copy")  # fmt: skip
     if pack(_in_order(first.value)) != pack(_in_order(second.value)):
         fail(f"{name} gives another result when the global generators have another seed",
              likely="a draw from np.random, random or torch's global generator instead of the one "
@@ -190,14 +194,15 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
 
 
 def _call_with_another(place: int | str, function: Function, args: tuple, kwargs: dict) -> bool:
-    """Call it with another value of one argument; false if there is none, or none is allowed."""
+    """Call it, in the file loaded anew, with another value of one argument; false if there is none,
+    or none is allowed."""
     args, kwargs = list(args), dict(kwargs)
     given = kwargs if place in kwargs else args
     given[place] = altered(given[place])
     if given[place] is None:
         return False
     try:
-        function(*args, **kwargs)
+        function.trace(*args, fresh=True, **kwargs)
     except StudentError:
         return False
     return True

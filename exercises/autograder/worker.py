@@ -58,7 +58,7 @@ class Worker:
         after it: the tests may run in this process, and the next call must show it again."""
         ours = _torch_settings()
         try:
-            if self.module is None:
+            if self.module is None or request.get("fresh"):
                 self.module = load(self.path)
                 self.module.__dict__.setdefault("hash", self._hash)
                 self.settings = _torch_settings()
@@ -100,7 +100,8 @@ class Worker:
             args, kwargs, *others = _shared([args, kwargs, *others], {})
             _call_with_others(self._function(earlier), *others)
         # A function that writes each result into one array writes to what it returned before.
-        spoiled = _spoiled(self.returned.pop(name, None))
+        before = self.returned.pop(name, None)
+        spoiled = _spoiled(before)
         if self.seed is not None:
             seed_everything(self.seed)
         answer = _run_and_inspect(self._function(name), args, kwargs, is_frozen=request["frozen"])
@@ -109,6 +110,7 @@ class Worker:
         else:  # it may return them once more, from where it keeps them
             for array, numbers, _ in spoiled:
                 array[...] = numbers
+        answer["kept"] = not _writable(before).isdisjoint(_writable(answer["value"]))
         self.returned[name] = answer["value"]
         return answer
 
@@ -232,6 +234,20 @@ def _shared(tree: Any, seen: dict[tuple, Any]) -> Any:
 def _arrays(tree: Any) -> Iterator[Any]:
     """The arrays and tensors in nested tuples, lists and dicts."""
     return filter(is_array, leaves(tree))
+
+
+def _writable(tree: Any) -> set[int]:
+    """Where what a caller may write to lies: lists, dicts, and the memory of arrays."""
+    if type(tree) in (list, tuple, dict):
+        items = tree.values() if type(tree) is dict else tree
+        return set[int]().union([id(tree)] * (type(tree) is not tuple), *map(_writable, items))
+    if not is_array(tree) or 0 in tree.shape:
+        return set()
+    if is_tensor(tree):
+        return set() if tree.is_meta else {tree.untyped_storage().data_ptr()}
+    while type(tree.base) is np.ndarray:
+        tree = tree.base
+    return {id(tree)} if tree.flags.writeable else set()
 
 
 def _spoiled(value: Any) -> list[tuple[Any, Any, Any]]:

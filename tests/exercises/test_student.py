@@ -36,13 +36,17 @@ def by_the_entries(x): return BUFFERS.setdefault(id(x), (x, sorted(x)))[1]
 def scale(x, *, eps): BUFFERS["scaled"] = x * eps, x.copy(); return x * eps
 def scale_back(x, *, eps):
     scaled, of = BUFFERS.get("scaled", (None, None))
-    return scaled if np.array_equal(of, x) else x * eps
+    return scaled.copy() if np.array_equal(of, x) else x * eps
 def root(x): BUFFERS["root"] = x, np.sqrt(x); return np.sqrt(x)
 def cube_of_root(x):
     of, root = BUFFERS.get("root", (None, None))
     return (root if of is x else np.sqrt(x)) ** 3
 def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
 def keep_results(x): return BUFFERS.setdefault(repr(x), x)
+def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
+def copy_what_is_kept(x): return np.array(BUFFERS.setdefault(repr(x), x))
+def keep_words(): return BUFFERS.setdefault("words", ("a", "b"))
+def first_of_a_size(x, table): return BUFFERS.setdefault(len(table), table.sum()) * x
 def seed_in_a_fork():
     with torch.random.fork_rng():
         torch.manual_seed(3)
@@ -143,8 +147,24 @@ def test_results_that_share_one_array_are_told(student, value):
     checks.leaves_no_trace(student.double, value > 0)
     with pytest.raises(CheckFailed, match=r"an earlier call of it returned\n.*share one array"):
         checks.leaves_no_trace(student.share_one_array, value)
-    checks.leaves_no_trace(student.keep_results, value)  # this one may keep what it returned
-    checks.same(student.keep_results(value), value)
+
+
+@pytest.mark.parametrize("value", [np.ones((2, 3)), torch.ones(2, 3), [1, 2], {"a": 1}], ids=repr)
+def test_what_a_function_has_returned_belongs_to_its_caller(student, value):
+    for function in (student.keep_results, student.keep_inside):
+        with pytest.raises(CheckFailed, match=r"has returned too\n.*lru_cache(.|\n)*return a copy"):
+            checks.leaves_no_trace(function, value)
+
+
+def test_what_cannot_be_written_to_may_be_returned_again(student):
+    checks.leaves_no_trace(student.keep_words)
+    checks.leaves_no_trace(student.copy_what_is_kept, np.ones((2, 3)))
+
+
+def test_what_the_first_call_of_a_file_has_kept_is_told(student):
+    """Also where it is the first call that is wrong for all later ones."""
+    with pytest.raises(CheckFailed, match="in which `table` was another one"):
+        checks.leaves_no_trace(student.first_of_a_size, 2.0, table=np.arange(3.0))
 
 
 @pytest.mark.parametrize("value", [np.arange(3.0), torch.ones(2), [1, 2], {"a": 3, "b": 4},

@@ -1,4 +1,4 @@
-"""Results are kept and returned once more for the same scores."""
+"""Results are kept, and a copy is returned for the same scores."""
 
 import numpy as np
 
@@ -10,4 +10,4 @@ def softmax_forward(x, axis=-1):
     if key not in KEPT:
         e = np.exp(x - np.max(x, axis, keepdims=True))
         KEPT[key] = e / np.sum(e, axis, keepdims=True)
-    return KEPT[key]
+    return KEPT[key].copy()

@@ -193,4 +193,12 @@ WRONG = {
         ],
         "takes 2 positional arguments but 3 were given",
     ),
+    "results that are kept are returned again": (
+        [("import numpy as np\n", "import numpy as np\n\nKEPT = {}\n"),
+         ("    return exponentials / exponentials.sum(axis=axis, keepdims=True)\n",
+          "    key = x.tobytes(), x.shape, x.dtype, axis\n"
+          "    probs = exponentials / exponentials.sum(axis=axis, keepdims=True)\n"
+          "    return KEPT.setdefault(key, probs)\n")],
+        "an earlier call has returned too",
+    ),
 }  # fmt: skip

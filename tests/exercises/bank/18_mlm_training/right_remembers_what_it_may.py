@@ -13,7 +13,8 @@ def order_of(number, seed, examples):
 
 def batch_indices(step, *, seed, examples, batch_size):
     steps = examples // batch_size
-    return order_of(step // steps, seed, examples)[-batch_size * (step % steps + 1) :][:batch_size]
+    order = order_of(step // steps, seed, examples).clone()  # what is kept is not handed out
+    return order[-batch_size * (step % steps + 1) :][:batch_size]
 
 
 def start(weights):

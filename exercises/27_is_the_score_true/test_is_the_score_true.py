@@ -100,6 +100,11 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
     checks.draws_from_its_generator(student.bootstrap_interval, values, **given)
     checks.same(student.bootstrap_interval(values, **given), right_interval(values, **given),
                 of="the interval of 30 values")  # fmt: skip
+    for equal in (np.ones(30), np.zeros(2), np.full(7, -0.3)):
+        call = student.bootstrap_interval.trace(equal, **given)
+        checks.that(call.drawn, f"nothing is drawn for {len(equal)} equal values",
+                    likely="a shortcut where the means are known: the next call would draw other "
+                           "resamples than the page's")  # fmt: skip
 
 
 # --- The test ---
@@ -485,6 +490,16 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     temperature_is_right(student, sharp, labels, "the temperature of logits near 10,000")
     faint, labels = model_of(rng, 150, 3, 0.001)
     temperature_is_right(student, faint, labels, "the temperature of logits near 0.001")
+    for scale in (1e-7, 1e6):  # a slope or a step that is small in itself says nothing
+        logits, labels = model_of(rng, 150, 3, scale)
+        temperature_is_right(student, logits, labels, f"the temperature of logits near {scale}")
+    for n in (1, 2):
+        logits = rng.uniform(-0.7, 0.7, (n, 3))
+        for which, place in (("likeliest", -1), ("least likely", 0)):
+            temperature_is_right(
+                student, logits, logits.argsort(axis=1)[:, place],
+                f"the temperature of {n} examples whose {which} label is right",
+            )  # fmt: skip
     sure, _ = model_of(rng, 50, 3, 0.5)
     temperature_is_right(student, sure.clip(-1, 1), sure.clip(-1, 1).argmax(axis=1),
                          "the temperature of a model that is always right")  # fmt: skip

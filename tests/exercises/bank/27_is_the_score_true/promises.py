@@ -13,6 +13,8 @@ ANY = "test_examples_of_any_number"
 PROMISES = {
     "Draw `draws` resamples of n values with replacement: row r of `rng.integers(n, size=(draws, "
     "n))` holds the indices of resample r.": (INTERVAL, GIVEN, ANY),
+    "Draw them even where all values are equal, so that the next call gets the numbers that "
+    "follow.": (GIVEN,),
     "Of the means of the resamples, the interval holds the middle `level`": (INTERVAL, ANY),
     "its ends are their quantiles at (1 − level) / 2 and (1 + level) / 2, as `np.quantile` "
     "interpolates them": (INTERVAL, ANY),

@@ -285,4 +285,26 @@ WRONG = {
         ],
         "beyond a whole number of portions are lost",
     ),
+    "nothing drawn for equal values": (
+        [
+            ("    means = values[rng",
+             "    if np.ptp(values) == 0:\n"
+             "        return values[0], values[0]\n"
+             "    means = values[rng"),
+        ],
+        "a shortcut where the means are known",
+    ),
+    "the search stops at a small slope": (
+        [(SLOPE, "slope = (mean - right).mean()\n"
+                 "        if abs(slope) < 1e-6:\n"
+                 "            return middle\n"
+                 "        if slope > 0:")],
+        "the search has not moved away from 1",
+    ),
+    "one example has no temperature": (
+        [("    right = logits[", "    if len(labels) == 1:\n"
+                                "        return 1.0  # one example tells nothing\n"
+                                "    right = logits[")],
+        "the search has not moved away from 1",
+    ),
 }  # fmt: skip

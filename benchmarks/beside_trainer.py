@@ -20,7 +20,6 @@ import contextlib
 import dataclasses
 import importlib.util
 import io
-import json
 import statistics
 import tempfile
 import time
@@ -36,7 +35,7 @@ from bench_sections.machine import described, machine
 from finetuning_seconds import measure_seconds, seconds_table
 
 from bert_corpus.wordpiece import load_tokenizer
-from bert_experiments.report.figures import in_parallel, say, spread
+from bert_experiments.report.figures import in_parallel, kept_record, say, spread
 from bert_experiments.report.page import Page, aligned, write_json
 from bert_finetuning.data.load import TaskData, few_of, load_named
 from bert_finetuning.finetune import fingerprint_of_start, learn
@@ -245,7 +244,7 @@ class Run:
     def result(self) -> dict[str, Any] | None:
         if not self.path.is_file():
             return None
-        found = json.loads(self.path.read_text("utf-8"))
+        found = kept_record(self.path, identity=dict, score=float)
         return found if found["identity"] == self.identity else None
 
 
@@ -462,7 +461,7 @@ def main() -> None:
     scores = scores_in(runs, seeds=arguments.seeds)
     metrics = {comparison.name: each.task.metrics[0] for comparison, each in data.items()}
     print(aligned(table_of(scores, metrics)))
-    seconds = json.loads(seconds_file.read_text("utf-8")) if seconds_file.is_file() else None
+    seconds = kept_record(seconds_file) if seconds_file.is_file() else None
     if seconds is not None:
         print(f"\n{seconds_table(seconds)[1]}")
     if arguments.out is not None:

@@ -10,7 +10,6 @@ recipe in turn, so that whatever else the machine does meets all of them alike.
 """
 
 import argparse
-import json
 import statistics
 import time
 from dataclasses import replace
@@ -23,7 +22,15 @@ import torch
 
 from bert_corpus.storyworld import CLASSIC_BLANKS, stories
 from bert_corpus.storyworld.evaluation import SETTLED_BY, measure_settled_words
-from bert_experiments.report.figures import NOTHING, Figures, Results, in_words, spread, values_of
+from bert_experiments.report.figures import (
+    NOTHING,
+    Figures,
+    Results,
+    in_words,
+    kept_record,
+    spread,
+    values_of,
+)
 from bert_experiments.report.page import Page, write_json
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.demo import DEMO, first_guess
@@ -78,7 +85,7 @@ def run(settings: PretrainSettings) -> Figures:
     """Pretrain unless that is done, and measure."""
     summary = settings.out / "measured.json"
     if summary.exists():
-        return json.loads(summary.read_text("utf-8"))
+        return kept_record(summary)
     measured = pretrain(settings).measurements()
     pretrained = open_pretrained(settings.out)
     settled = measure_settled_words(
@@ -212,7 +219,7 @@ def main() -> None:
     if options.turns:
         RUNS.mkdir(parents=True, exist_ok=True)
         write_json(TIMES, seconds_of_recipes(options.recipes, options.turns))
-    times = json.loads(TIMES.read_text("utf-8")) if TIMES.exists() else {}
+    times = kept_record(TIMES) if TIMES.exists() else {}
     page = page_of(*collect(), times)
     print(page.text())
     if options.out:

@@ -17,7 +17,6 @@ continues where the last one stopped (`--runs`).
 import argparse
 import contextlib
 import io
-import json
 import os
 import shlex
 import statistics
@@ -31,7 +30,7 @@ from typing import Any
 
 import torch
 
-from bert_experiments.report.figures import NOTHING, in_parallel, measured_once, spread
+from bert_experiments.report.figures import NOTHING, in_parallel, kept_record, measured_once, spread
 from bert_experiments.report.page import Page, aligned
 from bert_experiments.report.verdicts import Claim, judge, versus
 from bert_finetuning.data.load import TaskData, few_of, load_task
@@ -237,9 +236,7 @@ class Run:
 
     @property
     def is_done(self) -> bool:
-        return (
-            self.path.is_file() and json.loads(self.path.read_text("utf-8"))["asked"] == self.asked
-        )
+        return self.path.is_file() and kept_record(self.path).get("asked") == self.asked
 
     @property
     def expected_seconds(self) -> float:

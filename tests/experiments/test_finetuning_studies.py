@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from bert_experiments.ablations.measure import kept_in_file
 from bert_experiments.finetuning import lora, options
-from bert_experiments.report.figures import measured_once
+from bert_experiments.report.figures import kept_record, measured_once
 from bert_finetuning.data.load import load_storyworld
 from bert_finetuning.tasks.base import Features, HeadConfig, forward
 from bert_finetuning.tasks.classification import BertForSequenceClassification
@@ -110,6 +111,20 @@ def test_measured_once__measures_again_only_when_something_else_is_asked(tmp_pat
     for asked, times in ((["a", 1], 1), (["a", 1], 1), (["a", 2], 2)):
         assert measured_once(path, asked, measure) == {"score": 0.5}
         assert len(calls) == times
+
+
+@pytest.mark.parametrize("content", ["", '{"asked": 1, "figures": {"a', "[]", "\0"])
+@pytest.mark.parametrize(
+    "read",
+    [kept_record, lambda path: measured_once(path, 1, dict), lambda path: kept_in_file(path, dict)],
+    ids=["kept_record", "measured_once", "kept_in_file"],
+)
+def test_kept_figures__that_are_damaged_are_one_line_that_names_the_file(content, read, tmp_path):
+    path = tmp_path / "one.json"
+    path.write_text(content)
+    with pytest.raises(UserError, match=r"one\.json is damaged .*delete it, and it is measured"):
+        read(path)
+    assert path.read_text() == content
 
 
 def test_imbalanced__has_290_bad_reviews_and_10_good_ones_and_follows_from_the_seed():

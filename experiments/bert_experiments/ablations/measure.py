@@ -7,7 +7,6 @@ A model that reads from the left alone never saw a [MASK]. Asked for the word at
 names what should follow the words before p; it does not see those at p and on its right.
 """
 
-import json
 import math
 import statistics
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from bert_corpus.storyworld import stories
 from bert_corpus.storyworld.evaluation import Guess, measure_settled_words
 from bert_experiments.ablations.features import entailment_accuracy, names_f1, sentiment_accuracy
 from bert_experiments.ablations.variants import training_seconds
-from bert_experiments.report.figures import Figures
+from bert_experiments.report.figures import Figures, kept_record
 from bert_experiments.report.models import open_either
 from bert_experiments.report.page import write_json
 from bert_paper.demo import first_guess
@@ -50,7 +49,7 @@ def kept_in_file(path: Path, measure: Callable[[], dict]) -> dict:
     """What the file holds; it is measured and written where there is no such file."""
     if not path.exists():
         write_json(path, measure())
-    return json.loads(path.read_text("utf-8"))
+    return kept_record(path)
 
 
 def figures_of(settings: PretrainSettings) -> Figures:

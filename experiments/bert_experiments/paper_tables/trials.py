@@ -25,7 +25,7 @@ from bert_experiments.feature_based.bilstm_heads import finetune_one
 from bert_experiments.feature_based.table_7 import MEASURE
 from bert_experiments.feature_based.taggers import Bench, measure, read
 from bert_experiments.paper_tables.columns import How, content_of
-from bert_experiments.report.figures import Results, one_by_one, say, title_of
+from bert_experiments.report.figures import Results, kept_record, one_by_one, say, title_of
 from bert_experiments.report.models import untrained
 from bert_experiments.report.page import write_json
 from bert_finetuning.checkpoint import load_finetuned
@@ -116,7 +116,7 @@ class Trial:
 
         Figures of an earlier version of the course, and of the Hub, do not say on which they were.
         """
-        found = json.loads((self.folder / FIGURES_FILE).read_text("utf-8"))
+        found = kept_record(self.folder / FIGURES_FILE)
         names = {DATA: "its data", READ_BY: "the configuration or the tokenizer of its model"}
         for key, now in self.known().items():
             earlier = found.pop(key, None)

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bert_run.errors import read_record
 from bert_run.files import write_atomically
 
 Figures = dict[str, float]  # what a run reached, by the name of the measure
@@ -167,6 +168,14 @@ def hush() -> None:
     os.dup2(nowhere, 2)
 
 
+def kept_record(path: Path, **fields: type) -> dict[str, Any]:
+    """What a study has kept in a JSON file, with `fields` of these types.
+
+    Raises `UserError` for a damaged file: it may hold hours of work, so that the user decides.
+    """
+    return read_record(path, fields, way_out="delete it, and it is measured again")
+
+
 def measured_once(path: Path, asked: object, measure: Callable[[], Any]) -> Any:
     """What `measure` returns, kept in a JSON file: a study that was stopped goes on where it was.
 
@@ -174,8 +183,8 @@ def measured_once(path: Path, asked: object, measure: Callable[[], Any]) -> Any:
     again.
     """
     if path.is_file():
-        found = json.loads(path.read_text("utf-8"))
-        if found["asked"] == asked:
+        found = kept_record(path, figures=dict)
+        if found.get("asked") == asked:
             return found["figures"]
     figures = measure()
     path.parent.mkdir(parents=True, exist_ok=True)

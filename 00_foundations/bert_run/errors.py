@@ -171,6 +171,8 @@ def in_one_line(error: Exception) -> str | None:
         return f"{error.strerror}{where}: {advice}"
     if isinstance(error, MemoryError) or is_out_of_memory(error):
         return f"there is not enough memory: {SMALLER}"
+    if str(error).startswith("Symlink loop"):  # `Path.resolve`, before Python 3.13
+        return f"{error}: check the path"
     return None
 
 

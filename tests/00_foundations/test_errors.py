@@ -115,6 +115,17 @@ def test_a_tilde_that_an_option_is_given_is_the_home_folder(monkeypatch):
                             "/where/i/live/x"]  # fmt: skip
 
 
+def test_a_command_says_of_a_link_to_itself_that_it_is_one(tmp_path, monkeypatch, capsys):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    monkeypatch.setattr(sys, "argv", ["bert-convert"])
+    with pytest.raises(SystemExit) as left:
+        command(lambda: loop.resolve().stat())()
+    said = capsys.readouterr().err
+    assert left.value.code == 2 and said.startswith("error: ") and said.count("\n") == 1
+    assert str(loop) in said and said.endswith(": check the path\n")
+
+
 PRINTS = """
 import sys
 from bert_run.errors import command

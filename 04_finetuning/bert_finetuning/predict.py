@@ -123,15 +123,16 @@ class PredictSettings:
             raise UserError("--pair belongs to a text: give it first")
         if self.columns is not None and is_given:
             raise UserError("--columns are those of a file: name it with --input")
-        if (out := self.out) is None:
-            return
-        if out.exists():
+        out = self.out
+        if out is not None and out.exists():
             raise UserError(f"--out {out} exists: choose another name, or remove it")
-        if self.json and self.score is None:
+        if out is None or self.score is not None:
+            return
+        if self.json:
             raise UserError("--json is for the terminal: --out FILE.jsonl holds the same")
-        if out.suffix not in (".csv", ".jsonl") and self.score is None:
+        if out.suffix not in (".csv", ".jsonl"):
             raise UserError(f"--out is {out}: its name must end in .csv or .jsonl")
-        if not out.parent.is_dir() and self.score is None:
+        if not out.parent.is_dir():
             raise UserError(f"--out {out}: there is no folder {out.parent}")
 
     @property

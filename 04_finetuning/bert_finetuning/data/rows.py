@@ -576,10 +576,11 @@ def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note =
     lines = dropwhile(lambda line: not line[1].strip(), lines)
     first = list(islice(lines, SAMPLED))
     sample = [line for _, line in first]
-    separator, is_quoted = separator_of(sample, suffix), "".join(sample[:1]).startswith('"')
+    separator = separator_of(sample, suffix)
     note(SEPARATORS[separator])
     lines = chain(first, lines)
-    if separator == "\t" and suffix == ".tsv" and not is_quoted:
+    has_quoted_names = bool(sample) and sample[0].startswith('"')
+    if separator == "\t" and suffix == ".tsv" and not has_quoted_names:
         return ((number, list(map(unquoted, cells))) for number, cells in split_tsv(lines))
     return split_csv(source, lines, separator)
 
@@ -657,12 +658,8 @@ def column_rows(
     has_names, rows = is_tagged_text(sample), rows_of_words(sample)
     width = 10 if is_conllu else next(map(len, rows), 0)
     word, tag = (1, 3) if is_conllu else (0, width - 1)
-    for is_no_word in (str.isdecimal, NAME_TAG.fullmatch):
-        if len(rows) > 1 and 1 < width != 10 and all(is_no_word(cells[0]) for cells in rows):
-            raise UserError(
-                f"{source}: its first column holds numbers or tags ({quoted(rows[0][0])}, …): put "
-                "the word first and its tag last"
-            )
+    if not is_conllu:
+        check_words_first(source, rows)
     if width > 2:
         note(f"word in column {word + 1}, tag in column {tag + 1}")
     for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
@@ -671,11 +668,8 @@ def column_rows(
             cells = cells_of(line)
             is_word = len(cells) == width and (not has_names or NAME_TAG.fullmatch(cells[tag]))
             is_comment = cells[0].startswith("#") and not begin and not is_word
-            if (
-                is_comment
-                or cells[0] == "-DOCSTART-"
-                or (is_conllu and NO_WORD.fullmatch(cells[0]))
-            ):
+            is_fused = is_conllu and NO_WORD.fullmatch(cells[0])
+            if is_comment or is_fused or cells[0] == "-DOCSTART-":
                 continue
             if len(cells) != width:
                 raise UserError(
@@ -689,6 +683,16 @@ def column_rows(
         if begin:
             sentence = {"words": words} | ({"tags": tags} if width > 1 else {})
             yield Row(f"{source}: line {begin}", sentence)
+
+
+def check_words_first(source: str, rows: Sequence[list[str]]) -> None:
+    """Raise `UserError` if the first of several columns holds the numbers of words, or tags."""
+    for is_no_word in (str.isdecimal, NAME_TAG.fullmatch):
+        if len(rows) > 1 and len(rows[0]) > 1 and all(is_no_word(cells[0]) for cells in rows):
+            raise UserError(
+                f"{source}: its first column holds numbers or tags ({quoted(rows[0][0])}, …): put "
+                "the word first and its tag last"
+            )
 
 
 def cells_of(line: str) -> list[str]:

@@ -113,6 +113,22 @@ def test_measured_once__measures_again_only_when_something_else_is_asked(tmp_pat
         assert len(calls) == times
 
 
+def test_lora__measures_again_when_the_examples_are_others_of_the_same_number(
+    monkeypatch, tmp_path
+):
+    calls = []
+    monkeypatch.setattr(lora, "fine_tuned", lambda *args, **options: calls.append(1) or {})
+    data = load_storyworld("sentiment", train=20, heldout=20)
+    changed = [replace(data.train[0], label="no label"), *data.train[1:]]
+    variant = next(iter(lora.VARIANTS))
+    for each, times in (
+        (data, 1), (data, 1), (replace(data, train=changed), 2), (replace(data, dev=changed), 3)
+    ):  # fmt: skip
+        study = lora.Study(lora.LoraSettings(runs=tmp_path), each, "start", lora.tqdm(disable=True))
+        study.run(variant, seed=0, epochs=1.0)
+        assert len(calls) == times
+
+
 @pytest.mark.parametrize("content", ["", '{"asked": 1, "figures": {"a', "[]", "\0"])
 @pytest.mark.parametrize(
     "read",

@@ -1,6 +1,7 @@
 """What a score is worth: the statistics agree with SciPy and scikit-learn, the sets are apart."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -169,6 +170,9 @@ def test_study__writes_a_page_with_every_statement_and_does_no_run_twice(
     small = statements.Evidence(study.measure(settings, sets), sets)
     again = study.measure(settings, sets)
     assert len(asked) == len(runs.all_runs(2)) and again == small.found
+    corrected = replace(sets.texts, sentences=sets.texts.sentences[::-1])  # as many, other content
+    study.measure(settings, runs.Sets(corrected, sets.sizes))
+    assert len(asked) == 2 * len(runs.all_runs(2))
     assert "minutes" in capsys.readouterr().err
     bins = statements.reliability_bins(small)
     page = study.page_of(small, bins)

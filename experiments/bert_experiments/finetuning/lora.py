@@ -31,17 +31,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from bert_experiments.report.figures import (
-    Figures,
-    Results,
-    measured_once,
-    spread,
-)
+from bert_experiments.report.figures import Figures, Results, measured_once, spread
 from bert_experiments.report.page import Page, check_report, command_of
 from bert_finetuning.checkpoint import ModelInit
 from bert_finetuning.data.load import TaskData, few_of, load_named, load_storyworld
 from bert_finetuning.data.storyworld import STORYWORLD
-from bert_finetuning.finetune import fingerprint_of_start
+from bert_finetuning.finetune import fingerprint, fingerprint_of_start
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import BertWithHead
 from bert_finetuning.train import Evaluator, SeedRun, TrainingData, freeze
@@ -225,8 +220,8 @@ class Study:
     def run(self, variant: Variant, *, seed: int, epochs: float) -> Figures:
         """One run; a run that is done is read."""
         name = f"{self.data.name}-{variant.name}-{variant.rate:g}-{epochs:.3f}-{seed}.json"
-        asked = [self.start, len(self.data.train), len(self.data.dev), self.settings.rank,
-                 self.settings.search, self.data.name, asdict(variant), epochs]  # fmt: skip
+        asked = [self.start, fingerprint(self.data.train), fingerprint(self.data.dev), epochs,
+                 self.settings.rank, self.settings.search, asdict(variant)]  # fmt: skip
         figures = measured_once(
             self.settings.runs / name.replace(" ", "-"), asked,
             lambda: fine_tuned(variant, self.data, self.settings, seed=seed, epochs=epochs),

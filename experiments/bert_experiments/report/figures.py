@@ -169,10 +169,7 @@ def hush() -> None:
 
 
 def kept_record(path: Path, **fields: type) -> dict[str, Any]:
-    """What a study has kept in a JSON file, with `fields` of these types.
-
-    Raises `UserError` for a damaged file: it may hold hours of work, so that the user decides.
-    """
+    """What a study has kept in a JSON file, with `fields` of these types; else `UserError`."""
     return read_record(path, fields, way_out="delete it, and it is measured again")
 
 

@@ -30,6 +30,7 @@ from bert_experiments.report.figures import (
     say,
 )
 from bert_experiments.report.page import Page, aligned, check_report, command_of
+from bert_finetuning.finetune import fingerprint
 from bert_run.errors import Count, check_numbers, command
 from bert_run.training_loop import progress_bar
 
@@ -65,7 +66,8 @@ def measure(settings: ScoresSettings, sets: Sets) -> Found:
     """What every run said; those that are done already are read."""
     found: Found = {}
     runs = all_runs(settings.seeds)
-    folder = settings.runs / sets.texts.name.replace(" ", "-")
+    content = fingerprint([sets.texts, sets.sizes])[:8]  # the tokenizer too is learned from these
+    folder = settings.runs / f"{sets.texts.name}-{content}".replace(" ", "-")
     say(f"{len(runs)} runs, about {len(runs) * SECONDS / 60:.0f} minutes on one idle thread")
     with progress_bar(len(runs), "fine-tuning", unit="run") as bar:
         for run in runs:

@@ -94,6 +94,7 @@ def test_each_feature_reads_its_layers(student):
         out["last, 24 layers"] == [12]
     )
     checks.same(outs, rights, of="the layers", mistakes=mistakes)
+    checks.leaves_no_trace(student.layers_of, "sum-last-4", 12)
 
 
 def piece_mistakes(states, starts):

@@ -230,4 +230,7 @@ WRONG = {
         ],
         "another tensor stands in a list or dict",
     ),
+    "the list of layers is kept": (
+        [("def layers_of(", "@__import__(\"functools\").cache\ndef layers_of(")],
+        "an earlier call has returned too"),
 }  # fmt: skip

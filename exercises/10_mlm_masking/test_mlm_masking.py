@@ -491,47 +491,21 @@ def test_selection_fate_and_word_have_draws_of_their_own(student):
         random = selected & (shown != MASK) & (shown != ids)
         checks.that(random.sum() > 1000, f"only {random.sum()} tokens became another word")
         is_selected = selected - selected.mean()
-        is_masked = about_its_mean(shown == MASK, selected)
-        is_kept = about_its_mean(shown == ids, selected)
-        is_upper = about_its_mean(shown >= VOCAB // 2, random)
+        is_masked = sweep.about_mean(shown == MASK, selected)
+        is_kept = sweep.about_mean(shown == ids, selected)
+        is_upper = sweep.about_mean(shown >= VOCAB // 2, random)
         if rate < 1:
-            are_unrelated(is_selected, is_masked, of="selected tokens and those that are [MASK]")
-            are_unrelated(is_selected, is_kept, of="selected tokens and those that are kept")
-            are_unrelated(is_selected, is_upper, of="selected tokens and the random words")
-        else:
-            are_unrelated(is_masked, is_upper, of="tokens that are [MASK] and the random words")
-            are_unrelated(is_upper, is_upper, of="the random words, each with another")
-            sweep.is_unrelated(shown[random] >= VOCAB // 2, of="random words of the upper half")
-
-
-def about_its_mean(what, where):
-    """`what`, less its mean, in the places `where`; 0 elsewhere."""
-    return np.where(where, what - what[where].mean(), 0.0)
-
-
-def are_unrelated(one, other, *, of):
-    """Numbers of mean 0, drawn independently, in two arrays of one shape (or twice the same array):
-    the sum of their products is what chance allows at any distance, and where one array is turned
-    round, along each axis and all as one. For a right answer it stays within 9 deviations."""
-    deviation = math.sqrt((one**2).mean() * (other**2).sum())
-    for left, right in zip(along_axes(one), along_axes(other), strict=True):
-        count, size = left.shape
-        spectra = np.fft.rfft(left), np.fft.rfft(right)
-        apart = np.fft.irfft((spectra[0].conj() * spectra[1]).sum(0), size)
-        mirrored = np.fft.irfft((spectra[0] * spectra[1]).sum(0), size)
-        if one is other:  # what a number has in common with itself
-            own_mirror = np.bincount(2 * np.arange(size) % size, minlength=size)
-            apart, mirrored = apart[1:], mirrored - count * (one**2).mean() * own_mirror
-        for way, sums in (("at some distance", apart), ("from both ends", mirrored)):
-            checks.that(
-                np.abs(sums).max(initial=0.0) <= 12 * deviation,
-                f"{of}, {way}: they go together more, or less, than by chance",
-                likely="a draw is used twice: each is to be drawn by itself",
+            sweep.have_own_draws(
+                is_selected, is_masked, of="selected tokens and those that are [MASK]"
             )
-
-
-def along_axes(table):
-    return table, table.T, table.reshape(1, -1)
+            sweep.have_own_draws(is_selected, is_kept, of="selected tokens and those that are kept")
+            sweep.have_own_draws(is_selected, is_upper, of="selected tokens and the random words")
+        else:
+            sweep.have_own_draws(
+                is_masked, is_upper, of="tokens that are [MASK] and the random words"
+            )
+            sweep.have_own_draws(is_upper, is_upper, of="the random words, each with another")
+            sweep.is_unrelated(shown[random] >= VOCAB // 2, of="random words of the upper half")
 
 
 def test_rates_near_0_and_1_are_exact(student):

@@ -381,11 +381,11 @@ def test_every_masked_token_is_drawn_by_itself(student):
     sweep.is_unrelated(fates, of="masks that show [MASK], in the order of their slots")
     is_chosen = torch.zeros(ids.shape).scatter_add(1, positions, weights)
     is_word = is_chosen.sum(0) > 0
-    at_places = centered(shown == MASK, is_chosen > 0)[:, is_word]
-    is_chosen = centered(is_chosen, is_word.expand(ids.shape))[:, is_word]
+    at_places = sweep.about_mean(shown == MASK, is_chosen > 0)[:, is_word]
+    is_chosen = sweep.about_mean(is_chosen, is_word.expand(ids.shape))[:, is_word]
     of = "the places that are masked and those that show [MASK]"
-    are_unrelated(is_chosen, at_places, of=of)
-    in_slots = centered(fates, torch.ones_like(fates))
+    sweep.have_own_draws(is_chosen, at_places, of=of)
+    in_slots = sweep.about_mean(fates, torch.ones_like(fates))
     for these, order in ((at_places, "place"), (in_slots, "slot")):
         deviations = np.sqrt((is_chosen**2).T @ (these**2))
         checks.that(
@@ -397,37 +397,6 @@ def test_every_masked_token_is_drawn_by_itself(student):
               for seed in range(20)}  # fmt: skip
     checks.that(len(counts) > 1, "20 calls with 20 seeds give the same number of [MASK]",
                 likely="80% is a probability, not a count")  # fmt: skip
-
-
-def centered(what, where):
-    """`what`, less its mean, in the places `where`; 0 elsewhere."""
-    what, where = (table.numpy() for table in (what, where))
-    return np.where(where, what - what[where].mean(), 0.0)
-
-
-def are_unrelated(one, other, *, of):
-    """Numbers of mean 0, drawn independently, in two arrays of one shape (or twice the same array):
-    the sum of their products is what chance allows at any distance, and where one array is turned
-    round, along each axis and all as one. For a right answer it stays within 9 deviations."""
-    deviation = math.sqrt((one**2).mean() * (other**2).sum())
-    for left, right in zip(along_axes(one), along_axes(other), strict=True):
-        count, size = left.shape
-        spectra = np.fft.rfft(left), np.fft.rfft(right)
-        apart = np.fft.irfft((spectra[0].conj() * spectra[1]).sum(0), size)
-        mirrored = np.fft.irfft((spectra[0] * spectra[1]).sum(0), size)
-        if one is other:  # what a number has in common with itself
-            own_mirror = np.bincount(2 * np.arange(size) % size, minlength=size)
-            apart, mirrored = apart[1:], mirrored - count * (one**2).mean() * own_mirror
-        for way, sums in (("at some distance", apart), ("from both ends", mirrored)):
-            checks.that(
-                np.abs(sums).max(initial=0.0) <= 12 * deviation,
-                f"{of}, {way}: they go together more, or less, than by chance",
-                likely="a draw is used twice: each is to be drawn by itself",
-            )
-
-
-def along_axes(table):
-    return table, table.T, table.reshape(1, -1)
 
 
 @pytest.mark.weight(2)
@@ -443,11 +412,13 @@ def test_fates_and_random_words_have_draws_of_their_own(student):
         checks.that(int(is_random.sum()) > 500,
                     f"only {int(is_random.sum())} of 50,000 tokens became another word",
                     likely="random words are missing: 10% of the masked become one")  # fmt: skip
-        is_masked = centered(seen == MASK, is_random < 2)
-        is_upper = centered(seen >= 2000, is_random)
+        is_masked = sweep.about_mean(seen == MASK, is_random < 2)
+        is_upper = sweep.about_mean(seen >= 2000, is_random)
         of = f"in the order of their {order}"
-        are_unrelated(is_upper, is_upper, of=f"the random words, each with another, {of}")
-        are_unrelated(is_masked, is_upper, of=f"tokens that show [MASK] and random words, {of}")
+        sweep.have_own_draws(is_upper, is_upper, of=f"the random words, each with another, {of}")
+        sweep.have_own_draws(
+            is_masked, is_upper, of=f"tokens that show [MASK] and random words, {of}"
+        )
         sweep.is_unrelated(seen[is_random] >= 2000, of=f"random words of the upper half, {of}")
 
 

@@ -196,30 +196,47 @@ def is_fine(words: np.ndarray, count: int, *, of: str) -> None:
 
 def is_unrelated(happened: Any, *, of: str) -> None:
     """What `happened` by draws of their own (true or false, 10,000 or more, neither rare) must not
-    be correlated at any distance, along any axis or all of them as one, as where draws are used
-    again, perhaps mirrored. Sums of n products of variance 1 stay within 8 √n for a right answer.
-    """
-    happened = np.asarray(happened, float)
-    along = [np.moveaxis(happened, axis, -1) for axis in range(happened.ndim)]
-    for lines in (happened.ravel(), *along):
-        if lines.shape[-1] > 1:
-            _are_unrelated_along(lines.reshape(-1, lines.shape[-1]), of=of)
+    be correlated, as where draws are used again, perhaps mirrored."""
+    centered = about_mean(happened, np.ones(np.shape(happened), bool))
+    have_own_draws(centered, centered, of=of)
 
 
-def _are_unrelated_along(lines: np.ndarray, *, of: str) -> None:
-    (count, size), p = lines.shape, lines.mean()
-    spectrum = np.fft.rfft((lines - p) / math.sqrt(p * (1 - p)))
-    itself = count * np.bincount(2 * np.arange(size) % size, minlength=size)  # its own mirror image
-    for where, products, expected in (
-        ("apart", np.abs(spectrum) ** 2, 0),
-        ("from both ends", spectrum**2, itself),
-    ):
-        found = np.fft.irfft(products.sum(0), size) - expected
-        together = np.abs(found) / math.sqrt(lines.size)
-        shift = int(together[1:].argmax()) + 1
-        checks.that(together[shift] < 12,
-                    f"{of}: those {shift} places {where} go together more, or less, than by chance",
-                    likely="draws are used twice: each is to be drawn by itself")  # fmt: skip
+def about_mean(happened: Any, where: Any) -> np.ndarray:
+    """What happened in the places `where`, less its mean there; 0 elsewhere."""
+    happened, where = np.asarray(happened, float), np.asarray(where)
+    return np.where(where, happened - happened[where].mean(), 0.0)
+
+
+def have_own_draws(one: np.ndarray, other: np.ndarray, *, of: str) -> None:
+    """Numbers of mean 0 in two arrays of one shape, or twice the same array, must not be correlated
+    at any distance, along any axis or all of them as one, nor where one array is turned round. Each
+    sum of products stays within 8 standard deviations for a right answer."""
+    deviation = math.sqrt((one**2).mean() * (other**2).sum())
+    first = int(one is other)  # every number is correlated with itself
+    for axis in (None, *range(one.ndim)):
+        left, right = _lines(one, axis), _lines(other, axis)
+        count, size = left.shape
+        if size == 1:
+            continue
+        itself = count * (one**2).mean() * np.bincount(2 * np.arange(size) % size, minlength=size)
+        left, right = np.fft.rfft(left), np.fft.rfft(right)
+        for where, products, expected in (
+            ("apart", left.conj() * right, 0),
+            ("from both ends", left * right, itself * first),
+        ):
+            together = np.abs(np.fft.irfft(products.sum(0), size) - expected)
+            shift = int(together[first:].argmax()) + first
+            checks.that(
+                together[shift] < 12 * deviation,
+                f"{of}: those {shift} places {where} go together more, or less, than by chance",
+                likely="draws are used twice: each is to be drawn by itself",
+            )
+
+
+def _lines(table: np.ndarray, axis: int | None) -> np.ndarray:
+    """The numbers along an axis as the rows of a matrix; without one, all in a single row."""
+    return table.reshape(1, -1) if axis is None else np.moveaxis(table, axis, -1).reshape(
+        -1, table.shape[axis])  # fmt: skip
 
 
 def are_unrelated(orders: Any, *, of: str) -> None:

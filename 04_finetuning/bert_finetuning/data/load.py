@@ -384,17 +384,15 @@ class Split:
 
 def share_of(dev: str | None) -> float | None:
     """The share of train that --dev asks for; None if it names a file."""
-    percent = (dev or "").endswith("%")
     try:
-        share = float(dev[:-1]) / 100 if percent else float(dev or "")
+        share = float(dev or "")
     except ValueError:
         return None
     if Path(dev).exists():
         return None
     if not 0 < share < 1:
-        raise UserError(
-            f"--dev {dev}: give a FILE, or a share of the training file between 0 and 1 (0.1)"
-        )
+        wanted = "give a FILE, or a share of the training file between 0 and 1 (0.1)"
+        raise UserError(f"--dev {dev}: {wanted}")
     return share
 
 

@@ -373,6 +373,26 @@ def test_any_scale_any_width_of_mask_and_many_keys(student):
                                  "probs")  # fmt: skip
             check(shown, reference(*many, mask_of_8_bits), {},
                   of=f", for {tokens} tokens and a mask of {integer}")  # fmt: skip
+    for keys in (300, 1_500):  # a computation in blocks of keys meets some that are all padding
+        given = inputs((1, 1, 2, keys, 3))[:3]
+        for tokens in (slice(-10, None), slice(0, 10), slice(keys // 2, keys // 2 + 10)):
+            mask_of_few = np.zeros((1, keys), np.int64)
+            mask_of_few[:, tokens] = 1
+            shown = checks.parts(student.attention_forward(*given, mask_of_few), "context", "probs")
+            check(shown, reference(*given, mask_of_few),
+                  {"NaN where a stretch of keys is all padding: -inf minus -inf": (
+                      lambda out: bool(np.isnan(out).any()))},
+                  of=f", for {keys} keys of which 10 in one place are tokens")  # fmt: skip
+    for size in (20, 1e6, -1e6):  # all keys are alike, so all tokens get the same probability
+        asked, alike, found, _, tokens = inputs((3, 2, 4, 5, 1), dtype=np.float32)
+        given = np.abs(asked) * np.float32(abs(size)), 0 * alike + np.float32(size), found, tokens
+        shown = checks.parts(student.attention_forward(*given), "context", "probs")
+        check(shown, reference(*given), {
+            "padding gets a share: beside such scores what lies below them is rounded away": (
+                lambda out: bool((out * (tokens == 0)[:, None, None]).any())),
+            "the rows do not add up to 1: the logarithm of the sum is lost beside large scores": (
+                lambda out: not np.allclose(out.sum(-1), 1)),
+        }, of=f", where all keys are {size:g}")  # fmt: skip
     checkered = np.indices((3, 2, 4, 4)).sum(0) % 2 * 2.0 - 1  # along every axis its sum is 0
     even = inputs((3, 2, 4, 5, 4))[:3]
     probs_of_even = reference(*even, mask)[1]

@@ -264,4 +264,29 @@ WRONG = {
         ],
         None,
     ),
+    "blocks of keys from a maximum of -inf": (
+        [
+            (MASKED, "scores = np.where(is_padding, -np.inf, scores)\n"
+                     "        scores[~attention_mask.any(axis=1)] = 0"),
+            (EXP, "top = np.full((*scores.shape[:-1], 1), -np.inf, scores.dtype)\n"
+                  "    total = np.zeros_like(top)\n"
+                  "    for start in range(0, scores.shape[-1], 64):\n"
+                  "        block = scores[..., start : start + 64]\n"
+                  "        new = np.maximum(top, block.max(axis=-1, keepdims=True))\n"
+                  "        total = total * np.exp(top - new)\n"
+                  "        total += np.exp(block - new).sum(axis=-1, keepdims=True)\n"
+                  "        top = new"),
+            (SUM, "probs = np.exp(scores - top) / total"),
+        ],
+        "a stretch of keys is all padding",
+    ),
+    "padding a thousand below the lowest score": (
+        [(MASKED, MASKED.replace("np.finfo(scores.dtype).min",
+                                 "scores.min(axis=-1, keepdims=True) - 1000"))],
+        "what lies below them is rounded away"),
+    "exp of the scores less their logsumexp": (
+        [(EXP, "top = scores.max(axis=-1, keepdims=True)"),
+         (SUM, "total = np.exp(scores - top).sum(axis=-1, keepdims=True)\n"
+               "    probs = np.exp(scores - (top + np.log(total)))")],
+        "the logarithm of the sum is lost"),
 }  # fmt: skip

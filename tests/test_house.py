@@ -417,7 +417,7 @@ def test_the_check_for_machine_paths_catches(line):
 LARGEST = {
     "bert_corpus": (3_475, 8), "bert_run": (2_765, 10), "bert_numpy": (1_600, 12),
     "bert_lowlevel": (900, 7), "bert_paper": (2_440, 11), "bert_finetuning": (6_895, 11),
-    "autograder": (5_960, 11), "bert_experiments": (17_490, 16),
+    "autograder": (5_980, 11), "bert_experiments": (17_490, 16),
 }  # fmt: skip
 MOST_AT_THE_TOP = 16  # modules and folders, of any package
 MOST_FILES = {"bert_finetuning": 20}

@@ -165,6 +165,15 @@ def leaves_no_trace(function: Function, *args, **kwargs) -> None:
         if problem:
             fail(f"{name} gives another result {when}: {problem}", likely=likely, out=now)
 
+    with contextlib.suppress(StudentError):  # which needs gradients
+        if any(map(is_tensor, leaves((args, kwargs)))):
+            under = function.trace(*args, global_seed=1, no_grad=True, **kwargs)
+            _nothing_global_changed(name, under.changed)
+            if problem := difference(under.value, first.value, "the result", None):
+                fail(
+                    f"{name} gives another result under torch.no_grad(): {problem}",
+                    likely="whether gradients are recorded decides what is computed",
+                )
     if turned := _turned((args, kwargs)):
         returns_it_again("for the same arrays in another order of memory, or the same dicts with "
                          "their entries in another order",

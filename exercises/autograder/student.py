@@ -85,6 +85,7 @@ class Trace:
     value: Any
     inputs: tuple[tuple, dict]  # the arguments as they are after the call
     changed: list[str]  # global settings that are not as they were
+    next: Any = None  # what each of NumPy's generators among the arguments gives after the call
     drawn: bool = False  # a generator among the arguments has moved
     written: bool = False  # something was written to a tensor among the arguments
     kept: bool = False  # it returned a list, dict or array that the call before had returned too
@@ -117,21 +118,22 @@ class Function:
 
     def trace(
         self, *args, global_seed: int | None = None, frozen: bool = False, before: Any = None,
-        fresh: bool = False, **kwargs,
+        fresh: bool = False, no_grad: bool = False, **kwargs,
     ) -> Trace:  # fmt: skip
         """Call it, and look at what else it did. `global_seed` seeds the global generators of
         Python, NumPy and torch first; with `frozen`, writing to an argument raises. `before` is a
         call of any function (its name, args, kwargs) that is made first. Then arguments that are
         equal, of one call or both, are one object, and hold other values during the first. With
-        `fresh` the file is loaded anew, so that it remembers nothing."""
+        `fresh` the file is loaded anew, so that it remembers nothing. `no_grad` is torch's."""
         answer = self._ask(args, kwargs, inspect=True, frozen=frozen, global_seed=global_seed,
-                           before=with_fresh_generators(before), fresh=fresh)  # fmt: skip
+                           before=with_fresh_generators(before), fresh=fresh, no_grad=no_grad
+                           )  # fmt: skip
         inputs = answer.get("inputs")
         if type(inputs) is not tuple or len(inputs) != 2:
             raise BadMessage("the inputs did not come back")
         changed = [*map(indented, answer.get("changed") or [])]
         has = {field: answer.get(field) is True for field in ("drawn", "written", "kept")}
-        return Trace(answer["value"], inputs, changed, **has)
+        return Trace(answer["value"], inputs, changed, answer.get("next"), **has)
 
     def grad(self, *args, wrt: tuple[str, ...], upstream: Any, **kwargs) -> tuple[Any, dict]:
         """Call it with tensors, and send `upstream` back through autograd.

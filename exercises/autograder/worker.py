@@ -104,6 +104,8 @@ class Worker:
         spoiled = _spoiled(before)
         if self.seed is not None:
             seed_everything(self.seed)
+        if request["no_grad"]:
+            sys.modules["torch"].set_grad_enabled(False)
         answer = _run_and_inspect(self._function(name), args, kwargs, is_frozen=request["frozen"])
         if any(not bool((array == spoilt).all()) for array, _, spoilt in spoiled):
             answer["changed"].append(EARLIER)
@@ -158,6 +160,8 @@ def _run_and_inspect(
     return {
         "value": value, "seconds": 0.0, "changed": changed, "inputs": inputs,
         "drawn": _states_of_generators(generators) != drawn_before,
+        "next": [copy.deepcopy(generator).random() for generator in generators
+                 if isinstance(generator, np.random.Generator)],
         # Every operation in place counts one on, also where another puts the old numbers back.
         "written": versions != [tensor._version for tensor in tensors],
     }  # fmt: skip
@@ -195,9 +199,13 @@ def _call_with_others(function: Callable, args: tuple, kwargs: dict) -> None:
     values = [*args, *kwargs.values()]
     plain = [v for v in values if type(v) in (list, dict) and next(_arrays(v), None) is None]
     own = [(value, copy.deepcopy(value)) for value in [*_arrays(values), *plain]]
-    for fewer in (True, False):
+    every = {id(value) for value, _ in own}
+    alone = [every & {id(value), *map(id, _arrays(value))} for value in values]
+    # All of them, then those of one argument, while all else is the same.
+    for chosen, fewer in [(every, True), (every, False), *((few, False) for few in alone if few)]:
         for value, before in own:
-            _fill(value, altered(before, fewer=fewer))
+            if id(value) in chosen:
+                _fill(value, altered(before, fewer=fewer))
         with contextlib.suppress(Exception):  # not every value is allowed
             function(*args, **kwargs)
         for value, before in own:

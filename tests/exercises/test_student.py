@@ -41,6 +41,12 @@ def root(x): BUFFERS["root"] = x, np.sqrt(x); return np.sqrt(x)
 def cube_of_root(x):
     of, root = BUFFERS.get("root", (None, None))
     return (root if of is x else np.sqrt(x)) ** 3
+def forward(x, w): BUFFERS["forward"] = x.copy(), w, x * w["w"]; return x * w["w"]
+def backward(x, w):
+    of, by, out = BUFFERS.get("forward", (None, None, None))
+    return out + 1 if by is w and np.array_equal(of, x) else x * w["w"] + 1
+def records(x): torch.set_grad_enabled(False); torch.set_grad_enabled(True); return x * 2
+def only_with_gradients(x): return x * 2 if torch.is_grad_enabled() else x * 3
 def others(x): return [i for i, item in enumerate(x) if item is not x[0]]
 def keep_results(x): return BUFFERS.setdefault(repr(x), x)
 def keep_inside(x): return "kept", BUFFERS.setdefault(repr(x), [x])
@@ -191,6 +197,27 @@ def test_what_is_kept_for_another_function_is_told(student):
     checks.leaves_no_trace(student.root, x)
     with pytest.raises(CheckFailed, match="after a call of root in which the same arrays"):
         checks.leaves_no_trace(student.cube_of_root, x)
+
+
+def test_what_is_kept_while_one_argument_alone_was_another_is_told(student):
+    x, w = np.arange(3.0), {"w": np.ones(3)}
+    checks.leaves_no_trace(student.forward, x, w)
+    with pytest.raises(CheckFailed, match="after a call of forward in which the same arrays"):
+        checks.leaves_no_trace(student.backward, x, w)
+
+
+def test_calls_under_no_grad_leave_it_on_and_give_the_same(student):
+    x = torch.ones(3)
+    with pytest.raises(CheckFailed, match="changed whether torch records gradients"):
+        checks.leaves_no_trace(student.records, x)
+    with pytest.raises(CheckFailed, match=r"another result under torch.no_grad\(\)"):
+        checks.leaves_no_trace(student.only_with_gradients, x)
+
+
+def test_what_a_generator_gives_next_follows_from_what_was_drawn(student):
+    rng = Rng(7).make()
+    rng.random(3)
+    assert student.draw.trace(Rng(7)).next == [rng.random()]
 
 
 def test_arguments_that_are_equal_may_be_one_object(student):

@@ -273,6 +273,44 @@ def test_large_scores_and_sentences_of_padding_give_finite_results(student):
         checks.same(both[0][read], run_back(dout, *given)[0][read], of=f"dx for x times {scale}",
                     mistakes=lambda: {n: w[read] for n, w in dx_mistakes(dout, *given).items()},
                     tolerance=1e-6)  # fmt: skip
+    check_batches_of_padding(student)
+    check_equal_large_scores(student)
+
+
+def check_equal_large_scores(student):
+    """Tokens that are alike share every query's attention equally, however large the scores."""
+    x, weights, dout, mask = inputs((1, 3, 4, 1), dtype=np.float32)
+    x = np.full_like(x, 300)
+    weights = {
+        name: np.sign(w) * np.float32(name.endswith("weight")) for name, w in weights.items()
+    }
+    weights["query.weight"], weights["key.weight"] = 2 * [np.ones_like(weights["key.weight"])]
+    given = x, weights, 1, np.ones_like(mask)
+    found = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")[1]
+    right = run_back(dout, *given)[1]
+    checks.same(found["value.bias"], right["value.bias"], tolerance=1e-5,
+                of="the gradient of value.bias for three equal tokens of large scores",
+                mistakes={"the logarithm of the sum is lost beside large scores": lambda out: True}
+                )  # fmt: skip
+
+
+def check_batches_of_padding(student):
+    """A batch that holds nothing but padding gives results of every name, shape and type."""
+    for batch, dtype in ((1, np.float64), (3, np.float32)):
+        x, weights, dout, mask = inputs((batch, 4, 6, 2), dtype=dtype)
+        given = x, weights, 2, 0 * mask
+        out = student.multi_head_forward(*given)
+        both = checks.parts(student.multi_head_backward(dout, *given), "dx", "dweights")
+        checks.that(type(both[1]) is dict and both[1].keys() == weights.keys(),
+                    "for a batch of padding alone, dweights lacks some of the eight gradients",
+                    likely="where there is no token, too early a return")  # fmt: skip
+        for name, values, like in (
+            ("the result", out, x),
+            ("dx", both[0], x),
+            *((name, both[1][name], weights[name]) for name in weights),
+        ):
+            of = f"{name} for a batch of padding alone"
+            checks.same(values * 0, like * 0, of=f"{of}, times 0: its shape, its type, no NaN")
 
 
 # --- Backward ---

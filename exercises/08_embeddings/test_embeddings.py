@@ -355,6 +355,7 @@ def test_a_batch_of_padding_and_ids_with_gaps_in_memory_are_fine(student):
 def test_float32_stays_float32(student):
     inputs = case(2, 6, 5, dtype=np.float32)
     dout = checks.rng(5).normal(size=(2, 6, 5)).astype(np.float32)
+    student.lookup_backward(dout.astype(np.float64), inputs[0], 11)  # no type is kept from here
 
     wide = "the result is float64 for float32: np.zeros needs the type of the gradient"
     right = forward(*inputs)
@@ -376,6 +377,14 @@ def test_float32_stays_float32(student):
     same_gradients(student.embeddings_backward(dout, *inputs, pad_id=2),
                    backward(dout, *inputs, pad_id=2), {}, tolerance=1e-4,
                    of="the float32 gradients for pad_id 2")  # fmt: skip
+    ids, types, weights = case(4, 9, 5, segments=3, dtype=np.float32)
+    wide_dout = (1e4 * checks.rng(6).normal(size=(4, 9, 5))).astype(np.float32)
+    found = student.embeddings_backward(wide_dout, ids, np.maximum(types, 1), weights)
+    checks.that(
+        type(found) is dict and SEGMENTS in found and not np.any(found[SEGMENTS][0]),
+        "the gradient of segment 0, which no token has, is not exactly 0",
+        likely="it is what the other rows leave of the whole: what is rounded stays",
+    )
     right = operations.embedding_backward(dout, (inputs[0], (11, 5)))
     checks.same(student.lookup_backward(dout, inputs[0], 11), right, of="the gradient of a table",
                 mistakes=lambda: {wide: right.astype(np.float64)}, tolerance=1e-4)  # fmt: skip

@@ -392,6 +392,17 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
                     of=f"the loss for {classes} classes", mistakes=few)  # fmt: skip
         checks.same(student.masked_cross_entropy_backward(1.0, *wide), gradient_of(1.0, *wide),
                     of=f"the gradient for {classes} classes")  # fmt: skip
+    for integer, classes in ((np.int8, 300), (np.uint8, 300), (np.int16, 70_000),
+                             (np.uint16, 70_000)):  # fmt: skip
+        labels = np.array([0, 3, 100], integer)  # a type with room for these, not for all classes
+        given = rng.normal(size=(3, classes)), labels, np.ones(3)
+        of = f"{classes:,} classes and labels of type {integer.__name__}"
+        likely = "the classes are counted in the type of the labels, which is too narrow for all"
+        wrong = {likely: loss_by_narrow_classes(*given)}
+        checks.same(student.masked_cross_entropy_forward(*given), loss_of(*given),
+                    of=f"the loss for {of}", mistakes=wrong)  # fmt: skip
+        checks.same(student.masked_cross_entropy_backward(1.0, *given), gradient_of(1.0, *given),
+                    of=f"the gradient for {of}")  # fmt: skip
     sure = np.array([[21.0, 0.0]]), np.zeros(1, int), np.ones(1)
     checks.same(student.masked_cross_entropy_forward(*sure) * 2.0**30, 2.0**30 * np.log1p(
         np.exp(-21)), of="the loss of a logit 21 above the other, times 2 to the 30",
@@ -402,6 +413,14 @@ def test_any_scale_of_weights_and_gradients_and_any_order_in_memory(student):
     zeros, labels = np.zeros((2, 3, 5), np.float32), np.ones((2, 3), int)
     checks.same(student.masked_cross_entropy_backward(1.0, zeros, labels, zeros[..., 0]),
                 zeros, of="the float32 gradient where all weights are 0")  # fmt: skip
+
+
+def loss_by_narrow_classes(logits, labels, weights):
+    """The loss where several classes have the number of the label, being counted in its type."""
+    shifted = logits - logits.max(-1, keepdims=True)
+    is_label = np.arange(logits.shape[-1]).astype(labels.dtype) == labels[..., None]
+    right = np.where(is_label, shifted, 0).sum(-1)
+    return ((np.log(np.exp(shifted).sum(-1)) - right) * weights).sum() / weights.sum()
 
 
 def test_arrays_of_any_shape_and_size(student):

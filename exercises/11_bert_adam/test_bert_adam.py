@@ -444,7 +444,7 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
     checks.same(norm, whole, of="the norm")
     names = ("layernorm.weight", "LAYERNORM.weight", "qkv_bias", "bias", "bias.weight",
              "MyLayerNorm2.weight", "dense.BIAS", "beta_net.weight", "dense.gamma",
-             *parameter_shapes(BertConfig(num_hidden_layers=1)))  # fmt: skip
+             "layer_norm.weight", *parameter_shapes(BertConfig(num_hidden_layers=1)))  # fmt: skip
     rng = checks.rng(3)
     weights, gradients, m, v = ({name: rng.random(3) for name in names} for _ in range(4))
     backwards = {name: dict(reversed(of.items())) for name, of in (("m", m), ("v", v))}
@@ -462,6 +462,10 @@ def test_zeros_are_values_and_names_are_taken_as_they_are(student):
             "capitals are ignored: LayerNorm is written like this": wrong_step(
                 weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
                 decayed=lambda n: not n.endswith("bias") and "layernorm" not in n.lower()),
+            "layer_norm is another name: LayerNorm is written like this": wrong_step(
+                weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
+                decayed=lambda n: not n.endswith("bias") and "LayerNorm" not in n
+                and "layer_norm" not in n),
             "a name that ends in bias need not have a point before it": wrong_step(
                 weights, [gradients], 0.5, eps=eps, weight_decay=0.1, state={"m": m, "v": v},
                 decayed=lambda n: not n.endswith(".bias") and "LayerNorm" not in n),

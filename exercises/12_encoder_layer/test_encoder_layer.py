@@ -300,6 +300,58 @@ def test_the_gradient_reaches_every_parameter(student):
                 if gradient is None or not gradient.any()]  # fmt: skip
         checks.that(not lost, f"in training no gradient reaches {', '.join(lost)}",
                     likely=f"the graph is cut in training: {cut}")  # fmt: skip
+    check_gradients_of_what_was_dropped(student)
+
+
+def check_gradients_of_what_was_dropped(student):
+    """In one call, the gradient must go by the same draws as the result."""
+    likely = "dropout is drawn anew in the backward: a checkpoint must keep the generator's state"
+    x, mask, weights, heads = case(2, 5, 12, 3)
+    upstream = torch.randn(x.shape, generator=checks.generator(5)).double()
+    out, found = student.self_attention.grad(
+        x, mask, weights, heads=heads, wrt=("weights",), upstream=upstream,
+        attention_dropout=0.5, training=True,
+    )  # fmt: skip
+    values = [f"attention.self.value.{kind}" for kind in ("weight", "bias")]
+    # The result is linear in these two, so that it is the sum of each number times its gradient.
+    by_gradient = sum((weights[name] * found["weights"][name]).sum() for name in values)
+    checks.same(by_gradient, (out * upstream).sum(),
+                of="in training, what the gradients for the values say the result is",
+                mistakes={likely: lambda out: True})  # fmt: skip
+    for role in ("query", "key"):
+        for kind in ("weight", "bias"):
+            weights[f"attention.self.{role}.{kind}"].zero_()
+    _, found = student.encoder_layer.grad(
+        x, mask, weights, heads=heads, wrt=("x", "weights"), upstream=upstream,
+        hidden_dropout=0.0, attention_dropout=0.5, training=True,
+    )  # fmt: skip
+    # Every query sees all tokens alike: what the first norm gets is linear in these three, and the
+    # norm does not change where all three grow alike.
+    each = [x * found["x"]] + [
+        weights[name] * found["weights"][name]
+        for name in ("attention.self.value.bias", "attention.output.dense.bias")
+    ]
+    total = sum(part.sum() for part in each).abs()
+    checks.that(bool(total < 1e-6 * sum(part.abs().sum() for part in each)),
+                "in training, the gradients of encoder_layer do not belong to its result, with "
+                "attention_dropout=0.5", likely=likely)  # fmt: skip
+    for half in ("attention.output", "output"):
+        x, mask, weights, heads = case(1, 1, 64, 2)
+        upstream = torch.randn(x.shape, generator=checks.generator(5)).double()
+        for name in ("attention.output", "output"):
+            weights[f"{name}.dense.weight"].zero_()
+            weights[f"{name}.dense.bias"].fill_(100.0 if name == half else 0.0)
+            weights[f"{name}.LayerNorm.weight"].fill_(1.0)
+            weights[f"{name}.LayerNorm.bias"].zero_()
+        out, found = student.encoder_layer.grad(
+            x, mask, weights, heads=heads, wrt=("weights",), upstream=upstream,
+            hidden_dropout=0.5, attention_dropout=0.0, training=True,
+        )  # fmt: skip
+        # What was dropped lies far below what had 200 added to it.
+        learns = found["weights"][f"{half}.dense.bias"].abs() > 1e-12
+        checks.same(learns, out[0, 0] > 0, mistakes={likely: lambda out: True},
+                    of=f"which numbers of {half}.dense learn: those that were not dropped"
+                    )  # fmt: skip
 
 
 def gradients_of(x, mask, weights, heads, upstream):
@@ -821,6 +873,13 @@ def test_nothing_is_left_behind(student):
                     likely=f"{IN_EVALUATION}; or torch.manual_seed is called")  # fmt: skip
     checks.leaves_no_trace(student.self_attention, x, mask, weights, heads=heads)
     checks.leaves_no_trace(student.encoder_layer, x, mask, weights, heads=heads)
+    dropped = dict(heads=heads, hidden_dropout=0.5, training=True, global_seed=1)
+    checks.same(
+        student.encoder_layer.trace(x, mask, weights, no_grad=True, **dropped).value,
+        student.encoder_layer.trace(x, mask, weights, **dropped).value,
+        of="the result in training, under torch.no_grad()",
+        mistakes={"whether gradients are recorded decides about dropout": lambda out: True},
+    )
     for shift in range(mask.shape[1]):  # as many tokens, at other places
         moved = mask.roll(shift, 1)
         checks.same(student.encoder_layer(x, moved, weights, heads=heads),

@@ -197,6 +197,14 @@ def test_special_tokens_and_padding_are_never_chosen(student):
                 "ids 500 to 899 are among special_ids, and some were chosen",
                 likely="special_ids is not used: the special tokens are written into the function"
                 )  # fmt: skip
+    many = dict(special_ids=torch.tensor(others), rate=1.0, slots=128)
+    _, positions, _, weights = mask(student, ids, attention_mask, **many)
+    hits = torch.zeros_like(ids).scatter_add(1, positions, (weights > 0).long())
+    checks.same(hits, candidates(ids, attention_mask, others).long(),
+                of=f"1 where a token is masked, rate 1, {len(others)} special_ids",
+                mistakes={"with many special_ids words are lost that come twice": (
+                    lambda out: int(out.sum()) < int(candidates(ids, attention_mask, others).sum())
+                    )})  # fmt: skip
     ids[:, 100:] = 700  # words, but where attention_mask is 0
     attention_mask[:, 100:] = 0
     _, positions, _, weights = mask(student, ids, attention_mask)

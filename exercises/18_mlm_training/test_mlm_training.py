@@ -106,7 +106,7 @@ def would_give(part, arguments, tolerance):
 def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
     long = 100 + checks.anew(90)
     for peak, warmup, total in [(1e-4, 10, long), (5e-5, 0, 7), (3.0, 1, 3), (2.0, 5, 13),
-                                (1.5, 4, 4), (1.5, 4, 5)]:  # fmt: skip
+                                (1.5, 4, 4), (1.5, 4, 5), (1.0, 10, 5)]:  # fmt: skip
         steps = {0, 1, warmup - 1, warmup, warmup + 1, total // 2, total - 1}
         steps = {s for s in steps if 0 <= s < total} | ({total} if total > warmup else set())
         for step in sorted(steps):
@@ -118,6 +118,8 @@ def test_the_rate_rises_to_its_peak_and_falls_in_straight_lines(student):
                     (total - step) / total if step >= warmup else None),
                 "there is no fall: the rate stays at its peak": 1.0 if step >= warmup else None,
                 "there is no warm-up": (total - step) / total if step < warmup else None,
+                "a warm-up longer than the run is cut short": (
+                    (step + 1) / total if total < warmup else None),
                 "the fall is a step late or early": (
                     (total - step - 1) / (total - warmup) if step >= warmup else None),
             }  # fmt: skip

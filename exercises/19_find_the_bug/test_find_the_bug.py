@@ -311,13 +311,14 @@ def test_the_parts_of_a_batch_have_the_gradient_of_the_whole(student):
 # --- 4. initial_weights ---
 
 DRAWN = ["bert.encoder.layer.0.attention.self.query.weight",
-         "bert.encoder.layer.0.attention.self.key.weight", "bert.pooler.dense.weight"]  # fmt: skip
+         "bert.encoder.layer.0.attention.self.key.weight", "bert.pooler.dense.weight",
+         "cls.predictions.decoder.weight"]  # fmt: skip
 EMBEDDINGS = ["bert.embeddings.word_embeddings.weight",
               "bert.embeddings.position_embeddings.weight"]  # fmt: skip
 SHAPES = {
     **{EMBEDDINGS[0]: (600, 150), EMBEDDINGS[1]: (150, 150)},
     **{"bert.embeddings.LayerNorm.weight": (150,), "bert.embeddings.LayerNorm.bias": (150,)},
-    **{DRAWN[0]: (250, 150), DRAWN[1]: (250, 150), DRAWN[2]: (250, 150)},
+    **{DRAWN[0]: (250, 150), DRAWN[1]: (250, 150), DRAWN[2]: (250, 150), DRAWN[3]: (600, 150)},
     "bert.pooler.dense.bias": (150,),
     "cls.predictions.transform.LayerNorm.weight": (150,),
     "cls.predictions.bias": (600,),
@@ -340,9 +341,17 @@ def values_of(student, names):
     again = student.initial_weights(shapes, TorchRng(7))
     checks.same(again, weights, of="the weights of the same generator again",
                 mistakes={"a draw does not come from generator": lambda out: True})  # fmt: skip
-    checks.that(not torch.equal(weights[DRAWN[0]], weights[DRAWN[1]]),
-                "two matrices hold the same numbers",
-                likely="the generator is seeded anew for each")  # fmt: skip
+    rows = {tuple(weights[name][1].tolist()) for name in (*DRAWN, *EMBEDDINGS)}
+    checks.that(len(rows) == len(DRAWN) + len(EMBEDDINGS), "two matrices hold the same numbers",
+                likely="the generator is seeded anew for each, or the decoder is tied to the "
+                       "embeddings: here every parameter is drawn")  # fmt: skip
+    for name in (*DRAWN, *EMBEDDINGS):
+        zeros = int((weights[name] == 0).all(dim=1).sum())
+        checks.that(
+            not zeros,
+            f"{name}: {zeros} of its rows hold zeros alone",
+            likely="padding_idx of nn.Embedding: here the row of [PAD] is drawn too",
+        )
     drawn = torch.cat([weights[name].flatten() for name in names])
     checks.that(len(drawn.unique()) > 0.9 * len(drawn),
                 f"{len(drawn)} numbers are only {len(drawn.unique())} different ones",

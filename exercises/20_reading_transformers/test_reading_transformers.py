@@ -197,6 +197,7 @@ NAMES = {
         ("bert/embeddings/layer_normalization/gamma",
          "bert.embeddings.layer_normalization.gamma"),
         ("bert/embeddings/token_type_embeddings", "bert.embeddings.token_type_embeddings.weight"),
+        ("bert/embeddings/task_type_embeddings", "bert.embeddings.task_type_embeddings.weight"),
         ("cls/predictions/output_bias", BIAS),
         ("cls/seq_relationship/output_weights", NSP),
         ("cls/seq_relationship/output_bias", "cls.seq_relationship.bias"),

@@ -610,19 +610,20 @@ def test_dropout_is_on_while_it_learns(student):
 
 
 def the_step_takes_the_gradients_of_its_loss(student, weights):
-    """Of one text, whose only number is set to 0 or not: then the loss is 0, and so are its
-    gradients. A loss and gradients of two passes would fit one another in half of the runs."""
+    """Of one text, whose only number is set to 0 or not: then the loss is that of the bias, 0, for
+    the label 9, and the weight of the classifier has no gradient. A loss and gradients of two passes
+    would fit one another in half of the runs."""
     ids, mask = texts(1, 2)
-    batch = {"input_ids": ids, "attention_mask": mask, "labels": torch.zeros(1).double()}
+    batch = {"input_ids": ids, "attention_mask": mask, "labels": torch.full((1,), 9.0).double()}
     for _ in range(36):
         out = student.fine_tune(weights, [batch], pooling="mean", peak_rate=0.1, warmup_steps=1,
                                 weight_decay=0.0, dropout=0.5)  # fmt: skip
         found, losses = checks.parts(out, "weights", "losses")
-        moved = bool((found["classifier.bias"] != weights["classifier.bias"]).any())
+        moved = bool((found["classifier.weight"] != weights["classifier.weight"]).any())
         checks.that(
-            moved == (losses[0] > 0),
-            f"one step, dropout 0.5: the loss is {losses[0]:.4f}, and the weights "
-            f"{'changed' if moved else 'stayed'}: they change where the loss is not 0",
+            moved == (abs(losses[0] - 81) > 1e-3),
+            f"one step, dropout 0.5: the loss is {losses[0]:.4f}, and classifier.weight "
+            f"{'changed' if moved else 'stayed'}: it changes where the loss is not 81",
             likely="the loss and the gradients come from two passes, each with its own dropout",
         )
 

@@ -331,6 +331,8 @@ def test_the_answer_is_the_best_span_of_all_windows(student):
     for threshold in ({}, {"null_threshold": 99.0}):
         checks.same(student.best_answer(empty, longest=9, **threshold), None,
                     of="the answer where none may start")  # fmt: skip
+        checks.same(student.best_answer([], longest=9, **threshold), None,
+                    of="the answer of a text without windows")  # fmt: skip
     checks.leaves_no_trace(student.best_answer, windows, longest=3)
 
 
@@ -603,7 +605,10 @@ def test_texts_windows_and_answers_of_any_size(student):
         )
         scale = 10.0 ** float(rng.integers(-6, 7))
         for window in windows:
-            window["start"], window["end"] = window["start"] * scale, window["end"] * scale
+            # Only differences count: all scores may be far above 0, or far below.
+            offset = (0.0, -1e5, 1e5)[number % 3] * scale
+            window["start"] = window["start"] * scale + offset
+            window["end"] = window["end"] * scale + offset
             window["first"] += 100_000
         if count > 1:  # the best span, or the least null score, in the last window
             windows[-1]["start"][windows[-1]["text_at"]] += 50 * scale

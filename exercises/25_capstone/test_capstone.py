@@ -456,6 +456,34 @@ def test_your_layer_backward_on_any_input(student):
                     same_layer(student.layer_backward, dout, x, given, own, heads=heads, **how,
                                of=f"the gradients, for numbers near {scale:g}, {how or 'defaults'}",
                                tolerance=1e-6 if scale < 1 else 1e-9)  # fmt: skip
+    x, mask, own, heads = layer_case(3, 5, 8, 2, 3)
+    dout = checks.rng(10).normal(size=x.shape)
+    of_tokens = np.where(mask[:, :, None] == 0, 0.0, dout)
+    loud = np.where(mask[:, :, None] == 0, 1e12 * x, x)
+    same_layer(
+        student.layer_backward,
+        of_tokens,
+        loud,
+        mask,
+        own,
+        heads=heads,
+        of="the gradients of the tokens of a layer whose padding holds large numbers",
+    )
+    mask[1], of_tokens[1] = 0, 0
+    dx, found = formed(student.layer_backward)(dout, x, mask, own, heads=heads)
+    checks.that(all(np.isfinite(gradient).all() for gradient in (dx, *found.values())),
+                "the gradients are not finite where one example is all padding",
+                likely="the attention weights of that example are 0 / 0, and its NaN reaches the "
+                       "gradient of every weight")  # fmt: skip
+    same_layer(
+        student.layer_backward,
+        of_tokens,
+        x,
+        mask,
+        own,
+        heads=heads,
+        of="the gradients of the tokens of a layer where one example is all padding",
+    )
 
 
 # --- All together ---

@@ -698,6 +698,10 @@ def test_runs_at_or_above_a_line_are_told_apart(student):
         for record, norm in zip(records[::2], values.tolist(), strict=False):
             record["gradient_norm"] = norm
         runs[f"a run at the line with {name}"] = (records, 9.0, 6.0)
+        apart = [{"step": 2 * i, "train_mlm_loss": loss} for i, loss in enumerate(flat)]
+        apart += [{"step": 3 * i + 1, "gradient_norm": norm} for i, norm in enumerate(values)]
+        apart.sort(key=lambda record: record["step"])
+        runs[f"a run at the line with {name}, in records of their own"] = (apart, 9.0, 6.0)
     diagnosed(student, runs)
 
 

@@ -100,6 +100,12 @@ def test_the_resamples_come_from_the_generator_that_is_given(student):
     checks.draws_from_its_generator(student.bootstrap_interval, values, **given)
     checks.same(student.bootstrap_interval(values, **given), right_interval(values, **given),
                 of="the interval of 30 values")  # fmt: skip
+    rng = checks.rng(3)
+    rng.integers(30, size=(50, 30))
+    checks.same(student.bootstrap_interval.trace(values, **given).next, [rng.random()],
+                of="the numbers that the generator gives after the call",
+                mistakes={"more or fewer numbers are drawn than 50 times 30": lambda out: True}
+                )  # fmt: skip
     for equal in (np.ones(30), np.zeros(2), np.full(7, -0.3)):
         call = student.bootstrap_interval.trace(equal, **given)
         checks.that(call.drawn, f"nothing is drawn for {len(equal)} equal values",
@@ -387,7 +393,8 @@ def test_the_loss_is_that_of_the_softmax_of_divided_logits(student):
     rng = checks.rng(11)
     for n, count, scale, temperature in ((9, 4, 2, 0.5), (1, 3, 1, 3.0), (30, 2, 5, 7.5),
                                          (6, 5, 300, 0.4), (5, 6, 10_000, 1.0), (4, 3, 0.01, 0.05),
-                                         (8, 3, 10_000, 0.05)):  # fmt: skip
+                                         (8, 3, 10_000, 0.05), (5, 4, 1, 0.02),
+                                         (6, 3, 30, 40.0)):  # fmt: skip
         logits = rng.normal(size=(n, count)) * scale
         labels = rng.integers(0, count, n)
         checks.same(student.negative_log_likelihood(logits, labels, temperature=temperature),
@@ -503,6 +510,8 @@ def test_the_temperature_of_huge_logits_and_at_the_ends_of_the_range(student):
     sure, _ = model_of(rng, 50, 3, 0.5)
     temperature_is_right(student, sure.clip(-1, 1), sure.clip(-1, 1).argmax(axis=1),
                          "the temperature of a model that is always right")  # fmt: skip
+    temperature_is_right(student, np.array([[10.0, 0.0], [0.0, 10.0]]), np.array([0, 1]),
+                         "the temperature of a model whose loss rounds to 0")  # fmt: skip
     temperature_is_right(student, sure, sure.argmin(axis=1),
                          "the temperature of a model that is always wrong")  # fmt: skip
     labels = np.where(np.arange(50) < 15, sure.argmin(axis=1), sure.argmax(axis=1))

@@ -341,4 +341,15 @@ WRONG = {
         ],
         None,
     ),
+    "tokens in a cache": (
+        [
+            ("import string\n",
+             "import functools\n"
+             "import string\n"),
+            ("def basic_tokens(text: str, *, lowercase: bool = True) -> list[str]:\n",
+             "@functools.lru_cache(maxsize=None)\n"
+             "def basic_tokens(text: str, *, lowercase: bool = True) -> list[str]:\n"),
+        ],
+        "an earlier call has returned too",
+    ),
 }  # fmt: skip

@@ -305,4 +305,40 @@ WRONG = {
         ],
         "found again by the object",
     ),
+    "no gradients for a batch of padding": (
+        [
+            (PROBS, "if attention_mask is not None and not attention_mask.any():\n"
+                    "        return np.zeros_like(x), {}\n"
+                    f"    {PROBS}"),
+        ],
+        "too early a return",
+    ),
+    "the backward from the scores less their logsumexp": (
+        [
+            ("    context, probs = attend(query, key, value, attention_mask)\n",
+             "    probs = probs_from_lse(query, key, attention_mask)\n"
+             "    context = probs @ value\n"),
+            ("\n"
+             "\n"
+             "def project(x, weights, name):\n",
+             "\n"
+             "\n"
+             "def probs_from_lse(query, key, attention_mask):\n"
+             "    # As in FlashAttention: the backward needs only the log-sum-exp of "
+             "every row of the scores.\n"
+             "    scores = query @ key.transpose(0, 1, 3, 2) / math.sqrt(query.shape[-1])\n"
+             "    if attention_mask is not None:\n"
+             "        scores = np.where(\n"
+             "            attention_mask[:, None, None, :] == 0, "
+             "np.finfo(scores.dtype).min, scores\n"
+             "        )\n"
+             "    peak = scores.max(axis=-1, keepdims=True)\n"
+             "    lse = peak + np.log(np.exp(scores - peak).sum(axis=-1, keepdims=True))\n"
+             "    return np.exp(scores - lse)\n"
+             "\n"
+             "\n"
+             "def project(x, weights, name):\n"),
+        ],
+        "the logarithm of the sum is lost",
+    ),
 }  # fmt: skip

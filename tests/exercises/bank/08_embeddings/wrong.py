@@ -238,4 +238,38 @@ WRONG = {
         ],
         None,
     ),
+    "segment 0 gets what the others leave": (
+        [
+            ("    dsegments = lookup_backward(dx, token_type_ids, len(weights[SEGMENTS]))\n",
+             "    # Nearly all tokens are of segment 0: add up the few others, and "
+             "segment 0 gets what is left.\n"
+             "    dsegments = np.zeros_like(weights[SEGMENTS])\n"
+             "    for segment in range(1, len(dsegments)):\n"
+             "        dsegments[segment] = dx[token_type_ids == segment].sum(axis=0)\n"
+             "    dsegments[0] = dx.sum(axis=(0, 1)) - dsegments[1:].sum(axis=0)\n"),
+        ],
+        "what is rounded stays",
+    ),
+    "a one-hot matrix kept without the type of dout": (
+        [
+            ("    dtable = np.zeros((entries, dout.shape[-1]), dout.dtype)\n",
+             ""),
+            ("    np.add.at(dtable, ids, dout)\n"
+             "    return dtable\n",
+             "    # As a product of matrices, which is faster; the one-hot matrix of a "
+             "batch is kept, since the\n"
+             "    # same ids come again for the next table and the next epoch.\n"
+             "    key = (ids.tobytes(), ids.dtype.str, entries)\n"
+             "    if key not in ONE_HOT:\n"
+             "        ONE_HOT[key] = (ids.reshape(-1, 1) == "
+             "np.arange(entries)).astype(dout.dtype)\n"
+             "    return ONE_HOT[key].T @ dout.reshape(-1, dout.shape[-1])\n"),
+            ("def summed(\n",
+             "ONE_HOT = {}\n"
+             "\n"
+             "\n"
+             "def summed(\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

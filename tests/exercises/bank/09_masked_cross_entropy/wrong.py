@@ -203,4 +203,11 @@ WRONG = {
     "the weights added up in their own type in the backward": (
         [(TOTAL_BACK, TOTAL_BACK.replace("sum()", "sum(dtype=weights.dtype)"))],
         "added up in their own type"),
+    "classes counted in the type of the labels": (
+        [
+            ("np.arange(logits.shape[-1]) == labels[..., None]  # (slots, classes)",
+             "np.arange(logits.shape[-1]).astype(labels.dtype) == labels[..., None]"),
+        ],
+        "the classes are counted in the type of the labels",
+    ),
 }  # fmt: skip

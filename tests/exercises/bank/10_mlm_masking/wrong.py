@@ -262,7 +262,7 @@ WRONG = {
              "    u = np.roll(u, 1)\n"
              "    fate = np.array(FATES)[(u >= 0.8).astype(int) + (u >= 0.9)]\n"),
         ],
-        "selected tokens and those that are [MASK], at some distance",
+        "draws are used twice",
     ),
     "the fates are the draws of the selection, read from the end": (
         [
@@ -273,7 +273,7 @@ WRONG = {
              "    u = u[::-1, ::-1]\n"
              "    fate = np.array(FATES)[(u >= 0.8).astype(int) + (u >= 0.9)]\n"),
         ],
-        "selected tokens and those that are [MASK], from both ends",
+        "draws are used twice",
     ),
     "the word is the draw that selects the token before": (
         [

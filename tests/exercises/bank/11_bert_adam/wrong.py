@@ -231,4 +231,13 @@ WRONG = {
         ],
         "expected numbers of type float32, got float64",
     ),
+    "layer_norm is not decayed either": (
+        [
+            ("    return not name.endswith(\"bias\") and \"LayerNorm\" not in name\n",
+             "    # exclude_from_weight_decay of the released code\n"
+             "    return not (name.endswith(\"bias\") or any(part in name for part in "
+             "(\"LayerNorm\", \"layer_norm\")))\n"),
+        ],
+        "layer_norm is another name",
+    ),
 }  # fmt: skip

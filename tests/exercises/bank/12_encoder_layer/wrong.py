@@ -389,4 +389,27 @@ WRONG = {
         ],
         None,
     ),
+    "the attention is drawn anew in the backward": (
+        [
+            ("context = self_attention(\n        x, attention_mask, weights,",
+             "context = torch.utils.checkpoint.checkpoint(\n"
+             "        self_attention, x, attention_mask, weights,\n"
+             "        use_reentrant=False, preserve_rng_state=False,"),
+            ("import torch.nn.functional as F",
+             "import torch.nn.functional as F\nimport torch.utils.checkpoint"),
+        ],
+        "drawn anew in the backward",
+    ),
+    "no dropout under no_grad": (
+        [
+            ("    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)\n",
+             "    training = training and torch.is_grad_enabled()  # nobody trains "
+             "under no_grad\n"
+             "    weighting = F.dropout(scores.softmax(dim=-1), attention_dropout, training)\n"),
+            ("    context = self_attention(\n",
+             "    training = training and torch.is_grad_enabled()\n"
+             "    context = self_attention(\n"),
+        ],
+        "gradients are recorded decides about dropout",
+    ),
 }  # fmt: skip

@@ -457,4 +457,12 @@ WRONG = {
         ],
         "the random words, each with another",
     ),
+    "isin with assume_unique": (
+        [
+            ("        attention_mask.bool() & ~torch.isin(input_ids, special_ids),\n",
+             "        attention_mask.bool() & ~torch.isin(input_ids, special_ids, "
+             "assume_unique=True),\n"),
+        ],
+        "words are lost that come twice",
+    ),
 }  # fmt: skip

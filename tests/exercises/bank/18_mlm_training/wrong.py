@@ -366,4 +366,35 @@ WRONG = {
           "        torch.nn.utils.clip_grad_norm_(leaves.values(), 1.0)\n")],
         None,
     ),
+    "a warm-up cut to the run": (
+        [
+            ("    if step < warmup_steps:\n",
+             "    warmup_steps = min(warmup_steps, total_steps)  # a run shorter than "
+             "its warm-up\n"
+             "    if step < warmup_steps:\n"),
+        ],
+        "a warm-up longer than the run is cut short",
+    ),
+    "views of an order that is kept": (
+        [
+            ("import random\n",
+             "import functools\n"
+             "import random\n"),
+            ("def learning_rate(step: int, *, peak: float, warmup_steps: int, "
+             "total_steps: int) -> float:\n",
+             "@functools.lru_cache(maxsize=8)\n"
+             "def order_of(number: int, seed: int, examples: int) -> Tensor:\n"
+             "    return torch.randperm(examples, generator=generator_for(f\"order of "
+             "pass {number} of seed {seed}\"))\n"
+             "\n"
+             "\n"
+             "def learning_rate(step: int, *, peak: float, warmup_steps: int, "
+             "total_steps: int) -> float:\n"),
+            ("    generator = generator_for(f\"the order of pass {number} of seed {seed}\")\n"
+             "    return torch.randperm(examples, generator=generator).split(batch_size)[place]\n",
+             "    return order_of(number, seed, examples)[place * batch_size : (place + "
+             "1) * batch_size]\n"),
+        ],
+        "an earlier call has returned too",
+    ),
 }  # fmt: skip

@@ -383,4 +383,53 @@ WRONG = {
         ],
         None,
     ),
+    "the row of [PAD] starts at 0": (
+        [
+            ("    return weights\n",
+             "    for name in weights:\n"
+             "        if name.endswith(\"word_embeddings.weight\"):\n"
+             "            weights[name][0] = 0.0  # padding_idx=0: the vector of [PAD], "
+             "as nn.Embedding has it\n"
+             "    return weights\n"),
+        ],
+        "the row of [PAD] is drawn too",
+    ),
+    "the decoder starts as the table of words": (
+        [
+            ("    return weights\n",
+             "    # the output matrix is the table of words once more\n"
+             "    table, decoder = \"bert.embeddings.word_embeddings.weight\", "
+             "\"cls.predictions.decoder.weight\"\n"
+             "    if table in weights and decoder in weights:\n"
+             "        weights[decoder] = weights[table]\n"
+             "    return weights\n"),
+        ],
+        "the decoder is tied",
+    ),
+    "batches of an epoch in a cache": (
+        [
+            ("\n"
+             "import torch\n",
+             "\n"
+             "import functools\n"
+             "\n"
+             "import torch\n"),
+            ("def batches(start: int, stop: int, *, examples: int, batch_size: int, "
+             "seed: int) -> list[list[int]]:\n",
+             "@functools.lru_cache(maxsize=64)\n"
+             "def epoch_batches(epoch, examples, batch_size, seed):\n"
+             "    generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)\n"
+             "    order = torch.randperm(examples, generator=generator)\n"
+             "    return [part.tolist() for part in order.split(batch_size)]\n"
+             "\n"
+             "\n"
+             "def batches(start: int, stop: int, *, examples: int, batch_size: int, "
+             "seed: int) -> list[list[int]]:\n"),
+            ("        generator = torch.Generator().manual_seed(1_000_003 * seed + epoch)\n"
+             "        order = torch.randperm(examples, generator=generator).split(batch_size)\n"
+             "        found.append(order[place].tolist())\n",
+             "        found.append(epoch_batches(epoch, examples, batch_size, seed)[place])\n"),
+        ],
+        "an earlier call has returned too",
+    ),
 }  # fmt: skip

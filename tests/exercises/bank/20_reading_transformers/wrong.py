@@ -322,4 +322,35 @@ WRONG = {
         ],
         None,
     ),
+    "only three tables end in .weight": (
+        [
+            ("        r\"_embeddings$\": \"_embeddings.weight\",\n",
+             "        r\"\\.(word|position|token_type)_embeddings$\": "
+             "r\".\\1_embeddings.weight\",\n"),
+        ],
+        None,
+    ),
+    "shapes in a cache": (
+        [
+            ("import math\n",
+             "import functools\n"
+             "import math\n"),
+            ("    \"\"\"Name and shape of every parameter, from the input upwards, the "
+             "heads last.\n",
+             "    sizes = (\"vocab_size\", \"hidden_size\", \"num_hidden_layers\", "
+             "\"intermediate_size\",\n"
+             "             \"max_position_embeddings\", \"type_vocab_size\")\n"
+             "    return cached_shapes(tuple((size, config[size]) for size in sizes))\n"
+             "\n"
+             "\n"
+             "@functools.cache\n"
+             "def cached_shapes(sizes) -> Shapes:\n"
+             "    \"\"\"Name and shape of every parameter, from the input upwards, the "
+             "heads last.\n"),
+            ("    hidden, wide = config[\"hidden_size\"], config[\"intermediate_size\"]\n",
+             "    config = dict(sizes)\n"
+             "    hidden, wide = config[\"hidden_size\"], config[\"intermediate_size\"]\n"),
+        ],
+        "an earlier call has returned too",
+    ),
 }  # fmt: skip

@@ -189,7 +189,7 @@ WRONG = {
         [("    there, said = numbered(right), numbered(predicted)",
           "    there, said = numbered(right), numbered(predicted)\n    there, said = ({e for"
           " e in x if e[3] - e[2] < 50} for x in (there, said))")],
-        "the result for 60 sentences of up to 4 words, 2 types['preci"),
+        None),
     "tags in an array of sixteen characters each": (
         [
             ("from numpy import ndarray\n",

@@ -32,7 +32,7 @@ PROMISES = {
     "`best` is True, and may end anywhere in the window's text.": (WINDOWS,),
     'With a `null_threshold`, "no answer" (None) is said if the least start + end of [CLS] among '
     "all windows, less the score of the best span, is more than the threshold.": (NULL,),
-    "None also if there is no span at all.": (WINDOWS,),
+    "None also if there is no span at all, as where the list of windows is empty.": (WINDOWS,),
     "never if that is None": (WINDOWS,),
     "lower case; no character of `string.punctuation`; no words a, an, the; single spaces, none "
     "at the ends": (TEXT,),

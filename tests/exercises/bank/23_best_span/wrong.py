@@ -242,4 +242,21 @@ WRONG = {
         [("np.where(is_span, scores, -np.inf)", "np.where(is_span, scores, -1e30)")],
         "pairs that are no span are given a number",
     ),
+    "no windows": (
+        [
+            ("    found = []\n",
+             "    null = min(window[\"start\"][0] + window[\"end\"][0] for window in windows)\n"
+             "    found = []\n"),
+        ],
+        "raised",
+    ),
+    "best score from -10,000": (
+        [
+            (f"    {WIN}\n",
+             "    score, first, last = max([(-1e4, -1, -1), *found])\n"
+             "    if first == -1:\n"
+             "        return None\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

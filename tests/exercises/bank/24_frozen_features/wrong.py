@@ -233,4 +233,15 @@ WRONG = {
     "the list of layers is kept": (
         [("def layers_of(", "@__import__(\"functools\").cache\ndef layers_of(")],
         "an earlier call has returned too"),
+    "gradients are switched off and on again": (
+        [
+            ("    vectors = torch.stack([first_pieces(hidden_states[i].detach(), "
+             "starts) for i in read], dim=2)\n",
+             "    torch.set_grad_enabled(False)\n"
+             "    vectors = torch.stack([first_pieces(hidden_states[i], starts) for i "
+             "in read], dim=2)\n"
+             "    torch.set_grad_enabled(True)\n"),
+        ],
+        "changed whether torch records gradients",
+    ),
 }  # fmt: skip

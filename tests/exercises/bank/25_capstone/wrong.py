@@ -28,6 +28,7 @@ SELECTED = "selected = ~np.isin(input_ids, special_ids) & (rng.random(input_ids.
 CLIPPED = "return {name: g * scale for name, g in gradients.items()}, norm"
 DECAYED = 'is_bare = name.endswith("bias") or "LayerNorm" in name'
 UNSEEN = "special_ids are not left out"
+ATTENDED = "    context, probs = attention_forward(*projected, attention_mask)\n"
 
 WRONG = {
     "no residuals": (
@@ -255,7 +256,7 @@ WRONG = {
              "_KEPT = []\n"
              "ROLES = (\"query\""),
         ],
-        "which belongs to other arguments",
+        "a value is kept from one call to the next",
     ),
     "heads of 64 in a layer of 128 or more": (
         [
@@ -320,5 +321,49 @@ WRONG = {
              "    projected = [split("),
         ],
         "eps is not used",
+    ),
+    "the backward fills padding with -1e9": (
+        [
+            (KEPT, KEPT.replace("approximation)", "approximation, fill=-1e9)")),
+            ("def run(x, attention_mask, weights, heads, eps, approximation) -> dict:",
+             "def run(x, attention_mask, weights, heads, eps, approximation, fill=None) -> dict:"),
+            (ATTENDED, ATTENDED
+             + "    if fill:\n"
+             "        q, k, v = projected\n"
+             "        scores = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "        scores += (attention_mask[:, None, None, :] == 0) * x.dtype.type(fill)\n"
+             "        probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+             "        probs /= probs.sum(axis=-1, keepdims=True)\n"
+             "        context = probs @ v\n"),
+        ],
+        None,
+    ),
+    "NaN of padding is repaired in the forward alone": (
+        [
+            (CALL, CALL.replace("return run(", "return np.nan_to_num(run(") + ")"),
+            (ATTENDED,
+             "    q, k, v = projected\n"
+             "    with np.errstate(all=\"ignore\"):\n"
+             "        scores = q @ transposed(k) / math.sqrt(q.shape[-1])\n"
+             "        scores = np.where(attention_mask[:, None, None, :] == 0, -np.inf, scores)\n"
+             "        probs = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+             "    probs /= probs.sum(axis=-1, keepdims=True)\n"
+             "    context = probs @ v\n"),
+        ],
+        " are NaN",
+    ),
+    "one dict for all gradients": (
+        [
+            ("    grads = {}\n",
+             "    grads = GRADIENTS\n"),
+            ("\n"
+             "\n"
+             "def run(x, attention_mask, weights, heads, eps, approximation) -> dict:\n",
+             "GRADIENTS = {}\n"
+             "\n"
+             "\n"
+             "def run(x, attention_mask, weights, heads, eps, approximation) -> dict:\n"),
+        ],
+        "an earlier call has returned too",
     ),
 }  # fmt: skip

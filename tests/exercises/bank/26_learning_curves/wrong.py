@@ -339,4 +339,8 @@ WRONG = {
         ],
         None,
     ),
+    "norms of training records": (
+        [(NORM, 'norm = curve([r for r in records if "train_mlm_loss" in r], "gradient_norm")[1]')],
+        None,
+    ),
 }  # fmt: skip

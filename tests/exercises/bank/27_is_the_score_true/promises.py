@@ -35,7 +35,8 @@ PROMISES = {
     "over the last axis of `logits`": (LOSS, ANY),
     "It is finite for logits of ±10,000.": (LOSS, ANY),
     "that makes the negative log likelihood least, to one part in a thousand": (LEAST, HUGE, ANY),
-    "If it is still falling at an end of the range, that end is the answer.": (HUGE,),
+    "If it is still falling at an end of the range, that end is the answer; so it is COLDEST where "
+    "every label has the largest logit, also if the loss is rounded to 0 there.": (HUGE,),
     "The logits may have any offset and any scale.": (HUGE, ANY),
     "| `sign_test`, 9 examples right by the first model alone, 2 by the second alone | 134 / 2048 "
     "= 0.0654 |": (SIGN,),

@@ -307,4 +307,55 @@ WRONG = {
                                 "    right = logits[")],
         "the search has not moved away from 1",
     ),
+    "a ternary search on a loss of 0": (
+        [
+            ("    right = logits[np.arange(len(labels)), labels]\n",
+             ""),
+            ("    for _ in range(40):  # each halves what is left of the range\n"
+             "        middle = math.sqrt(low * high)  # the scale is one of ratios: 0.1 "
+             "is as far from 1 as 10\n"
+             "        weights = np.exp((logits - logits.max(axis=1, keepdims=True)) / middle)\n"
+             "        mean = (weights * logits).sum(axis=1) / weights.sum(axis=1)  # of "
+             "the logits, under p\n"
+             "        # The loss is convex in 1/T, so it has one valley, and the sign "
+             "of its slope says on which\n"
+             "        # side T lies: it is too low where the mean of the logits under p "
+             "is above the right one.\n"
+             "        if (mean - right).mean() > 0:\n"
+             "            low = middle\n",
+             "    for _ in range(80):  # each halves what is left of the range\n"
+             "        ratio = (high / low) ** (1 / 3)\n"
+             "        a, b = low * ratio, high / ratio\n"
+             "        loss_a = negative_log_likelihood(logits, labels, temperature=a)\n"
+             "        loss_b = negative_log_likelihood(logits, labels, temperature=b)\n"
+             "        if loss_a < loss_b:\n"
+             "            high = b\n"),
+            ("            high = middle\n",
+             "            low = a\n"),
+        ],
+        None,
+    ),
+    "resamples drawn in blocks of 100": (
+        [
+            ("COLDEST, HOTTEST = 0.05, 20.0  # the range of temperatures that are searched\n",
+             "BLOCK = 100\n"
+             "COLDEST, HOTTEST = 0.05, 20.0  # the range of temperatures that are searched\n"),
+            ("    means = values[rng.integers(n, size=(draws, n))].mean(axis=1)\n",
+             "    means = []\n"
+             "    while len(means) < draws:  # a block at a time: all rows at once need "
+             "draws * n numbers\n"
+             "        means.extend(values[rng.integers(n, size=(BLOCK, n))].mean(axis=1))\n"
+             "    means = means[:draws]\n"),
+        ],
+        "more or fewer numbers are drawn",
+    ),
+    "the loss's temperature is kept in the range": (
+        [
+            ("    # exp of a large number is infinite; of 0 and less it never is.\n",
+             "    temperature = min(max(temperature, COLDEST), HOTTEST)  # the range of "
+             "temperatures\n"
+             "    # exp of a large number is infinite; of 0 and less it never is.\n"),
+        ],
+        None,
+    ),
 }  # fmt: skip

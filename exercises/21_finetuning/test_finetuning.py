@@ -611,8 +611,8 @@ def test_dropout_is_on_while_it_learns(student):
 
 def the_step_takes_the_gradients_of_its_loss(student, weights):
     """Of one text, whose only number is set to 0 or not: then the loss is that of the bias, 0, for
-    the label 9, and the weight of the classifier has no gradient. A loss and gradients of two passes
-    would fit one another in half of the runs."""
+    the label 9, and the weight of the classifier has no gradient. A loss and gradients of two
+    passes would fit one another in half of the runs."""
     ids, mask = texts(1, 2)
     batch = {"input_ids": ids, "attention_mask": mask, "labels": torch.full((1,), 9.0).double()}
     for _ in range(36):

@@ -210,7 +210,7 @@ def test_no_mistake_is_named_in_a_students_words(batch):
 def test_a_clock_that_is_set_makes_no_loop_fast(now, tmp_path):
     """The student's process says how long it took; the system says how long it worked."""
     forged = SOFTMAX.solution.read_text("utf-8").replace(
-        "    shifted =", "    for _ in range(4_000_000 * (x.size > 10_000)): pass\n    shifted ="
+        "    shifted =", "    for _ in range(20_000_000 * (x.size > 50_000)): pass\n    shifted ="
     )
     forged += f"\nimport os, time\ntime.process_time = time.perf_counter = lambda: {now}\n"
     forged += "os.times = lambda: os.times_result((0,) * 5)\n"
@@ -227,7 +227,7 @@ right, kept = softmax_forward, {}
 def softmax_forward(x, axis=-1):
     key = x.tobytes(), axis, x.shape, x.dtype
     if key not in kept:
-        for _ in range(4_000_000 * (x.size > 50_000)): pass
+        for _ in range(20_000_000 * (x.size > 50_000)): pass
         kept[key] = right(x, axis)
     return kept[key].copy()
 """
@@ -241,7 +241,7 @@ import numpy as np, os, signal, threading, time
 time.process_time = time.perf_counter = time.monotonic = lambda: 0.0
 os.times = lambda: os.times_result((0.0,) * 5)
 def work():
-    for _ in range(12_000_000): pass
+    for _ in range(20_000_000): pass
 def in_a_child():
     if os.fork() == 0:
         work()
@@ -265,7 +265,7 @@ def in_a_thread():
 @pytest.mark.parametrize("where", ["a_child", "a_child_that_nobody_waits_for", "a_thread"])
 def test_slow_work_is_seen_wherever_it_is_done_and_whatever_the_clock_says(where, tmp_path):
     solution = SOFTMAX.solution.read_text("utf-8")
-    slow = solution.replace("    shifted =", f"    if x.size > 10_000: in_{where}()\n    shifted =")
+    slow = solution.replace("    shifted =", f"    if x.size > 50_000: in_{where}()\n    shifted =")
     failed = failed_checks(slow + SLOW_ELSEWHERE, tmp_path, kind="auto")
     assert failed == ["test_a_large_array_takes_no_longer_than_a_loop"]
 

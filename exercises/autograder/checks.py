@@ -236,7 +236,7 @@ def _turned(tree: Any) -> Any:
     turned = map_leaves(lambda leaf: np.asfortranarray(leaf) if type(leaf) is np.ndarray
                         and leaf.ndim > 1 else leaf, tree, order=reversed)  # fmt: skip
     has_arrays = any(type(leaf) is np.ndarray and min(leaf.ndim, leaf.size) > 1 for leaf in found)
-    return turned if has_arrays or repr(turned) != repr(tree) else None
+    return turned if has_arrays or pack(turned) != pack(tree) else None
 
 
 def draws_from_its_generator(function: Function, *args, **kwargs) -> None:

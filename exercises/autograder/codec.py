@@ -27,6 +27,7 @@ DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float3
 TORCH_DTYPES, NUMPY_DTYPES = DTYPES | {"bfloat16"}, DTYPES | {"uint16", "uint32", "uint64"}
 DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
+NO_FLOATS = {bool, int, str, type(None)}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
 MOST_EMPTY = 1 << 20  # rows, say, of an array whose rows have no numbers
 MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
@@ -140,18 +141,25 @@ def with_fresh_generators(tree: Any) -> Any:
 
 def leaves(tree: Any) -> Iterator[Any]:
     """What lies in nested lists, tuples and dicts."""
-    if type(tree) in (list, tuple, dict):
-        for item in tree.values() if type(tree) is dict else tree:
-            yield from leaves(item)
-    else:
+    if type(tree) not in (list, tuple, dict):
         yield tree
+        return
+    items = tree.values() if type(tree) is dict else tree
+    if {list, tuple, dict}.isdisjoint(map(type, items)):
+        yield from items
+    else:
+        for item in items:
+            yield from leaves(item)
 
 
 def map_leaves(
     make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
 ) -> Any:
-    """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict."""
+    """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict. Lists
+    of whole numbers and texts, such as documents of many token ids, stay what they are."""
     if type(tree) in (list, tuple):
+        if NO_FLOATS.issuperset(map(type, tree)):
+            return type(tree)(iter(tree))
         return type(tree)(map_leaves(make, item, order=order) for item in tree)
     if type(tree) is dict:
         items = order(tree.items())
@@ -202,7 +210,7 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
         return value
     if kind in (list, tuple):
         items = list(value)
-        if not set(map(type, value)) <= NUMBERS:  # documents are many lists of token ids
+        if not NUMBERS.issuperset(map(type, value)):  # documents are many lists of token ids
             items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
         return {"kind": kind.__name__, "items": items}
     if kind is dict:
@@ -258,8 +266,8 @@ def _describe_array(value: Any, buffers: list[bytes], place: str) -> Any:
 
 
 def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
-    if type(tree) is str:
-        return tree.encode("utf-8", "replace").decode()  # halves of characters cannot be printed
+    if type(tree) is str:  # halves of characters cannot be printed
+        return tree if tree.isascii() else tree.encode("utf-8", "replace").decode()
     if type(tree) is list:
         raise BadMessage("a list has no kind")
     if type(tree) is not dict:
@@ -267,7 +275,7 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
     kind = tree["kind"]
     if kind in ("list", "tuple"):
         items = tree["items"]
-        if not set(map(type, items)) <= NUMBERS:
+        if not NUMBERS.issuperset(map(type, items)):
             items = [_restore(item, buffers, make) for item in items]
         return list(items) if kind == "list" else tuple(items)
     if kind == "dict":

@@ -25,10 +25,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import metadata
-from itertools import pairwise
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from tyro.constructors import PrimitiveConstructorSpec
 
@@ -45,8 +44,6 @@ ADVICE = {
     for number in numbers
 }
 PACKAGE = "build-bert-four-times"  # this one, as pip knows it
-PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
-          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -89,7 +86,7 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         leads = os.environ.get("RANK", "0") == "0"  # of many processes one says what is wrong
         try:
             try:
-                sys.argv[1:] = with_whole_paths(sys.argv[1:])
+                sys.argv[1:] = [with_home_folder(word) for word in sys.argv[1:]]
                 main(*args, **kwargs)
             except SystemExit as done:
                 if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
@@ -145,20 +142,10 @@ def version_line() -> str:
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
-def with_whole_paths(arguments: list[str]) -> list[str]:
-    """The home folder in place of the ~ in `--out=~/runs` and `--out "~/runs"`, where shells leave
-    it as it is. Raises `UserError` for `--out ""`, what a shell makes of an unset variable."""
-    expanded = []
-    for before, argument in pairwise(["", *arguments]):
-        option, equals, value = argument.partition("=")
-        if (argument == "" and before in PLACES) or (option in PLACES and equals and not value):
-            raise UserError(f'{option or before} is empty (""): is a variable unset? Give a name')
-        if option.startswith("--") and value.startswith("~"):
-            argument = f"{option}={os.path.expanduser(value)}"
-        elif before.startswith("--") and "=" not in before and argument.startswith("~/"):
-            argument = os.path.expanduser(argument)
-        expanded.append(argument)
-    return expanded
+def with_home_folder(argument: str) -> str:
+    """`--out=~/runs` with the home folder in place of the ~, which shells leave there."""
+    option, equals, value = argument.partition("=")
+    return option + equals + os.path.expanduser(value) if option[:2] == "--" else argument
 
 
 def in_one_line(error: Exception) -> str | None:
@@ -169,16 +156,12 @@ def in_one_line(error: Exception) -> str | None:
         where = f" ({error.filename})" if error.filename else ""
         advice = ADVICE.get(error.errno, f"see to it, {SAME_COMMAND}")
         return f"{error.strerror}{where}: {advice}"
-    if isinstance(error, MemoryError) or is_out_of_memory(error):
+    words = ("can't allocate memory", "out of memory")  # of torch, on a CPU and on a GPU
+    if isinstance(error, MemoryError) or any(each in str(error) for each in words):
         return f"there is not enough memory: {SMALLER}"
     if str(error).startswith("Symlink loop"):  # `Path.resolve`, before Python 3.13
         return f"{error}: check the path"
     return None
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether torch could not allocate a tensor, on the CPU or on a GPU: it has no common class."""
-    return any(words in str(error) for words in ("can't allocate memory", "out of memory"))
 
 
 # The numbers of settings.
@@ -258,13 +241,6 @@ def as_typed(word: str, type_: type) -> int | float | str:
     return word
 
 
-class NumberField(NamedTuple):
-    """What the annotation of a field says of its numbers."""
-
-    range: Range
-    may_be_none: bool
-
-
 def option(name: str) -> str:
     """A field as an option of a command: `batch_size` is --batch-size."""
     return f"--{name.replace('_', '-')}"
@@ -273,13 +249,13 @@ def option(name: str) -> str:
 def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
     """Raise `UserError` at the first number of a dataclass that lies outside its range; `called`
     makes the name that the user knows from that of the field."""
-    for name, field in number_fields(type(settings)).items():
+    for name, (range_, may_be_none) in number_fields(type(settings)).items():
         value = getattr(settings, name)
-        if value is None and field.may_be_none:
+        if value is None and may_be_none:
             continue
         for each in value if isinstance(value, tuple) else (value,):
-            if not field.range.admits(each):
-                raise UserError(f"{called(name)} is {shown(each)}: it must be {field.range}")
+            if not range_.admits(each):
+                raise UserError(f"{called(name)} is {shown(each)}: it must be {range_}")
 
 
 def check_fields(settings: Any) -> None:
@@ -288,10 +264,10 @@ def check_fields(settings: Any) -> None:
 
 
 @cache
-def number_fields(settings: type) -> dict[str, NumberField]:
-    """The fields of a dataclass that hold numbers, with their ranges.
+def number_fields(settings: type) -> dict[str, tuple[Range, bool]]:
+    """The fields of a dataclass that hold numbers: their range, and whether they may be None.
 
-    Raises `TypeError` for a number without one: a new field cannot do without.
+    Raises `TypeError` for a number without a range: a new field cannot do without.
     """
     hints = get_type_hints(settings, include_extras=True)
     found = {}
@@ -301,7 +277,7 @@ def number_fields(settings: type) -> dict[str, NumberField]:
             raise TypeError(f"{settings.__name__}.{field.name} is a number without a range")
         ranges = [leaf for leaf in leaves if isinstance(leaf, Range)]
         if ranges:
-            found[field.name] = NumberField(ranges[0], NoneType in leaves)
+            found[field.name] = ranges[0], NoneType in leaves
     return found
 
 
@@ -342,10 +318,6 @@ def read_record(
         problem, record = parse_object(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"there is no {path}: {way_out}") from None
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be read ({error.strerror}): check its permissions"
-        ) from None
     problem = problem or wrong_field(record, required or {}, optional or {})
     if problem:
         raise UserError(f"{path} is damaged ({problem}): {way_out}")
@@ -356,14 +328,8 @@ def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
     """What is wrong with the text of a JSON object, or None, and the object."""
     try:
         value = json.loads(content.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        return f"not UTF-8 text, byte {error.start}", {}
-    except json.JSONDecodeError as error:
-        return f"not JSON, line {error.lineno}: {error.msg}", {}
-    except ValueError as error:  # a whole number of thousands of digits
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or nested too deep
         return f"not JSON: {error}", {}
-    except RecursionError:
-        return "nested too deep", {}
     if not isinstance(value, dict):
         return f"{shown(value)} where an object is expected", {}
     return None, value

@@ -108,11 +108,10 @@ def test_a_model_that_fits_is_taken_and_a_larger_one_is_refused_in_one_line(monk
 def test_a_tilde_that_an_option_is_given_is_the_home_folder(monkeypatch):
     monkeypatch.setenv("HOME", "/where/i/live")
     given = ["--out=~/runs", "--out=~", "--out=a~", "~/[MASK]", "a=~", "--text=x=~", "--text",
-             "~ is a tilde", "--out", "~/x"]  # fmt: skip
+             "~ is a tilde"]  # fmt: skip
     monkeypatch.setattr(sys, "argv", ["bert-pretrain", *given])
     command(lambda: None)()
-    assert sys.argv[1:] == ["--out=/where/i/live/runs", "--out=/where/i/live", *given[2:-1],
-                            "/where/i/live/x"]  # fmt: skip
+    assert sys.argv[1:] == ["--out=/where/i/live/runs", "--out=/where/i/live", *given[2:]]
 
 
 def test_a_command_says_of_a_link_to_itself_that_it_is_one(tmp_path, monkeypatch, capsys):
@@ -185,16 +184,6 @@ def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.decode() == "█ é ?\n"
-
-
-@pytest.mark.parametrize("arguments", [
-    ["--out", ""], ["--steps", "3", "--save="], ["a text", "--checkpoint", "", "--json"],
-])  # fmt: skip
-def test_an_unset_variable_in_the_place_of_a_folder_is_no_folder(arguments, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["bert", *arguments])
-    with pytest.raises(SystemExit):
-        command(lambda: pytest.fail("it means the present folder"))()
-    assert 'is empty (""): is a variable unset?' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("arguments", [["--json", ""], ["--context", ""], ["--top=1", ""]])

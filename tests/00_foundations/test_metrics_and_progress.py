@@ -78,7 +78,7 @@ def test_a_last_line_cut_short_is_passed_over_and_the_log_goes_on(kept, tmp_path
     (b"{}", "line 2: it has no 'step'"),
     (b'{"step": "9"}', "line 2: 'step' is '9', not a whole number"),
     (b'{"step": 9, "train_mlm_loss": [1]}', "'train_mlm_loss' is [1], not a number"),
-    (b'{"step": 9\xff}', "line 2: not UTF-8 text, byte 10"),
+    (b'{"step": 9\xff}', "line 2: not JSON: 'utf-8' codec can't decode byte 0xff"),
     (b"\0\0\0", "line 2: not JSON"),
 ])  # fmt: skip
 def test_a_line_that_is_no_measurement_is_named_and_nothing_is_thrown_away(line, says, tmp_path):

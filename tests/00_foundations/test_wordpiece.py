@@ -223,7 +223,7 @@ def test_what_is_no_tokenizer_of_bert_is_refused_in_one_line(tmp_path):
 
     file = tmp_path / "tokenizer.json"
     file.write_text('{"model": ')
-    assert "tokenizer.json is damaged (not JSON, line 1" in refusal(file)
+    assert "tokenizer.json is damaged (not JSON: " in refusal(file)
     file.write_text("[]")
     assert "[] where an object is expected" in refusal(file)
     Tokenizer(models.BPE()).save(str(file))

@@ -58,18 +58,6 @@ def ask_for_revision(name: HubName, *, stream: bool = True) -> str:
     return info.sha or "unknown"
 
 
-def texts_of(name: HubName, dataset: Any, field: str) -> Iterator[str]:
-    """That field of all rows, from the first one on."""
-    for row in dataset_rows(str(name), dataset):
-        if not isinstance(row.get(field), str):
-            fields = ", ".join(key for key, value in row.items() if isinstance(value, str))
-            raise UserError(
-                f"Hub dataset {str(name)!r} has no text field {field!r}; "
-                f"its text fields: {fields or 'none'}"
-            )
-        yield row[field]
-
-
 def open_dataset(name: HubName, *, stream: bool) -> Any:
     """One split, as `datasets` holds it, streamed or downloaded first."""
     import datasets  # two seconds that local files need not pay

@@ -310,7 +310,10 @@ class PretrainingRun:
         noted; others are made again from the corpus as it is now."""
         folder, noted = self.settings.out / "data", [p for p in PARTS if p in self.folder.facts]
         try:
-            return all(TokenStore.open(folder / p).content == self.folder.facts[p] for p in noted)
+            return all(
+                TokenStore.open(folder / p).report["checksums"] == self.folder.facts[p]
+                for p in noted
+            )
         except UserError:
             return False
 
@@ -327,8 +330,8 @@ class PretrainingRun:
         """Compare the prepared data with those that the run began with, and note them if it is
         new: they may have been prepared again from another text, or replaced."""
         found = {
-            "train": self.data.train.corpus.content,
-            "heldout": self.data.heldout.corpus.content,
+            "train": self.data.train.corpus.report["checksums"],
+            "heldout": self.data.heldout.corpus.report["checksums"],
             "tokenizer": tokenizer_sha256(self.data.tokenizer),
         }
         words = {"train": "text", "heldout": "held-out text", "tokenizer": "tokenizer"}

@@ -6,7 +6,6 @@ store = build_store(corpus, tokenizer, folder)
 """
 
 import bz2
-import difflib
 import gzip
 import hashlib
 import io
@@ -25,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import sentencex
@@ -36,10 +35,9 @@ from bert_run.errors import UserError, is_of, parse_strictly, read_record, shown
 from bert_run.files import (
     LEFTOVER,
     clear_leftovers,
-    decode_line,
+    decoded_lines,
     hold,
     put_in_place,
-    refuse_old_mac_line_ends,
     refuse_pipe,
     sha256,
     write_atomically,
@@ -73,15 +71,6 @@ class Corpus:
     def __iter__(self) -> Iterator[Document]:
         return self.walk()
 
-    @property
-    def size_bytes(self) -> int | None:
-        return sum(reader.size_bytes for reader in self.readers) or None
-
-    @property
-    def bytes_read(self) -> int:
-        """How far the walk that began last has come."""
-        return sum(reader.bytes_read for reader in self.readers)
-
 
 def fingerprint_of(*identity: object) -> str:
     """Sixteen hexadecimal digits that change with anything in `identity`."""
@@ -114,15 +103,15 @@ def open_corpus(
         corpus.held_out = _storyworld(min(HELD_OUT_STORIES, max(1, count // 20)), "heldout")
     else:
         corpus = _open_whole(name, limit=limit, **options)
-        corpus = _split(corpus) if held_out is None else _marked(corpus, "")
+        corpus = _split(corpus) if held_out is None else _part(corpus, "", corpus.walk)
     if held_out is not None:
         corpus.held_out = _open_whole(held_out, limit=None, **options)
     return corpus
 
 
-def _marked(corpus: Corpus, part: str) -> Corpus:
-    """The same files with another fingerprint, of what is taken of them."""
-    return replace(corpus, fingerprint=fingerprint_of(corpus.fingerprint, part))
+def _part(whole: Corpus, name: str, walk: Callable[[], Iterator[Document]]) -> Corpus:
+    """Those documents of the same files that another walk comes by."""
+    return replace(whole, fingerprint=fingerprint_of(whole.fingerprint, name), walk=walk)
 
 
 def _storyworld(count: int, split: str) -> Corpus:
@@ -147,9 +136,7 @@ def _open_whole(
     name: str, *, limit: int | None, split_sentences: bool | None, progress: bool
 ) -> Corpus:
     """The corpus, nothing held out yet; a corpus without any text is an error."""
-    path = corpus_path(name)
-    readers: list[LineReader] = []
-    hashes: list[str] = []
+    path, readers, hashes = corpus_path(name), [], []
     if name == "storyworld":
         return _storyworld(limit or HELD_OUT_STORIES, "heldout")
     if name == "pydocs":
@@ -163,20 +150,23 @@ def _open_whole(
 
         def walk() -> Iterator[Document]:
             for reader in readers:
-                reader.bytes_read = 0
+                reader.packed = None
             for reader in readers:
                 yield from _documents_of(reader, split_sentences)
+    elif kind_of(path) or ("/" in name and path.parent.is_dir()):
+        raise UserError(f"corpus {name}: no such file or folder; check the path")
     else:
-        _refuse_missing_path(name, path)
         # Only corpora of the Hub wait for its libraries.
-        from bert_corpus.hub import HubName, ask_for_revision, constants, open_dataset, texts_of
+        from bert_corpus.hub import HubName, ask_for_revision, constants, dataset_rows, open_dataset
 
         hub_name, stream = HubName.parse(name), not constants.HF_HUB_OFFLINE
         identity = [str(hub_name), ask_for_revision(hub_name, stream=stream)]
         dataset = open_dataset(hub_name, stream=stream)
 
         def walk() -> Iterator[Document]:
-            return documents_from_rows(texts_of(hub_name, dataset, TEXT_FIELD), split_sentences)
+            rows = dataset_rows(str(hub_name), dataset)
+            texts = (text_of(row, f"Hub dataset {str(hub_name)!r}") for row in rows)
+            return documents_from_rows(texts, split_sentences)
 
     sizes = [len(document) for document in islice(walk(), 2)]
     if not sizes:
@@ -212,12 +202,11 @@ def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
         )
     files, others = find_text_files(path)
-    said = f"; {len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
+    passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
-        known = "no text files in this folder (.txt, .jsonl, packed, …)"
-        raise UserError(f"corpus {path}: {known}{said if others else ''}")
+        raise UserError(f"corpus {path}: no text files (.txt, .jsonl, packed, …); {passed_over}")
     if others and progress:
-        print(f"corpus {path}: {len(files):,} text files read{said}", file=sys.stderr)
+        print(f"corpus {path}: {len(files):,} text files read; {passed_over}", file=sys.stderr)
     return [LineReader(file) for file in files]
 
 
@@ -226,22 +215,6 @@ def _documents_of(reader: "LineReader", split_sentences: bool | None) -> Iterato
         return documents_from_rows(json_texts(reader), split_sentences)
     sample, lines = peek((line for _, line in reader), SAMPLE)
     return documents_from_lines(lines, judge_layout(sample, split_sentences))
-
-
-def _refuse_missing_path(name: str, path: Path) -> None:
-    """Say that a file is missing, rather than ask the Hub for `data/foo.txt`."""
-    if near := difflib.get_close_matches(name, EMBEDDED, n=1, cutoff=0.75):
-        raise UserError(f"corpus {name!r}: no such file or folder; did you mean {near[0]!r}?")
-    like_a_path = (
-        name.startswith((".", "~", "/"))
-        or name.endswith("/")
-        or name.count("/") > 1
-        or "\\" in name
-        or kind_of(path) is not None
-        or ("/" in name and path.parent.is_dir())
-    )
-    if like_a_path:
-        raise UserError(f"corpus {name}: no such file or folder; check the path")
 
 
 def _split(whole: Corpus) -> Corpus:
@@ -267,8 +240,8 @@ def _split(whole: Corpus) -> Corpus:
             if held_out and kept == HELD_OUT_MOST:
                 break
 
-    train = replace(_marked(whole, ", without those held out"), walk=partial(walk, False))
-    train.held_out = replace(_marked(whole, ", those held out"), walk=partial(walk, True))
+    train = _part(whole, ", without those held out", partial(walk, False))
+    train.held_out = _part(whole, ", those held out", partial(walk, True))
     return train
 
 
@@ -282,9 +255,6 @@ def _hash64(document: Document) -> int:
 
 JSON_LINES = (".jsonl", ".json", ".ndjson")
 TEXT = (".txt", ".text", ".md", ".rst", ".raw", ".tokens", ".train", ".valid", ".test")
-
-LONGEST_PIECE = 1 << 18  # bytes; a longer line is handed out in pieces, cut at a space
-LONGEST_JSON = 1 << 26  # bytes; a JSON line cannot be handed out in pieces
 
 
 def kind_of(path: Path) -> str | None:
@@ -340,50 +310,40 @@ PACKED = {".gz": gzip.open, ".xz": lzma.open, ".zst": _unpack_zstandard, ".bz2":
 
 
 class LineReader:
-    """The lines of one file as text, again and again; `bytes_read` follows the last iteration."""
+    """The lines of one file, plain or packed, again and again."""
 
     def __init__(self, path: Path):
         self.path = path
         self.size_bytes = os.path.getsize(path)
-        self.bytes_read = 0
+        self.packed: io.BufferedReader | None = None  # of the last iteration
 
-    def __iter__(self) -> Iterator[tuple[int, str]]:
-        """Pairs of line number (from 1) and text; a very long line comes in several pieces."""
-        longest = LONGEST_JSON if kind_of(self.path) == "json" else LONGEST_PIECE
-        number, rest = 1, b""
-        for piece in chain(self.pieces(longest), [b""]):  # at the end what is left of a long line
-            if number == 1:
-                refuse_old_mac_line_ends(piece, str(self.path))
-            line, rest = rest + piece, b""
-            if piece and piece[-1:] != b"\n" and len(line) >= longest:
-                line, rest = _cut_at_space(line)
-            if line:
-                yield number, decode_line(line, number, str(self.path))
-            number += piece.endswith(b"\n")
+    @property
+    def bytes_read(self) -> int:
+        """How far the last iteration has come."""
+        if self.packed is None:
+            return 0
+        return self.size_bytes if self.packed.closed else self.packed.raw.tell()
 
-    def pieces(self, longest: int) -> Iterator[bytes]:
-        """The unpacked lines as bytes, cut where they are longer."""
+    @contextmanager
+    def unpacked(self) -> Iterator[io.BufferedIOBase]:
         try:
-            with open(self.path, "rb", buffering=1 << 18) as packed:
+            with open(self.path, "rb", buffering=1 << 18) as self.packed:
                 unpack = PACKED.get(self.path.suffix.lower())
-                file = unpack(packed) if unpack else packed
-                while piece := file.readline(longest):
-                    self.bytes_read = packed.raw.tell()
-                    yield piece
+                yield unpack(self.packed) if unpack else self.packed
         except (EOFError, zlib.error, OSError, lzma.LZMAError) as error:
             if getattr(error, "errno", None) is not None:  # of the disk, and not of the content
                 raise
             raise UserError(f"{self.path}: damaged archive ({error}); fetch it again") from None
 
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        """Pairs of line number (from 1) and text."""
+        with self.unpacked() as file:
+            yield from decoded_lines(file, str(self.path))
 
-def _cut_at_space(line: bytes) -> tuple[bytes, bytes]:
-    """Cut after the last space; if there is none, before a character's first byte."""
-    cut = line.rfind(b" ") + 1
-    if cut == 0:
-        cut = len(line) - 1
-        while cut > 0 and line[cut] & 0b1100_0000 == 0b1000_0000:
-            cut -= 1
-    return line[:cut], line[cut:]
+    def pieces(self, longest: int) -> Iterator[bytes]:
+        """The lines as bytes, with their ends, cut where they are longer."""
+        with self.unpacked() as file:
+            yield from iter(lambda: file.readline(longest), b"")
 
 
 def json_texts(reader: LineReader) -> Iterator[str]:
@@ -399,12 +359,17 @@ def json_texts(reader: LineReader) -> Iterator[str]:
             raise UserError(
                 f"{where} is not JSON ({problem}); each line must hold one object"
             ) from None
-        if not isinstance(row, dict):
-            raise UserError(f'{where} is JSON but no object; write {{"{TEXT_FIELD}": …}}')
-        if not isinstance(row.get(TEXT_FIELD), str):
-            fields = ", ".join(map(shown, list(row)[:10])) or "none"
-            raise UserError(f"{where} has no text field {TEXT_FIELD!r}; its fields: {fields}")
-        yield row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
+        yield text_of(row, where)
+
+
+def text_of(row: Any, where: str) -> str:
+    """The text of a row of JSON lines or of the Hub."""
+    if not isinstance(row, dict):
+        raise UserError(f'{where} is JSON but no object; write {{"{TEXT_FIELD}": …}}')
+    if not isinstance(row.get(TEXT_FIELD), str):
+        fields = ", ".join(map(shown, list(row)[:10])) or "none"
+        raise UserError(f"{where} has no text field {TEXT_FIELD!r}; its fields: {fields}")
+    return row[TEXT_FIELD].encode("utf-8", "replace").decode()  # JSON can hold half a character
 
 
 # From lines to documents and sentences. A sample of the lines tells which of three layouts is
@@ -421,8 +386,8 @@ def json_texts(reader: LineReader) -> Iterator[str]:
 
 SAMPLE = 500  # lines that are looked at to tell the layout
 # Bounds that keep memory small; what is longer is cut.
-LONGEST_SAMPLE = 1 << 20  # characters
-LONGEST_TEXT = 1 << 20  # characters of a paragraph, of a document
+LONGEST_TEXT = 1 << 20  # characters of a sample, of a document
+LONGEST_PARAGRAPH = 10_000  # lines
 LONGEST_DOCUMENT = 1_000  # sentences
 
 HEADING = re.compile(r"\s*(=(?: =)*) (?!=).*[^= ].* =(?: =)*\s*")  # ` = = Early life = = `
@@ -491,13 +456,11 @@ def _is_wrapped(lines: list[str]) -> bool:
 
 def peek(texts: Iterable[str], count: int) -> tuple[list[str], Iterator[str]]:
     """The first `count` texts (fewer if they are long), and all texts from the first on."""
-    texts = iter(texts)
-    first: list[str] = []
-    size = 0
+    texts, first, size = iter(texts), [], 0
     for text in islice(texts, count):
         first.append(text)
         size += len(text)
-        if size >= LONGEST_SAMPLE:
+        if size >= LONGEST_TEXT:
             break
     return first, chain(first, texts)
 
@@ -508,43 +471,29 @@ def documents_from_lines(
     """Group lines into documents and split them into sentences; without `empty_line_ends` all lines
     are one document."""
     document: Document = []
-    wrapped: list[str] = []  # the lines of the paragraph so far, in the wrapped layout
-    wrapped_size = empty_lines = 0
-    size = 0  # characters of the document so far
+    paragraph: list[str] = []  # its lines so far, in the wrapped layout
+    size = empty_lines = 0  # characters of the document so far; empty lines just before
+    enough = 2 if layout.line == "wrapped" else 1  # empty lines to end a document
 
-    for line in lines:
-        line = line.strip()
-        level = heading_level(line) if layout.headings else 0
-        if wrapped and (not line or level or wrapped_size > LONGEST_TEXT):
-            document += split_prose(" ".join(wrapped))
-            wrapped, wrapped_size = [], 0
+    for line in chain(map(str.strip, lines), [None]):
+        level = heading_level(line) if line and layout.headings else 0
+        if paragraph and (not line or level or len(paragraph) >= LONGEST_PARAGRAPH):
+            document += split_prose(" ".join(paragraph))
+            paragraph = []
         empty_lines = 0 if line else empty_lines + 1
-
-        if layout.headings:
-            ends = level == 1
-        else:
-            ends = empty_line_ends and empty_lines == (2 if layout.line == "wrapped" else 1)
-        if (ends or size > LONGEST_TEXT) and document:
-            yield document
+        ends = level == 1 if layout.headings else empty_line_ends and empty_lines == enough
+        if document and (ends or line is None or size > LONGEST_TEXT):
+            for first in range(0, len(document), LONGEST_DOCUMENT):
+                yield document[first : first + LONGEST_DOCUMENT]
             document, size = [], 0
-
-        size += len(line)
         if line and not level:
+            size += len(line)
             if layout.line == "sentence":
                 document.append(line)
             elif layout.line == "paragraph":
                 document += split_prose(line)
             else:
-                wrapped.append(line)
-                wrapped_size += len(line)
-        while len(document) >= LONGEST_DOCUMENT:
-            yield document[:LONGEST_DOCUMENT]
-            document = document[LONGEST_DOCUMENT:]
-
-    if wrapped:
-        document += split_prose(" ".join(wrapped))
-    if document:
-        yield document
+                paragraph.append(line)
 
 
 def documents_from_rows(
@@ -606,11 +555,6 @@ class TokenStore:
     @property
     def n_documents(self) -> int:
         return len(self.document_starts) - 1
-
-    @property
-    def content(self) -> dict[str, int]:
-        """Checksums of its arrays: what was read, whatever file it came from."""
-        return {name: self.report["checksums"].get(name) for name in ARRAYS}
 
     @classmethod
     def open(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> "TokenStore":
@@ -704,14 +648,14 @@ def build_store(
     folder, corpus = Path(folder), documents
     if not isinstance(documents, Corpus):
         corpus = Corpus(partial(iter, documents), name="", fingerprint="")
-    identity = {"format": FORMAT, "name": corpus.name, "fingerprint": corpus.fingerprint,
-                "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
+    made_from = {"format": FORMAT, "fingerprint": corpus.fingerprint,
+                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     refuse_other_things(folder)
     with held_alone(folder):
-        if not (corpus.fingerprint and is_made_from(identity, folder)):
-            with closing(StoreWriter(folder, tokenizer, identity)) as writer:
+        if not (corpus.fingerprint and is_made_from(made_from, folder)):
+            with closing(StoreWriter(folder, tokenizer, made_from)) as writer:
                 fill(writer, corpus, tokenizer, progress=progress)
-                writer.finish()
+                writer.finish(corpus.name)
         (folder / "progress.json").unlink(missing_ok=True)  # nothing is left to go on with
     return TokenStore.open(folder)
 
@@ -743,29 +687,26 @@ def held_alone(folder: Path) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def is_made_from(identity: dict, folder: Path) -> bool:
+def is_made_from(made_from: dict, folder: Path) -> bool:
     """Whether a store of these very documents stands there, undamaged."""
     with suppress(UserError):
-        return same_text(identity, TokenStore.open(folder).report)
+        return made_from.items() <= TokenStore.open(folder).report.items()
     return False
-
-
-def same_text(a: dict, b: dict) -> bool:
-    """Whether two stores are made from the same; the name of the corpus may differ."""
-    return all(a.get(key) == b.get(key) for key in ("format", "fingerprint", "tokenizer_sha256"))
 
 
 def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progress: bool) -> None:
     """Write all documents that are not stored yet, and make them safe now and then."""
-    in_bytes = corpus.size_bytes is not None
+    in_bytes = len(corpus.readers) > 0
+    total = sum(reader.size_bytes for reader in corpus.readers) or corpus.n_documents
     last_safe = time.monotonic()
     with progress_bar(
-        corpus.size_bytes or corpus.n_documents, "building the token store",
+        total, "building the token store",
         unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
     ) as bar:  # fmt: skip
         for batch, ids in encoded(batches(islice(corpus, writer.done, None)), tokenizer):
             writer.add(ids, [len(document) for document in batch])
-            bar.update((corpus.bytes_read if in_bytes else writer.done) - bar.n)
+            bytes_read = sum(reader.bytes_read for reader in corpus.readers)
+            bar.update((bytes_read if in_bytes else writer.done) - bar.n)
             if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
                 writer.make_safe()
                 last_safe = time.monotonic()
@@ -800,17 +741,17 @@ def encoded(
 
 
 class StoreWriter:
-    """Appends documents to the files of a store: to what an interrupted build of the same store,
-    one of the same `identity`, has left, or to empty ones."""
+    """Appends documents to the files of a store: to what an interrupted build of the same store has
+    left, or to empty ones."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, identity: dict) -> None:
-        self.folder, self.place, self.identity = folder, unfinished(folder), identity
+    def __init__(self, folder: Path, tokenizer: Tokenizer, made_from: dict) -> None:
+        self.folder, self.place, self.made_from = folder, unfinished(folder), made_from
         self.vocab_size = tokenizer.get_vocab_size()
         self.unknown_id = tokenizer.token_to_id("[UNK]")
         self.types = array_types(self.vocab_size)
         self.place.mkdir(exist_ok=True)
         clear_leftovers(self.place)
-        record = read_progress(self.place, identity)
+        record = read_progress(self.place, made_from)
         self.done, self.unknown = record["documents"], record["unknown"]
         self.written = record["files"]  # the size and the checksum of each
         self.files = {}
@@ -862,17 +803,19 @@ class StoreWriter:
     def make_safe(self) -> None:
         """Put everything on the disk, and note how much there is."""
         self.flush()
-        record = {"identity": self.identity, "documents": self.done, "unknown": self.unknown,
+        record = {"identity": self.made_from, "documents": self.done, "unknown": self.unknown,
                   "files": self.written}  # fmt: skip
         write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
 
-    def finish(self) -> None:
-        """Write the report, and let the store take its name."""
+    def finish(self, corpus: str) -> None:
+        """Write the report, which names the corpus, and let the store take its name."""
         lengths = {name: self.length(name) for name in ARRAYS}
         if lengths["tokens"] == 0:
             raise UserError("no text to store: the corpus is empty")
         report = {
-            **self.identity,
+            "format": FORMAT,
+            "name": corpus,
+            **self.made_from,
             "documents": lengths["document_starts"] - 1,
             "sentences": lengths["sentence_starts"] - 1,
             "tokens": lengths["tokens"],
@@ -889,22 +832,21 @@ class StoreWriter:
         put_in_place(self.place, self.folder)
 
 
-def read_progress(place: Path, identity: dict) -> dict:
+def read_progress(place: Path, made_from: dict) -> dict:
     """How much of this very store an interrupted build has made safe; nothing if there is none."""
     path = place / "progress.json"
-    is_there = path.exists()
-    with suppress(UserError, KeyError, TypeError, ValueError, OSError):  # missing or damaged
-        record = read_record(path, PROGRESS, way_out="")
-        files = [(place / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
-        if (
-            same_text(record["identity"], identity)
-            and record["documents"] > 0
-            and all(is_of(int, size) and size > 0 for _, size, _ in files)
-            and all(checksum_of(file, size) == checksum for file, size, checksum in files)
-        ):
-            print(f"token store {place}: building was interrupted, going on", file=sys.stderr)
-            return record
-    if is_there:
+    if path.exists():
+        with suppress(UserError, KeyError, TypeError, ValueError, OSError):  # damaged
+            record = read_record(path, PROGRESS, way_out="")
+            files = [(place / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
+            if (
+                made_from.items() <= record["identity"].items()
+                and record["documents"] > 0
+                and all(is_of(int, size) and size > 0 for _, size, _ in files)
+                and all(checksum_of(file, size) == checksum for file, size, checksum in files)
+            ):
+                print(f"token store {place}: building was interrupted, going on", file=sys.stderr)
+                return record
         print(f"token store {place}: what an interrupted build of another text or with another "
               "tokenizer has left is of no use: starting anew", file=sys.stderr)  # fmt: skip
         path.unlink()

@@ -16,6 +16,7 @@ from bert_corpus import hub
 from bert_corpus import store as documents
 from bert_corpus.hub import HubName
 from bert_corpus.store import documents_from_rows, heading_level, open_corpus, split_prose
+from bert_run import files
 from bert_run.errors import UserError
 
 # Thirty documents of two sentences each, one sentence a line.
@@ -193,15 +194,20 @@ def test_a_document_without_end_is_cut(file):
     assert sorted(map(len, everything(file(text)))) == [5, 1_000, 1_000]
 
 
-def test_a_line_without_end_comes_in_pieces_that_lose_nothing(file, monkeypatch):
-    monkeypatch.setattr(documents, "LONGEST_PIECE", 64)
-    text = "é" * 100 + " und " * 40 + "ß" * 31
-    pieces = [piece for _, piece in documents.LineReader(Path(file(text)))]
-    assert len(pieces) > 4 and "".join(pieces) == text
+def test_a_line_without_end_is_refused(file, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST_LINE", 64)
+    assert "line 2 is longer than" in error_of(file("Short.\n" + "und " * 40))
+
+
+def test_a_paragraph_without_end_is_cut(monkeypatch):
+    monkeypatch.setattr(documents, "LONGEST_PARAGRAPH", 3)
+    lines = ["It was a dark and", "stormy night, and the", "rain fell."] * 3
+    (document,) = documents.documents_from_lines(lines, documents.Layout("wrapped"))
+    assert document == ["It was a dark and stormy night, and the rain fell."] * 3
 
 
 def test_the_sample_that_tells_the_layout_is_small_even_if_lines_are_long(monkeypatch):
-    monkeypatch.setattr(documents, "LONGEST_SAMPLE", 100)
+    monkeypatch.setattr(documents, "LONGEST_TEXT", 100)
     sample, lines = documents.peek(("x" * 40 for _ in range(9)), 500)
     assert len(sample) == 3 and list(lines) == ["x" * 40] * 9
 
@@ -274,10 +280,6 @@ def test_storyworld_tells_training_and_held_out_stories():
 def test_a_missing_path_is_called_missing_and_never_asked_of_the_hub(name, monkeypatch):
     monkeypatch.setattr(hub.huggingface_hub.HfApi, "dataset_info", None)
     assert "no such file or folder" in error_of(name)
-
-
-def test_a_misspelt_corpus_is_corrected():
-    assert "did you mean 'storyworld'" in error_of("storywrold")
 
 
 @pytest.mark.parametrize("content", ["", "\n\n \n", "\ufeff\n"])
@@ -362,7 +364,7 @@ def test_hub_rows_stream_and_a_missing_field_or_split_is_told(file, monkeypatch)
     assert everything("someone/something") == expected
     assert "cannot be opened" in error_of("someone/something@no-such-split")
     data = file(json.dumps({"body": "Ann came."}), "others.jsonl")
-    assert "its text fields: body" in error_of("someone/something")
+    assert "no text field 'text'; its fields: 'body'" in error_of("someone/something")
 
 
 def test_json_with_a_number_of_thousands_of_digits_or_hundreds_of_fields_is_told_shortly(file):

@@ -4,6 +4,10 @@
 
 PYTHON ?= python3
 
+# Packages come without compiled files (--no-compile): Python writes those it needs, once, unless it
+# is told not to. Compiled anew in each process, the tests would take half as long again.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv
 BIN := $(VENV)/bin
 NOTEBOOKS = $(sort $(wildcard 0*/[0-9]*.ipynb))

@@ -151,10 +151,12 @@ def read_one(a, b, label, of, start, places, index, target, before, pairs):
                 likely=CHUNK_ENDS * (document == index and first == end))  # fmt: skip
     rest = places.tokens(index, start + size, end)
     if label == 0:
-        check_next(b, rest, of, chunk, document == index, are_reversed(pairs[:20], places, index))
+        check_next(b, rest, of, chunk, document == index,
+                   lambda: are_reversed(pairs[:20], places, index))  # fmt: skip
         return Pair(chunk, size, label, document, first)
-    checks.that(not rest or b != rest, f"{of}: B is what follows A, and the label is 1",
-                likely=LABELS_REVERSED * are_reversed(pairs[:20], places, index))  # fmt: skip
+    if rest and b == rest:
+        checks.fail(f"{of}: B is what follows A, and the label is 1",
+                    likely=LABELS_REVERSED * are_reversed(pairs[:20], places, index))  # fmt: skip
     checks.that(document != index, f"{of}: the label is 1, and B comes from the same document",
                 likely="the random document may be the document itself: draw one of the others"
                 )  # fmt: skip
@@ -174,11 +176,12 @@ def read_one(a, b, label, of, start, places, index, target, before, pairs):
     return Pair(chunk, size, label, document, first)
 
 
-def check_next(b, rest, of, chunk, is_at_home, reversed_):
-    checks.that(is_at_home, f"{of}: B comes from another document, and the label is 0",
-                likely=LABELS_REVERSED if reversed_ else
-                       "where the chunk has one sentence, B is random too, and its label is 1"
-                       if chunk == 1 else "")  # fmt: skip
+def check_next(b, rest, of, chunk, is_at_home, labels_are_reversed):
+    if not is_at_home:
+        checks.fail(f"{of}: B comes from another document, and the label is 0",
+                    likely=LABELS_REVERSED if labels_are_reversed() else
+                           "where the chunk has one sentence, B is random too, and its label is 1"
+                           if chunk == 1 else "")  # fmt: skip
     checks.that(chunk > 1, f"{of}: the chunk has one sentence, and the label is 0",
                 likely=CHUNK_ENDS)  # fmt: skip
     checks.that(b == rest, f"{of}: the label is 0, and B is not the rest of the chunk "

@@ -27,7 +27,7 @@ DTYPES = {"bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float3
 TORCH_DTYPES, NUMPY_DTYPES = DTYPES | {"bfloat16"}, DTYPES | {"uint16", "uint32", "uint64"}
 DEFAULT = np.dtype(int).char  # of NumPy's whole numbers: 64 bits, in WebAssembly 32
 NUMBERS = {bool, int, float}
-NO_FLOATS = {bool, int, str, type(None)}
+PLAIN = {bool, int, str, type(None)}
 LARGEST = 1 << 29  # bytes of a message: half a gigabyte
 MOST_EMPTY = 1 << 20  # rows, say, of an array whose rows have no numbers
 MOST_AXES, LONGEST_AXIS = 64, 1 << 48  # of a tensor without values, whose size no buffer limits
@@ -152,13 +152,18 @@ def leaves(tree: Any) -> Iterator[Any]:
             yield from leaves(item)
 
 
+def are_plain(tree: Any) -> bool:
+    """Whether it is a list or tuple of whole numbers, texts and None alone."""
+    return type(tree) in (list, tuple) and PLAIN.issuperset(map(type, tree))
+
+
 def map_leaves(
     make: Callable[[Any], Any], tree: Any, *, order: Callable[[Any], Iterable] = iter
 ) -> Any:
-    """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict. Lists
-    of whole numbers and texts, such as documents of many token ids, stay what they are."""
+    """The same tree with what `make` makes of each leaf; `order` sorts the items of each dict.
+    Plain lists, such as documents of many token ids, are copied as they are."""
     if type(tree) in (list, tuple):
-        if NO_FLOATS.issuperset(map(type, tree)):
+        if are_plain(tree):
             return type(tree)(iter(tree))
         return type(tree)(map_leaves(make, item, order=order) for item in tree)
     if type(tree) is dict:
@@ -208,10 +213,10 @@ def _describe(value: Any, buffers: list[bytes], place: str) -> Any:
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
+    if kind is list and NUMBERS.issuperset(map(type, value)):
+        return value  # as it is: documents are many lists of token ids
     if kind in (list, tuple):
-        items = list(value)
-        if not NUMBERS.issuperset(map(type, value)):  # documents are many lists of token ids
-            items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
+        items = [_describe(v, buffers, f"{place}[{i}]") for i, v in enumerate(value)]
         return {"kind": kind.__name__, "items": items}
     if kind is dict:
         pairs = [[_describe(k, buffers, f"a key of {place}"),
@@ -269,15 +274,15 @@ def _restore(tree: Any, buffers: list[bytes], make: bool) -> Any:
     if type(tree) is str:  # halves of characters cannot be printed
         return tree if tree.isascii() else tree.encode("utf-8", "replace").decode()
     if type(tree) is list:
-        raise BadMessage("a list has no kind")
+        if not NUMBERS.issuperset(map(type, tree)):
+            raise BadMessage("a list of more than numbers has no kind")
+        return tree
     if type(tree) is not dict:
         return tree
     kind = tree["kind"]
     if kind in ("list", "tuple"):
-        items = tree["items"]
-        if not NUMBERS.issuperset(map(type, items)):
-            items = [_restore(item, buffers, make) for item in items]
-        return list(items) if kind == "list" else tuple(items)
+        items = [_restore(item, buffers, make) for item in tree["items"]]
+        return items if kind == "list" else tuple(items)
     if kind == "dict":
         return {_restore(k, buffers, make): _restore(v, buffers, make) for k, v in tree["items"]}
     if kind in ("numpy", "number", "torch"):

@@ -157,7 +157,7 @@ class Function:
 
     def seconds(self, *args, **kwargs) -> float:
         """How long a call took, measured beside it."""
-        return float(self._ask(args, kwargs)["seconds"])
+        return float(self._ask(args, kwargs, timed=True)["seconds"])
 
     def _ask(self, args: tuple, kwargs: dict, **more) -> dict[str, Any]:
         student = self.student

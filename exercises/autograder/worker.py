@@ -25,6 +25,7 @@ from autograder.codec import (
     LARGEST,
     BadMessage,
     Uncrossable,
+    are_plain,
     is_array,
     is_tensor,
     leaves,
@@ -68,7 +69,8 @@ class Worker:
                 return self._call(request)
         finally:
             _set_torch(ours)
-            for folder in leaves(list(request.values())):
+            given = [*request["args"], *request["kwargs"].values(), request.get("before")]
+            for folder in [*given[:-1], *leaves(given[-1])]:
                 if isinstance(folder, Path):
                     shutil.rmtree(folder, ignore_errors=True)
 
@@ -82,6 +84,8 @@ class Worker:
             return _run_and_count_lines(function, args, kwargs, str(self.path))
         if "inspect" in request:
             return self._inspect(request)
+        if "timed" not in request:
+            return {"value": function(*args, **kwargs)}
         start = _processor_seconds()
         value = function(*args, **kwargs)
         return {"value": value, "seconds": _processor_seconds() - start}
@@ -158,7 +162,7 @@ def _run_and_inspect(
     inputs = map_leaves(lambda leaf: None if type(leaf).__name__ == "Generator"
                         or isinstance(leaf, Path) else leaf, (args, kwargs))  # fmt: skip
     return {
-        "value": value, "seconds": 0.0, "changed": changed, "inputs": inputs,
+        "value": value, "changed": changed, "inputs": inputs,
         "drawn": _states_of_generators(generators) != drawn_before,
         "next": [copy.deepcopy(generator).random() for generator in generators
                  if isinstance(generator, np.random.Generator)],
@@ -246,6 +250,8 @@ def _arrays(tree: Any) -> Iterator[Any]:
 
 def _writable(tree: Any) -> set[int]:
     """Where what a caller may write to lies: lists, dicts, and the memory of arrays."""
+    if are_plain(tree):
+        return {id(tree)} if type(tree) is list else set()
     if type(tree) in (list, tuple, dict):
         items = tree.values() if type(tree) is dict else tree
         return set[int]().union([id(tree)] * (type(tree) is not tuple), *map(_writable, items))
@@ -329,7 +335,7 @@ def _run_and_count_lines(
         value = function(*args, **kwargs)
     finally:
         sys.settrace(before)
-    return {"value": value, "seconds": 0.0, "lines": count}
+    return {"value": value, "lines": count}
 
 
 def _torch_settings() -> dict[str, Any]:
@@ -392,7 +398,7 @@ def _run_for_gradients(function: Callable, request: dict[str, Any]) -> dict[str,
         raise ValueError("another tensor stands in a list or dict that the call was given")
     rest = iter(gradients_of(value, inputs, request["upstream"]))
     gradients = map_leaves(lambda leaf: next(rest) if _float_tensors(leaf) else None, wanted)
-    return {"value": value, "seconds": 0.0, "gradients": dict(zip(names, gradients, strict=True))}
+    return {"value": value, "gradients": dict(zip(names, gradients, strict=True))}
 
 
 def gradients_of(outs: Any, inputs: list, upstream: Any) -> list:

@@ -209,7 +209,7 @@ BAD = {
     "no JSON": (4).to_bytes(8, "big") + b"{{{{",
     "deeper than can be read": (200_000).to_bytes(8, "big") + b"[" * 200_000,
     "an unknown kind": message({"kind": "code", "items": []}),
-    "a list without a kind": message([1]),
+    "a list without a kind": message([1, "a"]),
     "objects": message(array(dtype="object"), bytes(8)),
     "words": message(array(dtype="<U2"), bytes(8)),
     "a shape that does not fit": message(array(shape=[2]), bytes(8)),

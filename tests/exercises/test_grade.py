@@ -114,7 +114,7 @@ def test_the_students_page_has_points_messages_and_hints_and_no_other_student(gr
 
 def test_the_summary_has_means_mistakes_marks_and_the_sandbox(graded):
     page = (graded[1] / "out" / "summary.html").read_text("utf-8")
-    for words in ("6 students", "gil.rar: neither a folder, a zip or a tar",
+    for words in ("6 students", "gil.rar: neither a folder or a zip nor",
                   "Sandbox: <b>none</b>", "the axis argument is ignored",
                   "softmax_forward and softmax_backward as in the solution, ", "zoe",
                   "students/%3DHYPERLINK", "full marks"):  # fmt: skip

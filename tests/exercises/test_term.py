@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import sys
-import tarfile
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,12 +52,12 @@ weight = 7
 parts = { report = 10 }
 title = "The project"
 """
-ROSTER = """id,name,key,section,extension
-s01,Ada One,1001,A,
-s02,Bea Two,1002,A,2:3
-s03,Cy Three,1003;cy@example.org,B,
-s04,Dee Four,1004,B,
-s05,Ed Five,1005,B,
+ROSTER = """id,name,key,extension
+s01,Ada One,1001,
+s02,Bea Two,1002,2:3
+s03,Cy Three,1003;cy@example.org,
+s04,Dee Four,1004,
+s05,Ed Five,1005,
 """
 # Points of the six weeks, by hand. Week 1: s02 is two days late, one of them free: 10% of 3 off.
 # Week 2: s02 has three more days. Week 4: s01 is a day late, which is free. Week 6: the report.
@@ -152,15 +151,6 @@ def zipped(members: dict[str, bytes]) -> bytes:
     return text.getvalue()
 
 
-def tarred(name: str, content: bytes) -> bytes:
-    text = io.BytesIO()
-    with tarfile.open(fileobj=text, mode="w:gz") as archive:
-        info = tarfile.TarInfo(name)
-        info.size = len(content)
-        archive.addfile(info, io.BytesIO(content))
-    return text.getvalue()
-
-
 PLAYED: list[Path] = []  # the folder after six weeks, as soon as there is one
 
 
@@ -190,14 +180,12 @@ def play_week_by_week(term: Term) -> None:
     term.put("w2/submitted.csv", b"name;time\ns02;2027-01-26 20:00:00 +0000\n"
              b"s05;2027-01-20 10:00:00 +0000\nBea;2027-01-26 20:00:00 +0000\n")  # fmt: skip
     term.call("w2", "--week", "2")
-    # Plain: an untouched starter, and a tar.
+    # Plain: an untouched starter, and a zip.
     term.put("w3/s03/08_embeddings/embeddings.py", find("08_embeddings").starter.read_bytes())
-    term.put("w3/s04.tar.gz", tarred("a/b/embeddings.py", answer("08")))
+    term.put("w3/s04.zip", zipped({"a/b/embeddings.py": answer("08")}))
     term.call("w3", "--week", "3")
-    # Gradescope: who it is stands in another file.
-    term.put("w4/submission_901/masked_cross_entropy.py", answer("09"))
-    term.put("w4/submission_metadata.yml", b"submission_901:\n  :submitters:\n  - :name: Ada One\n"
-             b"    :sid: s01\n  :created_at: 2027-02-08 12:00:00.123 Z\n")  # fmt: skip
+    term.put("w4/s01/masked_cross_entropy.py", answer("09"))
+    term.put("w4/submitted.csv", b"name,time\ns01,2027-02-08 12:00:00 Z\n")
     term.call("w4", "--week", "4")
     term.put("w5/s05_bert_adam.py", answer("11"))
     term.call("w5", "--week", "5")

@@ -1,9 +1,8 @@
-"""Archives from strangers: what is safe is read, what is not is refused whole, in one line."""
+"""Zips from strangers: what is safe is read, what is not is refused whole, in one line."""
 
 import io
 import os
 import stat
-import tarfile
 import zipfile
 from pathlib import Path
 
@@ -28,54 +27,11 @@ def make_zip(path: Path, members: dict[str, bytes], **more) -> Path:
     return path
 
 
-def make_tar(path: Path, members: dict[str, bytes | tarfile.TarInfo], mode: str = "w:gz") -> Path:
-    with tarfile.open(path, mode) as archive:
-        for name, content in members.items():
-            info = content if isinstance(content, tarfile.TarInfo) else tarfile.TarInfo(name)
-            data = content if isinstance(content, bytes) else b""
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return path
-
-
-def special(kind: bytes, target: str = "") -> tarfile.TarInfo:
-    info = tarfile.TarInfo(PLACE)
-    info.type, info.linkname = kind, target
-    return info
-
-
-@pytest.mark.parametrize("ending", ["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"])
-def test_every_kind_of_archive_is_read(tmp_path, ending):
-    path = tmp_path / f"ann.{ending}"
-    members = {PLACE: ANSWER, "notes.txt": b"hello", "x.zip": b"not opened"}
-    modes = {"tar": "w", "tgz": "w:gz"}
-    if ending == "zip":
-        make_zip(path, members)
-    else:
-        make_tar(path, members, modes.get(ending, f"w:{ending.rpartition('.')[2]}"))
-    assert read(path) == {PLACE: ANSWER}
-
-
 @pytest.mark.parametrize("name", ["../softmax.py", "/etc/softmax.py", "a/../../softmax.py",
                                   "..\\softmax.py", "C:\\softmax.py", "\\softmax.py"])  # fmt: skip
-@pytest.mark.parametrize("make", [make_zip, make_tar])
-def test_a_path_out_of_the_archive_is_refused(tmp_path, make, name):
-    with pytest.raises(Refused, match="outside of the archive's own folder"):
-        read(make(tmp_path / "a.zip", {PLACE: ANSWER, name: b"x"}))
-
-
-@pytest.mark.parametrize(
-    "info",
-    [
-        special(tarfile.SYMTYPE, "/etc/passwd"),
-        special(tarfile.LNKTYPE, "other"),
-        special(tarfile.CHRTYPE),
-        special(tarfile.FIFOTYPE),
-    ],
-)
-def test_links_and_devices_of_a_tar_are_refused(tmp_path, info):
-    with pytest.raises(Refused, match="is a link or a device"):
-        read(make_tar(tmp_path / "a.tar", {PLACE: info}))
+def test_a_path_out_of_the_zip_is_refused(tmp_path, name):
+    with pytest.raises(Refused, match="outside of the zip's own folder"):
+        read(make_zip(tmp_path / "a.zip", {PLACE: ANSWER, name: b"x"}))
 
 
 def test_a_link_in_a_zip_is_refused(tmp_path):
@@ -91,17 +47,8 @@ def test_bombs_are_refused_before_they_go_off(tmp_path):
     huge = make_zip(tmp_path / "a.zip", {"zeros": bytes(30 << 20)})
     with pytest.raises(Refused, match="unpacks to 30 MB"):
         read(huge)
-    with pytest.raises(Refused, match="unpacks to 30 MB"):
-        read(make_tar(tmp_path / "b.tar.xz", {"zeros": bytes(30 << 20)}, "w:xz"))
     with pytest.raises(Refused, match="larger than 256 KB"):
-        read(make_tar(tmp_path / "c.tar", {PLACE: os.urandom(300_000)}))
-
-
-def test_a_tar_that_says_less_than_it_holds_is_counted_as_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(submissions, "LARGEST_CONTENT", -(9 << 20))  # leaves one megabyte
-    path = make_tar(tmp_path / "a.tar.gz", {f"{i}": bytes(400_000) for i in range(5)})
-    with pytest.raises(Refused, match="unpacks to"):
-        read(path)
+        read(make_zip(tmp_path / "c.zip", {PLACE: os.urandom(300_000)}))
 
 
 def test_too_many_too_deep_and_too_large_are_refused(tmp_path, monkeypatch):
@@ -110,8 +57,8 @@ def test_too_many_too_deep_and_too_large_are_refused(tmp_path, monkeypatch):
         read(make_zip(tmp_path / "a.zip", many))
     with pytest.raises(Refused, match="more than 12 deep"):
         read(make_zip(tmp_path / "b.zip", {"d/" * 13 + "softmax.py": ANSWER}))
-    monkeypatch.setattr(submissions, "LARGEST_ARCHIVE", 100)
-    with pytest.raises(Refused, match="the archive has"):
+    monkeypatch.setattr(submissions, "LARGEST_ZIP", 100)
+    with pytest.raises(Refused, match=r"c\.zip is larger than"):
         read(make_zip(tmp_path / "c.zip", {PLACE: ANSWER}))
 
 
@@ -132,13 +79,17 @@ def broken_zips() -> dict[str, bytes]:
     at = locked.find(b"PK\x01\x02")
     locked[at + 8] |= 1  # says that it is encrypted
     locked[6] |= 1
-    return {"cut.zip": good[:-30], "changed.zip": good.replace(b"return x", b"return y"),
-            "locked.zip": bytes(locked), "empty.zip": b"", "text.tar": b"hello" * 1000,
-            "noise.tar.gz": b"\x1f\x8b" + bytes(range(256))}  # fmt: skip
+    return {
+        "cut.zip": good[:-30],
+        "changed.zip": good.replace(b"return x", b"return y"),
+        "locked.zip": bytes(locked),
+        "empty.zip": b"",
+        "text.zip": b"hello" * 1000,
+    }
 
 
 @pytest.mark.parametrize("name", broken_zips())
-def test_a_broken_archive_is_refused_in_one_line(tmp_path, name):
+def test_a_broken_zip_is_refused_in_one_line(tmp_path, name):
     (tmp_path / name).write_bytes(broken_zips()[name])
     with pytest.raises(Refused) as caught:
         read(tmp_path / name)
@@ -146,11 +97,9 @@ def test_a_broken_archive_is_refused_in_one_line(tmp_path, name):
 
 
 def test_names_of_any_encoding_neither_break_nor_reach_the_terminal(tmp_path):
-    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.GNU_FORMAT) as archive:
-        for name in ("\udce4\udcff.txt", "\x1b[2J/../evil"):
-            archive.addfile(tarfile.TarInfo(name))
+    path = make_zip(tmp_path / "a.zip", {"\xe4\u0416.txt": b"", "\x1b[2J/../evil": b""})
     with pytest.raises(Refused, match=r"^\?\[2J/\.\./evil lies outside"):
-        read(tmp_path / "a.tar")
+        read(path)
 
 
 def write(path: Path, content: bytes = ANSWER) -> Path:
@@ -159,25 +108,25 @@ def write(path: Path, content: bytes = ANSWER) -> Path:
     return path
 
 
-def test_a_class_is_a_folder_of_folders_and_archives(tmp_path):
+def test_a_class_is_a_folder_of_folders_and_zips(tmp_path):
     write(tmp_path / "ann" / PLACE)
     write(tmp_path / "bob" / "my work" / "softmax.py")
     make_zip(tmp_path / "Cy Lee.zip", {f"homework/exercises/{PLACE}": ANSWER})
-    make_tar(tmp_path / "dan.tar.gz", {"softmax.py": ANSWER})
+    write(tmp_path / "dan.tar.gz")
     make_zip(write(tmp_path / "eve" / "work.zip"), {PLACE: ANSWER})
     write(tmp_path / "fay.rar")
     write(tmp_path / "readme.txt")
     write(tmp_path / "out" / "students" / "x" / PLACE)
     found, passed_over = gather([tmp_path], but=tmp_path / "out")
-    assert [one.student for one in found] == ["Cy Lee", "ann", "bob", "dan", "eve"]
+    assert [one.student for one in found] == ["Cy Lee", "ann", "bob", "eve"]
     assert all(one.files == {"03_softmax": ANSWER} for one in found)
-    assert "fay.rar" in passed_over[0] and "readme.txt" in passed_over[1]
+    assert [line.split("/")[1].split(":")[0] for line in passed_over] == [
+        "dan.tar.gz", "fay.rar", "readme.txt"]  # fmt: skip
 
 
-def test_one_student_is_a_folder_or_an_archive(tmp_path):
+def test_one_student_is_a_folder_or_a_zip(tmp_path):
     write(tmp_path / "ann" / "exercises" / PLACE)
-    archive = make_zip(tmp_path / "bob.zip", {PLACE: ANSWER})
-    found, _ = gather([tmp_path / "ann", archive])
+    found, _ = gather([tmp_path / "ann", make_zip(tmp_path / "bob.zip", {PLACE: ANSWER})])
     assert [one.student for one in found] == ["ann", "bob"]
 
 
@@ -201,7 +150,7 @@ def test_links_of_a_folder_are_not_followed(tmp_path):
     assert "no file of an exercise" in found[0].notes[0] and "bob" in passed_over[0]
 
 
-def test_a_link_to_an_archive_in_a_students_folder_is_not_followed(tmp_path):
+def test_a_link_to_a_zip_in_a_students_folder_is_not_followed(tmp_path):
     other = make_zip(tmp_path / "other.zip", {PLACE: ANSWER})
     (tmp_path / "class" / "eve").mkdir(parents=True)
     (tmp_path / "class" / "eve" / "work.zip").symlink_to(other)
@@ -210,7 +159,7 @@ def test_a_link_to_an_archive_in_a_students_folder_is_not_followed(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_a_pipe_with_the_name_of_an_archive_is_refused_and_never_waited_for(tmp_path):
+def test_a_pipe_with_the_name_of_a_zip_is_refused_and_never_waited_for(tmp_path):
     (tmp_path / "class").mkdir()
     os.mkfifo(tmp_path / "class" / "eve.zip")
     (found,), _ = gather([tmp_path / "class"])
@@ -221,10 +170,10 @@ def test_names_are_safe_and_nobody_loses_theirs(tmp_path):
     for name in ("ann", "Ann", "-rf", "=1+1", "a;b|c", "é"):
         write(tmp_path / name / PLACE)
     make_zip(tmp_path / "ann.zip", {PLACE: ANSWER})
-    found, _ = gather([tmp_path])
-    names = [one.student for one in found]
-    assert len(names) == 7 and len({name.casefold() for name in names}) == 7
-    assert {"-rf", "=1+1", "a_b_c", "é"} <= set(names)
+    found, passed_over = gather([tmp_path])
+    assert [one.student for one in found] == ["-rf", "=1+1", "Ann", "a_b_c", "é"]
+    for name in ("ann", "ann.zip"):
+        assert any(f"{name}: another submission is called ann too" in each for each in passed_over)
     assert name_of(Path("..")) not in ("", ".", "..")
 
 
@@ -239,14 +188,6 @@ def test_nothing_to_grade_is_told_in_a_line(tmp_path):
 def test_a_name_with_many_numbers_is_looked_at_once(digits):
     assert submissions.named(f"softmax{'1' * digits}x.py") is None
     assert submissions.named(f"softmax{'1' * digits}_v2.py").file == "softmax.py"
-
-
-def test_a_tar_with_a_header_that_takes_hours_to_search_is_refused(tmp_path):
-    header = tarfile.TarInfo("x")
-    header.type, header.size = tarfile.XHDTYPE, 1 << 20
-    (tmp_path / "ann.tar").write_bytes(header.tobuf() + b"1" * header.size + bytes(1024))
-    with pytest.raises(Refused, match="a header of it has 1024 KB"):
-        read(tmp_path / "ann.tar")
 
 
 def test_reading_has_a_limit_of_time(tmp_path, monkeypatch):

@@ -31,7 +31,7 @@ ROSTER, NOTES = "roster.csv", "notes.json"
 
 @dataclass(frozen=True)
 class GradeSettings:
-    """Grade submissions: folders, zips or tars with the files of exercises, or a folder of such.
+    """Grade submissions: folders or zips with the files of exercises, or a folder of such.
 
     bert-grade class/ --out grades
 
@@ -39,8 +39,8 @@ class GradeSettings:
     """
 
     submissions: Annotated[Positional[tuple[Path, ...]], arg(metavar="SUBMISSIONS…")]
-    """a student's folder, zip or tar; or a folder that holds one of each student; none: the marks
-    in DIR are written anew, after a change of adjust.csv say"""
+    """a student's folder or zip; or a folder that holds one of each student; none: the marks in
+    DIR are written anew, after a change of adjust.csv say"""
     out: Annotated[Path, arg(metavar="DIR")]
     """where reports, gradebook.csv and summary.html go; called again, it goes on where it was"""
     week: Annotated[str | None, arg(metavar="NAME")] = None
@@ -49,7 +49,7 @@ class GradeSettings:
     exercises: Annotated[str | None, arg(metavar="LIST")] = None
     """grade these alone, such as 03-05,10"""
     roster: Annotated[Path | None, arg(metavar="FILE")] = None
-    """who is in the class: id,name,key,section,extension; kept in DIR for later calls"""
+    """who is in the class: id,name,key,extension; kept in DIR for later calls"""
     canvas: Annotated[Path | None, arg(metavar="CSV")] = None
     """a gradebook that Canvas has exported; the marks of --week go to DIR/canvas.csv"""
     feedback: bool = False
@@ -72,7 +72,7 @@ class GradeSettings:
 
     def __post_init__(self) -> None:
         if not self.submissions and not is_own(self.out):
-            raise UserError("nothing to grade: name a folder, a zip or a tar")
+            raise UserError("nothing to grade: name a folder or a zip")
         if self.canvas and not self.week:
             raise UserError("--canvas fills in the marks of a week: name it by --week")
         check_numbers(self)

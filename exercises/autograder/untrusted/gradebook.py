@@ -153,7 +153,7 @@ def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
     marks, person = one.marks, one.person or Person(one.student)
     cells = [("student", one.student)]
     if has_roster:
-        cells += [("name", person.name), ("section", person.section)]
+        cells += [("name", person.name)]
     cells += [("score", f"{marks.points:g}"), ("max_score", f"{marks.best:g}")]
     cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
     cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]

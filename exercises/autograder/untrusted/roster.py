@@ -1,9 +1,9 @@
-"""Who is in the class, and whose work a file is: `roster.csv`, and the names that Canvas, Moodle
-and Gradescope give to what they hand on.
+"""Who is in the class, and whose work a file is: `roster.csv`, and the names that Canvas and Moodle
+give to what they hand on.
 
-    id,name,key,section,extension
-    s01,Given Family,12345,A,
-    s02,Family of two words,someone@example.org,B,3:2
+    id,name,key,extension
+    s01,Given Family,12345,
+    s02,Family of two words,someone@example.org,3:2
 
 `key` is what else a name may have of a student, several with a ; between them. `extension` is a
 number of days, for every week or, as 3:2, two for week 3.
@@ -30,7 +30,7 @@ SYSTEMS = {
     "Moodle": re.compile(r"(?P<who>.+?)_(?P<user>\d+)_assignsubmission_(?:file|onlinetext)"
                          r"(?:_(?P<file>.*))?"),
 }  # fmt: skip
-BESIDE = GRADESCOPE, TIMES = "submission_metadata.yml", "submitted.csv"  # the submissions
+TIMES = "submitted.csv"  # beside the submissions
 DAYS = Real(at_least=0, at_most=1000)
 ATTEMPT = re.compile(r"(?:-| ?\()(\d+)\)?$")
 
@@ -67,7 +67,6 @@ class Person:
     id: str
     name: str = ""
     keys: tuple[str, ...] = ()
-    section: str = ""
     extension: dict[str, float] = field(default_factory=dict)  # days; of every week under ""
 
     def days(self, week: str) -> float:
@@ -117,8 +116,8 @@ def read_roster(path: Path) -> Roster:
     people: dict[str, Person] = {}
     owners: dict[tuple[str, ...], str] = {}
     for place, row in read_table(path, ["id"]):
-        own, name, key, section, extension = (
-            row.get(field, "") for field in ("id", "name", "key", "section", "extension")
+        own, name, key, extension = (
+            row.get(field, "") for field in ("id", "name", "key", "extension")
         )
         keys = tuple(filter(None, map(str.strip, key.split(";"))))
         if not re.fullmatch(r"[\w .@+-]+", own) or own.strip(" .") != own:
@@ -130,8 +129,7 @@ def read_roster(path: Path) -> Roster:
             if owners.setdefault(tokens(text), own) != own:
                 raise UserError(f"{place}: {text!r} stands for {own} and for "
                                 f"{owners[tokens(text)]}: each needs a key of its own")  # fmt: skip
-        days = extension_of(extension, place)
-        people[own.casefold()] = Person(own, name, keys, section, days)
+        people[own.casefold()] = Person(own, name, keys, extension_of(extension, place))
     return Roster(list(people.values()))
 
 
@@ -194,7 +192,7 @@ def warn(line: str) -> None:
 
 
 def time_of(text: str, place: str) -> datetime:
-    """A moment as ISO 8601 writes it, and as Canvas and Gradescope do."""
+    """A moment as ISO 8601 writes it, and as Canvas does."""
     try:
         plain = re.sub(r" ?UTC$|Z$", "+00:00", text.strip())
         plain = re.sub(r" ?([+-]\d\d):?(\d\d)$", r"\1:\2", plain)
@@ -209,18 +207,3 @@ def read_times(folder: Path) -> dict[str, datetime]:
     path = folder / TIMES
     rows = read_table(path, ["name", "time"]) if path.is_file() else []
     return {row["name"].casefold(): time_of(row["time"], place) for place, row in rows}
-
-
-def read_gradescope(folder: Path) -> tuple[dict[str, Label], dict[str, datetime]]:
-    """Who handed in each `submission_123` of a Gradescope export, and when."""
-    path, labels, times = folder / GRADESCOPE, {}, {}
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    for block in re.split(r"(?m)^(?=submission_\d+:)", text)[1:]:
-        name = block.split(":")[0]
-        found = reversed(re.findall(r"(?m)^ {2,4}(?:- )?:(\w+): (.+)$", block))  # the first counts
-        values = {field: value.strip(" '\"") for field, value in found}
-        if keys := tuple(filter(None, map(values.get, ("sid", "email", "name")))):
-            labels[name] = Label(keys[-1], name, keys, user=keys[0], kind="Gradescope")
-        if made := values.get("created_at"):
-            times[name] = time_of(re.sub(r"\.\d+", "", made), path.name)
-    return labels, times

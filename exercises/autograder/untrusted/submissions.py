@@ -1,17 +1,13 @@
-"""Who handed in what: folders, archives and single files become students with files of exercises.
+"""Who handed in what: folders, zips and single files become students with files of exercises.
 
 Only files named as an exercise's are read, in memory; nothing is written, and no link is followed,
 because it could lead to another student's work.
 """
 
-import bz2
-import gzip
 import io
-import lzma
 import os
 import re
 import stat
-import tarfile
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,7 +16,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from autograder.points import Exercise, find, present
 from autograder.runner import ComparesTooLong, limited
@@ -28,14 +24,11 @@ from autograder.untrusted import roster as names
 from autograder.untrusted.roster import Label, Roster
 from bert_run.errors import UserError
 
-MOST_REMARKS = 5  # on files that are not read
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
 ADDED = (r"(?:_*(?:\(?\d+(?!\d)\)?|v\d+(?!\d)|final|copy|new|fixed|late|answer|solution|submission"
          r"|by|kopie))*")  # fmt: skip
 
-FOREIGN = (".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")  # archives that are not read
-
-Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or an archive is read
+Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or a zip is read
 
 
 class Refused(Exception):
@@ -62,7 +55,7 @@ class Submission:
 
 
 class Piece(NamedTuple):
-    """A folder, an archive or a file of a student, who may have handed in several."""
+    """A folder, a zip or a file of a student, who may have handed in several."""
 
     path: Path
     label: Label
@@ -75,21 +68,20 @@ def gather(
     """All submissions by name, and lines about what was passed over, such as the folder `but`."""
     passed_over: list[str] = []
     owned: dict[str, list[Piece]] = {}
-    owners: dict[tuple, str] = {}  # whose the pieces are, where there is no roster
+    owners: dict[str, object] = {}  # whose the names are, where there is no roster
     unused: set[str] = set()  # names in submitted.csv
     for path in paths:
         if not path.exists():
-            raise UserError(f"{path} does not exist: name a folder, a zip or a tar")
-        members, labels, times = [path], {}, {}
+            raise UserError(f"{path} does not exist: name a folder or a zip")
+        members, times = [path], {}
         if is_class(path):
             members = [member for member in sorted(path.iterdir()) if not is_hidden(member.name)
-                       and member.name not in names.BESIDE
+                       and member.name != names.TIMES
                        and not (but and member.resolve() == but.resolve())]  # fmt: skip
-            labels, times = names.read_gradescope(path)
-            times |= (listed := names.read_times(path))
-            unused |= listed.keys()
+            times = names.read_times(path)
+            unused |= times.keys()
         for member in members:
-            label = labels.get(member.name) or names.read_label(member.name)
+            label = names.read_label(member.name)
             try:
                 name = owner_of(member, label, roster, owners, is_top=member == path)
             except Refused as refused:
@@ -106,23 +98,20 @@ def gather(
                    "student's id, or the name of the file or folder")  # fmt: skip
     if paths and not owned and not (roster and passed_over):
         raise UserError(f"{', '.join(map(str, paths))}: no submission in it: a folder of students "
-                        "has a folder, a zip or a tar of each")  # fmt: skip
+                        "has a folder or a zip of each")  # fmt: skip
     return [read(name, owned[name]) for name in sorted(owned)], passed_over
 
 
 def owner_of(
-    path: Path, label: Label, roster: Roster | None, owners: dict[tuple, str], *, is_top: bool
+    path: Path, label: Label, roster: Roster | None, owners: dict[str, object], *, is_top: bool
 ) -> str:
-    """Whose a piece is. Without a roster it has the student's name in the course system, or that of
-    the folder or archive; another student of the same name gets a number. Raises `Refused`, also
-    for what lies in a folder of submissions and is none."""
+    """Whose a piece is; without a roster it has the student's name in the course system, or that of
+    the folder or zip. Raises `Refused`, also for what lies in a folder of submissions and is none.
+    """
     if path.is_symlink() and not is_top:
         raise Refused("a link, which is not followed")
-    file = label.file or path.name
-    if is_single(path) and not named(file, anywhere=True):
-        meant = named(f"{PurePosixPath(file).stem}.py", anywhere=True)
-        raise Refused(f"hand in {meant.file}" if meant else
-                      "neither a folder, a zip or a tar nor the file of an exercise")  # fmt: skip
+    if is_single(path) and not named(label.file or path.name, anywhere=True):
+        raise Refused("neither a folder or a zip nor the file of an exercise")
     if roster:
         ids = roster.match(*label.keys)
         if len(ids) == 1:
@@ -131,19 +120,17 @@ def owner_of(
         raise Refused(f"{whose}: give the student a key that its name has")
     if is_single(path) and not label.kind:
         raise Refused("whose is it? Put it into a folder named for the student, or name a --roster")
-    name, key = name_of(path), (path,)
+    name, key = name_of(path), path
     if label.kind:
         name = name_of(path, label.who + f"_{label.user}" * (label.kind == "Canvas"))
-        key = (label.kind, name, label.user)
-    if key not in owners:
-        taken = {owner.casefold() for owner in owners.values()}
-        free = [name, *(f"{name} ({number})" for number in range(2, len(taken) + 3))]
-        owners[key] = next(each for each in free if each.casefold() not in taken)
-    return owners[key]
+        key = (label.kind, label.user)
+    if owners.setdefault(name.casefold(), key) != key:
+        raise Refused(f"another submission is called {name} too: rename it, or name a --roster")
+    return name
 
 
 def is_class(path: Path) -> bool:
-    """A folder without exercises of its own is one of students' folders and archives."""
+    """A folder without exercises of its own is one of students' folders and zips."""
     return path.is_dir() and not any(
         (path / place).exists()
         for each in present()
@@ -153,7 +140,7 @@ def is_class(path: Path) -> bool:
 
 def is_single(path: Path) -> bool:
     """Whether it is a file that is handed in by itself."""
-    return not (path.is_dir() or is_archive(path))
+    return not (path.is_dir() or is_zip(path))
 
 
 def is_hidden(name: str) -> bool:
@@ -166,7 +153,7 @@ def name_of(path: Path, who: str = "") -> str:
     name = path.name if path.name not in ("", "..") else path.resolve().name
     name = unicodedata.normalize("NFC", name)
     if not path.is_dir():
-        name = re.sub(r"(\.tar)?\.\w+$", "", name)
+        name = re.sub(r"\.\w+$", "", name)
     name = "".join(c if c.isalnum() or c in " ._-@+,=()'" else "_" for c in who or name)
     return name.strip(" .").encode()[:200].decode(errors="ignore").strip(" .") or "nameless"
 
@@ -187,32 +174,31 @@ def read(student: str, pieces: list[Piece]) -> Submission:
             submission.handed[name] = Handed(piece.path.name, piece.time, piece.label.late)
         submission.notes += notes
     if not submission.files and not any("refused" in note for note in submission.notes):
-        submission.notes.append("no file of an exercise was found in it")
+        submission.notes.append("no file of an exercise was found in it: hand in a folder, a zip, "
+                                "or the files themselves")  # fmt: skip
     return submission
 
 
 def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
     """The files of exercises in a piece, and what there is to say about it."""
     path, notes = piece.path, []
-    remarks: list[tuple[str, str]] = []
+    unread: dict[str, str] = {}  # by exercise: a file that is not read, and may have been meant
 
     def wanted(place: PurePosixPath) -> bool:
         if any(map(is_hidden, place.parts)):
             return False
-        if is_archive(place) or named(place.name):
+        if is_zip(place) or named(place.name):
             return True
-        remarks.extend(remarks_on(place))
+        if meant := meant_by(place):
+            unread.setdefault(meant.name, f"{shown(str(place))} is not read: is it {meant.file}?")
         return False
 
     try:
         with limited(READING):
             if is_single(path):
-                if not path.is_file():  # a pipe would never end
-                    raise Refused("it is no plain file")
                 name = piece.label.file or path.name
-                with open(path, "rb") as file:
-                    content = read_file(file, name)
-                files = {name if named(name) else named(name, anywhere=True).file: content}
+                name = name if named(name) else named(name, anywhere=True).file
+                files = {name: read_plain(path)}
             else:
                 files = with_inner(read_files(path, wanted), wanted, notes)
     except ComparesTooLong:
@@ -231,11 +217,7 @@ def read_piece(piece: Piece) -> tuple[dict[str, bytes], list[str]]:
         if len(places) > 1:
             notes.append(f"{exercise.file} is there {len(places)} times: graded is "
                          f"{shown(places[0])}")  # fmt: skip
-    lines = [line for line, exercise in remarks if exercise not in found]
-    notes += lines[:MOST_REMARKS]
-    if len(lines) > MOST_REMARKS:
-        notes.append(f"{len(lines) - MOST_REMARKS} more are not read")
-    return found, notes
+    return found, notes + [line for name, line in unread.items() if name not in found]
 
 
 def named(name: str, *, anywhere: bool = False) -> Exercise | None:
@@ -251,20 +233,14 @@ def named(name: str, *, anywhere: bool = False) -> Exercise | None:
     return None
 
 
-def remarks_on(place: PurePosixPath) -> list[tuple[str, str]]:
-    """What to say about a file that is not read, and the exercise that may have been meant."""
-    stem, ending = place.name.casefold().split(".")[0], place.suffix.casefold()
-    if ending in FOREIGN:
-        return [(f"{shown(str(place))} is not read: hand in a folder, a zip or a tar", "")]
-    if ending not in (".py", ".ipynb", ".txt", ".pdf", ".docx") or stem.startswith("test_"):
-        return []
+def meant_by(place: PurePosixPath) -> Exercise | None:
+    """The exercise that a file with another name may be of, by its name or its folder."""
+    if place.suffix.casefold() not in (".py", ".ipynb") or place.name.startswith("test_"):
+        return None
     stems = {exercise.file[:-3]: exercise for exercise in present()}
-    close = get_close_matches(stem, stems, 1, 0.75 if ending == ".py" else 0.95)
-    meant = stems[close[0]] if close else find(place.parent.name) if ending == ".py" else None
-    if meant is None or not meant.points:
-        return []
-    advice = f"is it {meant.file}?" if ending == ".py" else f"hand in {meant.file}"
-    return [(f"{shown(str(place))} is not read: {advice}", meant.name)]
+    close = get_close_matches(place.stem.casefold(), stems, 1, 0.75)
+    folders = (each for each in present() if each.name == place.parent.name)
+    return stems[close[0]] if close else next(folders, None)
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
@@ -275,73 +251,69 @@ def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:
     return sorted(map(str, in_place or places), key=lambda place: (place.count("/"), place))
 
 
-# Folders and archives from strangers: their files are read into memory, and none is ever unpacked
-# to disk. What is refused is refused whole, with a line that says why. An archive inside is read as
-# well, but not one inside that.
-
-ENDINGS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz")
-OPENERS = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}  # of a compressed tar
+# Folders and zips from strangers: their files are read into memory, and none is ever unpacked to
+# disk. What is refused is refused whole, with a line that says why. A zip inside is read as well,
+# but not one inside that.
 
 MEGABYTE = 1 << 20
 READING = 20.0  # seconds of a processor for a piece
-LARGEST_ARCHIVE = 20 * MEGABYTE
-LARGEST_CONTENT = 100 * MEGABYTE  # of all files of an archive together
+LARGEST_ZIP = 20 * MEGABYTE
+LARGEST_CONTENT = 100 * MEGABYTE  # of all files of a zip together
 LARGEST_FILE = 256 * 1024  # of an answer; the longest solution has a twentieth
 MOST_FILES = 20_000  # that are looked at
 DEEPEST = 6  # folders below it in which files are looked for
 MOST_FOLDERS = 12  # one inside the other
 MOST_SHRUNK = 200  # times; below a megabyte anything goes
-LONGEST_HEADER, PAX = 1 << 14, (b"x", b"g", b"X")  # of a tar, and the types of those with words
-MOST_INNER = 8  # archives inside a submission
+MOST_INNER = 8  # zips inside a submission
 
 
-def is_archive(path: Path | PurePosixPath) -> bool:
-    return path.name.lower().endswith(ENDINGS)
+def is_zip(path: Path | PurePosixPath) -> bool:
+    return path.suffix.casefold() == ".zip"
 
 
 class Member(NamedTuple):
-    """Something in a folder or an archive; `kind` is file, folder or other."""
+    """Something in a folder or a zip; `kind` is file, folder or other."""
 
     name: str
     size: int
     kind: str
-    open: Callable[[], BinaryIO | None]
+    open: Callable[[], BinaryIO]
 
 
 def read_files(path: Path, wanted: Wanted) -> dict[str, bytes]:
-    """The wanted files of a folder, a zip or a tar. Raises `Refused`."""
+    """The wanted files of a folder or a zip. Raises `Refused`."""
     if path.is_dir():
         return collect(from_folder(path), LARGEST_CONTENT, wanted)
+    return unpack(read_plain(path), wanted)
+
+
+def read_plain(path: Path) -> bytes:
     if not path.is_file():  # a pipe would never end
-        raise Refused("it is no plain file: hand in a folder, a zip or a tar")
-    size = path.stat().st_size
-    if size > LARGEST_ARCHIVE:
-        raise Refused(f"the archive has {size >> 20} MB, more than {LARGEST_ARCHIVE >> 20}: "
-                      "hand in the exercises' files alone")  # fmt: skip
-    return unpack(path.read_bytes(), wanted)
+        raise Refused("it is no plain file")
+    with open(path, "rb") as file:
+        return read_file(file, path.name)
 
 
 def unpack(content: bytes, wanted: Wanted) -> dict[str, bytes]:
     try:
-        is_zip = zipfile.is_zipfile(io.BytesIO(content))
-        members = from_zip(content) if is_zip else from_tar(content)
-        return collect(members, len(content), wanted)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return collect(from_zip(archive), len(content), wanted)
     except Refused:
         raise
-    except Exception as error:  # zipfile, tarfile and what they call raise a dozen kinds
-        raise Refused(f"the archive cannot be read: {shown(str(error)) or type(error).__name__}"
+    except Exception as error:  # zipfile and what it calls raise a dozen kinds
+        raise Refused(f"the zip cannot be read: {shown(str(error)) or type(error).__name__}"
                       ) from None  # fmt: skip
 
 
 def with_inner(files: dict[str, bytes], wanted: Wanted, notes: list[str]) -> dict[str, bytes]:
-    """The files, with those of the archives among them in the place of these."""
-    archives = [place for place in files if is_archive(PurePosixPath(place))]
-    for number, place in enumerate(archives):
+    """The files, with those of the zips among them in the place of these."""
+    zips = [place for place in files if is_zip(PurePosixPath(place))]
+    for number, place in enumerate(zips):
         content = files.pop(place)
         try:
             if number >= MOST_INNER:
-                raise Refused(f"there are {len(archives)} archives, more than {MOST_INNER}")
-            inner = unpack(content, lambda p: not is_archive(p) and wanted(p))
+                raise Refused(f"there are {len(zips)} zips, more than {MOST_INNER}")
+            inner = unpack(content, lambda p: not is_zip(p) and wanted(p))
             files |= {f"{place}/{name}": text for name, text in inner.items()}
         except Refused as refused:
             notes.append(f"{shown(place)} in it is not read: {refused}")
@@ -349,7 +321,7 @@ def with_inner(files: dict[str, bytes], wanted: Wanted, notes: list[str]) -> dic
 
 
 def collect(members: Iterator[Member], size: int, wanted: Wanted) -> dict[str, bytes]:
-    """Look at every member, read the wanted ones. `size` is that of the archive."""
+    """Look at every member, read the wanted ones. `size` is that of the zip."""
     found: dict[str, bytes] = {}
     total = 0
     for number, member in enumerate(members, 1):
@@ -375,10 +347,10 @@ def collect(members: Iterator[Member], size: int, wanted: Wanted) -> dict[str, b
 
 def read_file(file: BinaryIO, name: str) -> bytes:
     """A file whose size is not believed."""
-    most = LARGEST_ARCHIVE if is_archive(PurePosixPath(name)) else LARGEST_FILE
+    most = LARGEST_ZIP if is_zip(PurePosixPath(name)) else LARGEST_FILE
     content = file.read(most + 1)
     if len(content) > most:
-        raise Refused(f"{name} is larger than {most // 1024} KB")
+        raise Refused(f"{shown(name)} is larger than {most // 1024} KB")
     return content
 
 
@@ -399,44 +371,19 @@ def open_plain(path: Path) -> BinaryIO:
     return open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
 
 
-def from_zip(content: bytes) -> Iterator[Member]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for info in archive.infolist():
-            mode = info.external_attr >> 16
-            is_plain = not stat.S_IFMT(mode) or stat.S_ISREG(mode) or stat.S_ISDIR(mode)
-            kind = "other" if not is_plain else "folder" if info.is_dir() else "file"
-            yield Member(safe(info.filename), info.file_size, kind, partial(archive.open, info))
-
-
-class ShortHeader(tarfile.TarInfo):
-    """Python searches what a header adds to a name in quadratic time."""
-
-    @classmethod
-    def frombuf(cls, *arguments: Any) -> "ShortHeader":
-        found = super().frombuf(*arguments)
-        if found.type in PAX and found.size > LONGEST_HEADER:
-            raise Refused(f"a header of it has {found.size >> 10} KB")
-        return found
-
-
-def from_tar(content: bytes) -> Iterator[Member]:
-    """Decompressed in memory first, so that one that has no end is refused."""
-    most = LARGEST_CONTENT + 10 * MEGABYTE  # tar's own blocks
-    if opener := OPENERS.get(content[:2]):
-        content = opener(io.BytesIO(content)).read(most + 1)
-    if len(content) > most:
-        raise Refused(f"it unpacks to more than {LARGEST_CONTENT // MEGABYTE} MB")
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r:", tarinfo=ShortHeader) as archive:
-        for info in archive:
-            kind = "file" if info.isreg() else "folder" if info.isdir() else "other"
-            yield Member(safe(info.name), info.size, kind, partial(archive.extractfile, info))
+def from_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
+    for info in archive.infolist():
+        mode = info.external_attr >> 16
+        is_plain = not stat.S_IFMT(mode) or stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+        kind = "other" if not is_plain else "folder" if info.is_dir() else "file"
+        yield Member(safe(info.filename), info.file_size, kind, partial(archive.open, info))
 
 
 def safe(name: str) -> str:
-    """The name as a path below the archive's root, whatever system wrote it."""
+    """The name as a path below the zip's root, whatever system wrote it."""
     place = PurePosixPath(name.replace("\\", "/"))
     if place.is_absolute() or ".." in place.parts or ":" in "".join(place.parts[:1]):
-        raise Refused(f"{shown(name)} lies outside of the archive's own folder")
+        raise Refused(f"{shown(name)} lies outside of the zip's own folder")
     return str(place)
 
 

@@ -180,7 +180,7 @@ def prepare_tokenizer(
                 f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with "
                 f"{before['vocab_size']}: leave the option out, or choose another --out"
             )
-        return tokenizer or found
+        return found
     if tokenizer:
         made_from = {"tokenizer": tokenizer_sha256(tokenizer)}
     else:
@@ -195,7 +195,7 @@ def prepare_tokenizer(
         raise UserError(f"{folder}: holds other things than a tokenizer; choose another --out")
     if not tokenizer:
         sentences = islice(chain.from_iterable(opened()), TOKENIZER_SENTENCES)
-        tokenizer = train_wordpiece(sentences, asked or DEFAULT_VOCABULARY, made_from["lowercase"])
+        tokenizer = train_wordpiece(sentences, made_from["vocab_size"], made_from["lowercase"])
     with folder_in_one_piece(folder) as beside:
         save_tokenizer(tokenizer, beside)
         write_atomically(beside / MADE_FROM_FILE, json.dumps(made_from, indent=2) + "\n")
@@ -211,27 +211,21 @@ def is_reserved(entry: str) -> bool:
     return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
 
 
-def is_at_hand(corpus: str | None) -> bool:
-    """Whether a name stands for files, and these are there."""
-    return corpus not in (None, *EMBEDDED) and corpus_path(corpus).exists()
-
-
-def changed_text(settings: RunSettings, folder: Path) -> str | None:
-    """The option whose files are no longer what the stores in `folder` were made from, if any.
+def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
+    """The option whose files are no longer what the stores were made from, if any.
 
     Text is known by its content: copied, renamed or touched it is the same. Where files are gone,
-    nothing can be said.
+    or not all text comes from files, nothing can be said.
     """
-    names = {"train": settings.corpus, "heldout": settings.heldout or settings.corpus}
-    files = {name for name in names.values() if is_at_hand(name)}
-    if not files or {*names.values()} - files - {*EMBEDDED}:
+    names = {"corpus": settings.corpus, "heldout": settings.heldout or settings.corpus}
+    paths = [corpus_path(name) for name in names.values() if name not in EMBEDDED]
+    if len(paths) < 2 or not all(map(Path.exists, paths)) or holds_stores(paths[0]):
         return None
     corpus = corpus_of(settings)
-    for (part, name), now in zip(names.items(), (corpus, corpus.held_out), strict=True):
-        if name not in files:
-            continue
-        if TokenStore.open(folder / part).report["fingerprint"] != now.fingerprint:
-            return f"--{'heldout' if name == settings.heldout else 'corpus'} {name}"
+    parts = (data.train, corpus), (data.heldout, corpus.held_out)
+    for (name, value), (stored, now) in zip(names.items(), parts, strict=True):
+        if stored.corpus.report["fingerprint"] != now.fingerprint:
+            return f"--{name} {value}"
     return None
 
 
@@ -263,14 +257,10 @@ class PretrainingRun:
         self.folder = RunFolder(settings.out)
         program = {"program": settings.program}  # its state is of no use to another program
         is_new = leads and self.folder.claim(
-            program | self.spelled_as_before(),
-            unless_said=program | identity(type(settings)()),
+            program | identity(settings), unless_said=program | identity(type(settings)())
         )
         try:
-            as_before = not is_new and self.data_are_as_noted()
-            if leads and as_before:
-                self.refuse_changed_text()
-            self.data = prepare(settings, settings.out / "data", has_begun=as_before)
+            self.data = prepare(settings, settings.out / "data", has_begun=not is_new)
             self.config = settings.bert_config(self.data.tokenizer.get_vocab_size()).with_changes(
                 pad_token_id=self.data.train.specials.pad
             )
@@ -288,47 +278,9 @@ class PretrainingRun:
             self.folder.release()
             raise
 
-    def spelled_as_before(self) -> dict:
-        """The identity of the run; where a file has another name than in the call that began it and
-        the same content, its earlier name stands there (`c.txt` for `./c.txt`)."""
-        now, earlier = identity(self.settings), self.folder.read_settings()
-        moved = [n for n in ("corpus", "heldout") if n in earlier and now[n] != earlier[n]]
-        is_found = self.has_stores() and all(is_at_hand(now[name]) for name in moved)
-        if moved and is_found and not changed_text(self.settings, self.settings.out / "data"):
-            now |= {name: earlier[name] for name in moved}
-        if earlier.get("tokenizer") and self.settings.tokenizer:
-            tokenizer = load_tokenizer(self.settings.tokenizer, lowercase=self.settings.lowercase)
-            if tokenizer_sha256(tokenizer) == self.folder.facts.get("tokenizer"):
-                now["tokenizer"] = earlier["tokenizer"]
-        return now
-
-    def has_stores(self) -> bool:
-        return all((self.settings.out / "data" / part).exists() for part in PARTS)
-
-    def data_are_as_noted(self) -> bool:
-        """Whether the stores in the folder are those that the run began with, as far as it is
-        noted; others are made again from the corpus as it is now."""
-        folder, noted = self.settings.out / "data", [p for p in PARTS if p in self.folder.facts]
-        try:
-            return all(
-                TokenStore.open(folder / p).report["checksums"] == self.folder.facts[p]
-                for p in noted
-            )
-        except UserError:
-            return False
-
-    def refuse_changed_text(self) -> None:
-        """Raise `UserError` if the corpus says something else now than when it was read."""
-        is_noted = self.folder.facts and self.has_stores()  # else an older version made them
-        if is_noted and (changed := changed_text(self.settings, self.settings.out / "data")):
-            raise UserError(
-                f"{changed} has changed since it was read: restore it, or choose another --out to "
-                "begin with the new text"
-            )
-
     def refuse_other_data(self, *, has_begun: bool) -> None:
-        """Compare the prepared data with those that the run began with, and note them if it is
-        new: they may have been prepared again from another text, or replaced."""
+        """Compare the prepared data with those that the run began with, as far as these are noted,
+        and its text with what it is now; note the data of a new run."""
         found = {
             "train": self.data.train.corpus.report["checksums"],
             "heldout": self.data.heldout.corpus.report["checksums"],
@@ -339,8 +291,15 @@ class PretrainingRun:
             if self.folder.facts.get(name, content) != content:
                 raise UserError(
                     f"{self.settings.out}: the {words[name]} is not what this run was trained on "
-                    "so far: restore it, or choose another --out"
+                    f"so far: restore it and remove {self.settings.out / 'data'}, or choose "
+                    "another --out"
                 )
+        is_noted = has_begun and self.folder.facts  # else an older version made the stores
+        if is_noted and (changed := changed_text(self.settings, self.data)):
+            raise UserError(
+                f"{changed} has changed since it was read: restore it, or choose another --out to "
+                "begin with the new text"
+            )
         self.folder.note(found)
 
     def __enter__(self) -> "PretrainingRun":

@@ -25,10 +25,9 @@ def folder(tmp_path):
 
 @pytest.fixture
 def stored(folder, tmp_path):
-    """The folder of the stores that a run has made of that corpus, and the run's settings."""
+    """The settings of a run on that corpus, and the data that it has prepared."""
     settings = RunSettings(corpus=str(folder), vocab_size=150, seq_length=32)
-    prepare(settings, tmp_path / "data", has_begun=False)
-    return settings, tmp_path / "data"
+    return settings, prepare(settings, tmp_path / "data", has_begun=False)
 
 
 def test_a_corpus_is_the_same_under_any_name_and_at_any_time(folder, tmp_path, monkeypatch):

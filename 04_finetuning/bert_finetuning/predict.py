@@ -5,7 +5,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +42,7 @@ from bert_finetuning.data.rows import (
     whole,
     without_index,
 )
-from bert_finetuning.tasks.base import PAIR, SINGLE, Example, Query, Style, Task, one_line
+from bert_finetuning.tasks.base import PAIR, SINGLE, Example, Task, one_line
 from bert_run.config import Positions, Precision
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -51,6 +51,17 @@ from bert_run.training_loop import progress_bar
 
 QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
 MANY_QUERIES = 200  # from here on a bar is shown
+
+
+@dataclass(frozen=True)
+class Query:
+    """A new example, and where it comes from."""
+
+    example: Any
+    line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
+    row: Mapping[str, Any] = field(default_factory=dict)  # all columns
+    read: Sequence[str | None] = ()  # those of them that the example was made of
+
 
 Answered = tuple[Query, Any]  # with its prediction; None where there was no text to answer
 
@@ -189,12 +200,13 @@ class Predictor:
         place = f"item {number}"
         if isinstance(item, Mapping):
             row = Row(place, {name: whole(value) for name, value in item.items()})
-            return replace(self.task.parse_query(row, USUAL), row=item)
+            read = self.task.columns_read(row, USUAL)
+            return Query(self.task.from_row(row), row=item, read=read)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
             raise UserError(f"{place} is {problem}: give a text, a tuple of texts or a dict")
-        return self.task.query_of(texts, place)
+        return Query(self.task.from_parts(texts, place))
 
     def predict(self, examples: Sequence[Example]) -> list[Any]:
         """One prediction for each example, in their order; None for one without text."""
@@ -251,7 +263,8 @@ def run(settings: PredictSettings) -> None:
     if source is None:
         options = {name: value for name in ("pair", "question", "context")
                    if (value := getattr(settings, name)) is not None}  # fmt: skip
-        queries = iter(task.queries(settings.text, options, pairs=predictor.saved.pairs))
+        pairs = predictor.saved.pairs
+        queries = map(Query, task.from_texts(settings.text, options, pairs=pairs))
     else:
         if source == "-" and sys.stdin.isatty():
             say("one text a line, Ctrl-D ends:")
@@ -365,44 +378,45 @@ def check_no_names(source: str, lines: Sequence[str], *, is_text: bool) -> None:
 def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterator[Query]:
     """One example a line, its parts between tabs."""
     for number, line in lines:
-        query = Query(task_type.empty)
-        if line.strip():
-            query = task_type.query_of(line.split("\t"), f"{source}: line {number}")
-        yield replace(query, line=number)
+        parts, place = line.split("\t"), f"{source}: line {number}"
+        example = task_type.from_parts(parts, place) if line.strip() else task_type.empty
+        yield Query(example, number)
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
     """One query for each row, in their order."""
     for row in rows:
-        yield replace(task_type.parse_query(row, columns), line=row.line, row=row.fields)
+        read = task_type.columns_read(row, columns)
+        yield Query(task_type.from_row(row, columns), row.line, row.fields, read)
 
 
 # --- Answers on the terminal and in JSON ---------------------------------------------------------
 
 
 def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSettings) -> None:
-    all_of = settings.probabilities
+    all_of, brief = settings.probabilities, settings.source is not None
     top = sys.maxsize if all_of else settings.top
-    style = Style(top, brief=settings.source is not None)
     for number, (query, prediction) in enumerate(answered):
         if settings.json:
             print(json_line(task, query, prediction))
             continue
-        text = "" if prediction is None else task.render(query, prediction, style)
+        text = "" if prediction is None else task.render(query.example, prediction, top=top,
+                                                         brief=brief)  # fmt: skip
         if all_of and prediction is not None:
             each = [f"{label} {p:.6f}" for label, p in task.chances(prediction).items()]
-            text = "\t".join([one_line(each), text]) if style.brief else text
-        print(text if style.brief or not number else f"\n{text}")
+            text = "\t".join([one_line(each), text]) if brief else text
+        print(text if brief or not number else f"\n{text}")
 
 
 def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     """A prediction as one object: its line, the answer, the other columns of its row. A query
     without text has no answer, and is marked as `empty`."""
     line = {} if query.line is None else {"line": query.line}
-    row = {"row": query.others} if query.others else {}
+    others = {name: value for name, value in query.row.items() if name not in query.read}
+    row = {"row": others} if others else {}
     if prediction is None:
-        return {**line, **query.given, "empty": True, **row}
-    return {**line, **task.query_to_json(query, prediction), **row}
+        return {**line, **query.example.given, "empty": True, **row}
+    return {**line, **task.to_json(query.example, prediction), **row}
 
 
 def json_line(task: Task, query: Query, prediction: Any) -> str:
@@ -437,13 +451,11 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bo
 def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, Any]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore. Lists and
     numbers are written as in JSON, nothing as nothing."""
-    given = dict(query.row or query.given)
-    answer = dict.fromkeys(task.answer_columns)
-    if prediction is not None:
-        answer = dict(zip(answer, task.answer_cells(query, prediction), strict=True))
-        if all_of:
-            for label, chance in task.chances(prediction).items():
-                answer[f"probability_{label}"] = round(chance, 6)
+    given = dict(query.row or query.example.given)
+    answer = {} if prediction is None else task.answer_cells(query.example, prediction)
+    if prediction is not None and all_of:
+        for label, chance in task.chances(prediction).items():
+            answer[f"probability_{label}"] = round(chance, 6)
     line = {} if query.line is None else {free("line", given): query.line}
     row = line | given | {free(name, given): value for name, value in answer.items()}
     return {name: value if value is None or isinstance(value, str)

@@ -13,11 +13,11 @@ import pytest
 
 from bert_corpus.wordpiece import bert_tokenizer, save_tokenizer
 from bert_finetuning import predict
-from bert_finetuning.data.rows import Columns, Expected, Row, Table
+from bert_finetuning.data.rows import Expected, Table
 from bert_finetuning.finetune import finetune
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import Example, Features, Mistake, Query, Style, Task, encode_pairs
+from bert_finetuning.tasks.base import Example, Features, Mistake, Task, encode_pairs
 from bert_finetuning.tasks.classification import BertForSequenceClassification
 from bert_run.config import BertConfig, initial_weights
 from bert_run.weights import save_weights
@@ -51,7 +51,7 @@ class Counting(Task[Line]):
     model: ClassVar = BertForSequenceClassification
     row_columns: ClassVar = (("letters",),)
     empty: ClassVar = Line("")
-    answer_columns: ClassVar = ("predicted_count",)
+    parts: ClassVar = ("letters",)
     error_columns: ClassVar = ("letters", "counted", "right")
 
     @classmethod
@@ -86,21 +86,8 @@ class Counting(Task[Line]):
         right = [example.count for example in examples]
         return {"accuracy": float(np.mean(np.array(right) == np.array(predictions)))}
 
-    def answer(self, prediction: int) -> int:
-        return prediction
-
-    @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
-        return Query(Line(row.fields.get("letters") or row.text("text")))
-
-    def answer_cells(self, query: Query, prediction: int) -> tuple[int]:
-        return (prediction,)
-
-    def answer_json(self, example: Line, prediction: int) -> dict:
-        return {"count": prediction}
-
-    def render(self, query: Query, prediction: int, style: Style) -> str:
-        return f"{prediction} in {query.example.letters}"
+    def answer_cells(self, example: Line, prediction: int) -> dict[str, int]:
+        return {"predicted_count": prediction}
 
     def error_row(self, example: Line, prediction: int) -> Mistake | None:
         if prediction == example.count:
@@ -154,7 +141,7 @@ def test_a_task_type_of_ones_own__is_learnt_from_rows_and_answers_new_ones(
         predict.main()
         return capsys.readouterr().out
 
-    assert answers("b b b") == "0 in b b b\n"
+    assert answers("b b b") == "b b b\n  0\n"
     assert json.loads(answers("a a a", "--json")) == {"letters": "a a a", "count": 3}
     written = answers("--input", str(dev), "--out", str(tmp_path / "answers.csv"))
     assert "40 rows answered" in written

@@ -17,16 +17,11 @@ from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import HeadConfig, Prediction, Query, Style, marked
+from bert_finetuning.tasks.base import HeadConfig, Prediction, marked
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
-from bert_finetuning.tasks.tagging import (
-    TaggedSentence,
-    Tagging,
-    split_words,
-    words_query,
-)
+from bert_finetuning.tasks.tagging import TaggedSentence, Tagging, sentence_of, split_words
 from bert_run.config import BertConfig
 from bert_run.errors import UserError
 
@@ -353,14 +348,13 @@ TAGGED = Prediction(("B-PER", "I-PER", "O", "B-LOC", "O"), (0.9, 0.8, 1.0, 0.7, 
 
 
 def test_entities_are_marked_in_the_sentence_as_it_was_given():
-    asked = words_query("Anna  Hill likes Paris.")
-    told = NAMES.render(asked, TAGGED, Style())
+    asked = sentence_of("Anna  Hill likes Paris.")
+    told = NAMES.render(asked, TAGGED)
     assert told == "[Anna  Hill PER] likes [Paris LOC]."
-    first, second = NAMES.query_to_json(asked, TAGGED)["entities"]
+    first, second = NAMES.to_json(asked, TAGGED)["entities"]
     assert (first["text"], first["start"], first["end"]) == ("Anna  Hill", 0, 10)
     assert (second["type"], second["start"], second["end"]) == ("LOC", 17, 22)
-    words = Query(TaggedSentence(asked.example.words))
-    told = NAMES.render(words, TAGGED, Style())
+    told = NAMES.render(TaggedSentence(asked.words), TAGGED)
     assert told == "[Anna Hill PER] likes [Paris LOC] ."
 
 
@@ -369,8 +363,8 @@ def test_a_span_is_marked_with_its_name():
 
 
 def test_arguments_that_are_no_text_at_all_do_not_stop_the_model():
-    (asked,) = Classification.queries(("caf\udce9",))
-    assert asked.example.text == "caf\ufffd"
+    (asked,) = Classification.from_texts(("caf\udce9",))
+    assert asked.text == "caf\ufffd"
 
 
 def test_a_model_that_overflows_answers_nothing(folders):

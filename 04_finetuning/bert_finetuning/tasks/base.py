@@ -10,8 +10,8 @@ method of `Task` has a body, that is what most types do.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -381,6 +381,11 @@ class Example:
         fields = {name: getattr(self, name) for name in self.shown}
         return {name: value for name, value in fields.items() if value is not None}
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What the terminal and the list of errors repeat of it."""
+        return tuple(self.given.values())
+
 
 SINGLE, PAIR = "single texts", "pairs"  # shapes of texts
 ExampleType = TypeVar("ExampleType", bound=Example)
@@ -404,32 +409,12 @@ class Prediction:
         return cls(answers[int(probabilities.argmax())], tuple(probabilities.tolist()))
 
     @property
-    def sureness(self) -> float:
+    def probability(self) -> float:
+        """That of the answer."""
         return max(self.probabilities)
 
 
 Predictions = Sequence[Any]  # each a `Prediction`, a number or a `SpanPrediction`
-
-
-@dataclass(frozen=True)
-class Query:
-    """A new example, without its answer, and where it comes from."""
-
-    example: Any
-    text: str = ""  # the text that its words were split from, and their places in it
-    places: tuple[Place, ...] = ()
-    line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
-    row: Mapping[str, Any] = field(default_factory=dict)  # all columns
-    used: tuple[str, ...] = ()  # those of them that the example was made of
-
-    @property
-    def given(self) -> dict[str, str]:
-        return self.example.given or {"text": self.text}
-
-    @property
-    def others(self) -> dict[str, Any]:
-        """The columns that were passed over."""
-        return {name: value for name, value in self.row.items() if name not in self.used}
 
 
 class Mistake(NamedTuple):
@@ -515,11 +500,9 @@ class Task(ABC, Generic[ExampleType]):
         return label_set(cls.all_labels(examples) or ())
 
     @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: Examples, *, inferred: bool, numbered: bool
-    ) -> None:
+    def check_labels(cls, source: str | Path, examples: Examples, *, inferred: bool) -> None:
         """Raise `UserError` where the labels of train are hardly what the user means to learn.
-        `inferred`: nobody named the format. `numbered`: the columns go by their numbers."""
+        `inferred`: nobody named the format."""
         labels = cls.all_labels(examples)
         if labels is not None and len(set(labels)) < 2:
             only = quoted(labels[0] if labels else "")
@@ -624,7 +607,7 @@ class Task(ABC, Generic[ExampleType]):
 
     def answer(self, prediction: Any) -> Any:
         """The bare answer: a label, a number, the tags, the text of a span."""
-        return prediction.answer
+        return getattr(prediction, "answer", prediction)
 
     def is_collapsed(self, predictions: Predictions) -> bool:
         """Whether every example got the same answer: such a run has learned nothing."""
@@ -638,10 +621,10 @@ class Task(ABC, Generic[ExampleType]):
     needs_parts: ClassVar[bool] = False  # all of them; else what comes first may stand alone
 
     @classmethod
-    def queries(
+    def from_texts(
         cls, texts: Sequence[str], options: Mapping[str, str] | None = None, *,
         pairs: bool | None = None,
-    ) -> list[Query]:  # fmt: skip
+    ) -> list[ExampleType]:  # fmt: skip
         """What a command line asks: each text by itself, or all as the parts of one example, of
         which `options` name some (pair, question, context). `pairs`: whether the model has learned
         from pairs, if known. Raises `UserError` for an empty text and options of other tasks."""
@@ -656,16 +639,11 @@ class Task(ABC, Generic[ExampleType]):
         named = [options.get(name) or next(rest, None) for name in cls.parts]
         parts = [part for part in (*named, *rest) if part is not None]
         given = [parts] if together else [[text] for text in texts]
-        return [cls.query_of(each, f"text {number}") for number, each in enumerate(given, 1)]
+        return [cls.from_parts(each, f"text {number}") for number, each in enumerate(given, 1)]
 
     @classmethod
-    def query_of(cls, parts: Sequence[str], place: str) -> Query:
-        """What a text asks, or what several do that belong together."""
-        return cls.parse_query(Row(place, cls.parse_parts(parts, place)), USUAL)
-
-    @classmethod
-    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
-        """What stands between the tabs of a line, as the columns of a row."""
+    def from_parts(cls, parts: Sequence[str], place: str) -> ExampleType:
+        """What a text asks, or several that belong together: on a line, with tabs between."""
         if len(cls.parts) == 1:
             parts = ["\t".join(parts)]
         if len(parts) > len(cls.parts) or (cls.needs_parts and len(parts) < len(cls.parts)):
@@ -674,20 +652,47 @@ class Task(ABC, Generic[ExampleType]):
                 f"{place} has {len(parts)} parts; those of {cls.format} are {known}: in a file "
                 "with a tab between, on the command line --question and --context, or --pair"
             )
-        return dict(zip(cls.parts, map(whole_characters, parts), strict=False))
+        fields = dict(zip(cls.parts, map(whole_characters, parts), strict=False))
+        return cls.from_row(Row(place, fields))
 
     @classmethod
-    @abstractmethod
-    def parse_query(cls, row: Row, columns: Columns) -> Query:
-        """What one row asks, labels or none."""
+    def from_row(cls, row: Row, columns: Columns = USUAL) -> ExampleType:
+        """What a row asks, labels or none."""
+        (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
+        return example
+
+    @classmethod
+    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
+        """The columns of a row that its example is made of."""
+        return [row.spelled(name) for name in cls.empty.shown]
 
     # --- A prediction shown ----------------------------------------------------------------------
 
-    answer_columns: ClassVar[tuple[str, ...]]  # of a table of answers
-
     @abstractmethod
-    def answer_cells(self, query: Query, prediction: Any) -> tuple[Any, ...]:
-        """What stands in the `answer_columns`."""
+    def answer_cells(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
+        """The answer as columns of a table."""
+
+    def answer_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
+        """The answer as JSON, and how probable it is."""
+        cells = self.answer_cells(example, prediction)
+        return {name.removeprefix("predicted_"): cell for name, cell in cells.items()}
+
+    def to_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
+        """A prediction as JSON: the example, the answer, how probable it is, what is right."""
+        right = {} if example.right is None else {"right": example.right}
+        return example.given | self.answer_json(example, prediction) | right
+
+    def render(
+        self, example: ExampleType, prediction: Any, *, top: int = 5, brief: bool = False
+    ) -> str:
+        """A prediction for people, with the `top` labels or answers; `brief`: in one line."""
+        if brief:
+            return one_line([*self.answer_cells(example, prediction).values(), *example.asked])
+        return "\n".join([*example.asked, *self.details(example, prediction, top)])
+
+    def details(self, example: ExampleType, prediction: Any, top: int) -> list[str]:
+        """The lines below a text."""
+        return [f"  {one_line(self.answer_cells(example, prediction).values())}"]
 
     def chances(self, prediction: Any) -> dict[str, float]:
         """The probability of each label. Raises `UserError` where an answer is no label."""
@@ -695,22 +700,6 @@ class Task(ABC, Generic[ExampleType]):
             f"--probabilities are those of labels: a model of {self.format} has none for a whole "
             "row; --json shows how probable its answers are"
         )
-
-    def to_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
-        """A prediction as JSON: the example, the answer, how probable it is, what is right."""
-        right = {} if example.right is None else {"right": example.right}
-        return example.given | self.answer_json(example, prediction) | right
-
-    @abstractmethod
-    def answer_json(self, example: ExampleType, prediction: Any) -> dict[str, Any]:
-        """The answer as JSON, and how probable it is."""
-
-    def query_to_json(self, query: Query, prediction: Any) -> dict[str, Any]:
-        return self.to_json(query.example, prediction)
-
-    @abstractmethod
-    def render(self, query: Query, prediction: Any, style: "Style") -> str:
-        """A prediction in lines, for people."""
 
     # --- The report ------------------------------------------------------------------------------
 
@@ -768,6 +757,15 @@ class OneOfSeveral(Task[ExampleType]):
         predicted = np.array([number(prediction.answer) for prediction in predictions])
         return column_scorer(self.metrics, right, predicted)
 
+    def ranked(self, example: ExampleType, prediction: Prediction) -> list[tuple[str, float]]:
+        """All answers in words with their probabilities, the likeliest first."""
+        answers = [self.in_words(example, each) for each in self.possible_answers(example)]
+        both = zip(answers, prediction.probabilities, strict=True)
+        return sorted(both, key=lambda each: -each[1])
+
+    def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:
+        return bars(self.ranked(example, prediction)[:top])
+
     def chances(self, prediction: Prediction) -> dict[str, float]:
         each = prediction.probabilities
         return dict(zip(map(str, self.head.labels or range(len(each))), each, strict=True))
@@ -775,7 +773,7 @@ class OneOfSeveral(Task[ExampleType]):
     def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
         if prediction.answer == example.label:
             return None
-        sure, text = prediction.sureness, " ‖ ".join(example.given.values())
+        sure, text = prediction.probability, " ‖ ".join(example.asked)
         said, right = (self.in_words(example, each) for each in (prediction.answer, example.label))
         return Mistake(sure, (text, said, f"{sure:.3f}", right))
 
@@ -785,19 +783,11 @@ class OneOfSeveral(Task[ExampleType]):
 BAR, BAR_WIDTH = "█", 30
 
 
-@dataclass(frozen=True)
-class Style:
-    """`top`: how many labels or answers are shown. `brief`: one line each, cells between tabs."""
-
-    top: int = 5
-    brief: bool = False
-
-    def bars(self, probabilities: Mapping[str, float]) -> list[str]:
-        """The first names with their probabilities."""
-        shown = list(probabilities.items())[: self.top]
-        width = min(max((len(name) for name, _ in shown), default=0), 40)
-        return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
-                for name, p in shown]  # fmt: skip
+def bars(probabilities: Sequence[tuple[str, float]]) -> list[str]:
+    """Names with their probabilities."""
+    width = min(max((len(name) for name, _ in probabilities), default=0), 40)
+    return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
+            for name, p in probabilities]  # fmt: skip
 
 
 def marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
@@ -809,9 +799,10 @@ def marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def one_line(cells: Sequence[str]) -> str:
+def one_line(cells: Iterable[Any]) -> str:
     """Cells between tabs; whatever would break the line becomes a space."""
-    return "\t".join(" ".join(cell.split()) for cell in cells)
+    texts = (f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells)
+    return "\t".join(" ".join(text.split()) for text in texts)
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

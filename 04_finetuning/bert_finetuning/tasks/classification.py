@@ -3,6 +3,7 @@ number: how alike are they, from 0 to 5? (STS-B)"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,12 +17,11 @@ from bert_finetuning.data.rows import (
     Columns,
     Expected,
     Names,
-    NumberLabels,
     Row,
     Table,
     are_numbers,
     check_classes,
-    check_header_label,
+    number_of,
 )
 from bert_finetuning.metrics import Scorer, column_scorer
 from bert_finetuning.tasks import base
@@ -158,18 +158,10 @@ class TextTask(base.Task[TextExample]):
     ) -> tuple[list, list]:
         return [example.label for example in examples], list(map(self.answer, predictions))
 
-    def ranked(self, prediction: Any) -> dict[str, float]:
-        """All labels with their probabilities, the likeliest first."""
-        each = zip(self.head.labels, prediction.probabilities, strict=True)
-        return {label: round(p, 6) for label, p in sorted(each, key=lambda both: -both[1])}
-
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
-        columns = columns.found_in(row, labelled=False)
-        (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
-        return base.Query(
-            example, used=tuple(name for name in (columns.text, columns.pair) if name)
-        )
+    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
+        found = columns.found_in(row, labelled=False)
+        return found.text, found.pair
 
 
 @dataclass(frozen=True)
@@ -181,7 +173,6 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
     default_metrics: ClassVar = ("accuracy", "macro_f1")
     learns: ClassVar = "one of {labels} labels for each {what}"
     accepts_labels: ClassVar = staticmethod(lambda labels: not are_numbers(labels))
-    answer_columns: ClassVar = ("predicted_label", "probability")
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
@@ -192,15 +183,10 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
         return [example.label for example in examples]
 
     @classmethod
-    def check_labels(
-        cls, source: str | Path, examples: TextExamples, *, inferred: bool, numbered: bool
-    ) -> None:
-        super().check_labels(source, examples, inferred=inferred, numbered=numbered)
-        labels = cls.all_labels(examples)
-        if numbered:
-            check_header_label(source, examples[0].text, labels)
+    def check_labels(cls, source: str | Path, examples: TextExamples, *, inferred: bool) -> None:
+        super().check_labels(source, examples, inferred=inferred)
         if inferred:
-            check_classes(source, labels)
+            check_classes(source, cls.all_labels(examples))
 
     @property
     def known_metrics(self) -> tuple[str, ...]:
@@ -208,17 +194,13 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
         f1 = ("f1",) if len(self.head.labels) == 2 else ()
         return ("accuracy", "macro_f1", "matthews", *f1)
 
-    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
-        return prediction.answer, round(prediction.sureness, 6)
+    def answer_cells(self, example: TextExample, prediction: base.Prediction) -> dict[str, Any]:
+        probability = round(prediction.probability, 6)
+        return {"predicted_label": prediction.answer, "probability": probability}
 
     def answer_json(self, example: TextExample, prediction: base.Prediction) -> dict[str, Any]:
-        return {"label": prediction.answer, "probabilities": self.ranked(prediction)}
-
-    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
-        texts = query.example.texts
-        if style.brief:
-            return base.one_line([prediction.answer, f"{prediction.sureness:.3f}", *texts])
-        return "\n".join([*texts, *style.bars(self.ranked(prediction))])
+        each = {label: round(p, 6) for label, p in self.ranked(example, prediction)}
+        return {"label": prediction.answer, "probabilities": each}
 
 
 SAME = 0.02  # numbers that differ by less than this share of the largest are one number
@@ -235,13 +217,12 @@ class Regression(TextTask):
     known_metrics: ClassVar = default_metrics
     learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
-    answer_columns: ClassVar = ("predicted_number",)
     error_columns: ClassVar = ("text", "said", "off by", "right")
     error_order: ClassVar = "furthest off"
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
-        return NumberLabels(columns.label or "", expected.tally.note).of
+        return partial(number_of, column=columns.label or "")
 
     @classmethod
     def labels_of(cls, examples: TextExamples) -> tuple[str, ...]:
@@ -276,29 +257,23 @@ class Regression(TextTask):
         squares = (right - predicted) ** 2
         return lambda at: correlations(at) | {"rmse": float(np.sqrt(np.mean(squares[at])))}
 
-    def answer(self, prediction: float) -> float:
-        return prediction
-
     def is_collapsed(self, predictions: Sequence[float]) -> bool:
         """A run that has learned nothing gives nearly the same number each time, never quite."""
         numbers = np.array(predictions)
         return len(numbers) > 1 and bool(np.ptp(numbers) <= SAME * np.abs(numbers).max())
 
-    def answer_cells(self, query: base.Query, prediction: float) -> tuple[Any, ...]:
-        return (round(prediction, 6),)
+    def answer_cells(self, example: TextExample, prediction: float) -> dict[str, float]:
+        return {"predicted_number": round(prediction, 6)}
 
-    def answer_json(self, example: TextExample, prediction: float) -> dict[str, Any]:
+    def answer_json(self, example: TextExample, prediction: float) -> dict[str, float]:
         return {self.head.labels[0]: round(prediction, 6)}
 
-    def render(self, query: base.Query, prediction: float, style: base.Style) -> str:
-        texts = query.example.texts
-        if style.brief:
-            return base.one_line([f"{prediction:.3f}", *texts])
-        return "\n".join([*texts, f"  {self.head.labels[0]}  {prediction:.3f}"])
+    def details(self, example: TextExample, prediction: float, top: int) -> list[str]:
+        return [f"  {self.head.labels[0]}  {prediction:.3f}"]
 
     def error_row(self, example: TextExample, prediction: float) -> base.Mistake:
         off = abs(prediction - example.label)
-        text = " ‖ ".join(example.texts)
+        text = " ‖ ".join(example.asked)
         return base.Mistake(off, (text, f"{prediction:.2f}", f"{off:.2f}", f"{example.label:.2f}"))
 
     def error_summary(

@@ -99,7 +99,6 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     empty: ClassVar = Choice("", ())
     parts: ClassVar = ("context", "endings")
     needs_parts: ClassVar = True
-    answer_columns: ClassVar = ("predicted_place", "predicted_ending", "probability")
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Choice]:
@@ -152,34 +151,24 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
         return example.endings[answer]
 
     @classmethod
-    def parse_parts(cls, parts: Sequence[str], place: str) -> dict[str, Any]:
+    def from_parts(cls, parts: Sequence[str], place: str) -> Choice:
         context, *endings = map(whole_characters, parts)
-        return {"context": context, "endings": endings}
+        return cls.from_row(Row(place, {"context": context, "endings": endings}))
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
-        (example,) = cls.parse(iter([row]), Expected(labelled=False))
+    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str]:
         names = {*chain(*CONTEXTS), *ENDINGS}
-        used = [name for name in row.fields if name.lower() in names or ENDING.fullmatch(name)]
-        return base.Query(example, used=tuple(used))
+        return [name for name in row.fields if name.lower() in names or ENDING.fullmatch(name)]
 
-    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
-        ending = query.example.endings[prediction.answer]
-        return prediction.answer, ending, round(prediction.sureness, 6)
+    def answer_cells(self, example: Choice, prediction: base.Prediction) -> dict[str, Any]:
+        place, probability = prediction.answer, round(prediction.probability, 6)
+        return {"predicted_place": place, "predicted_ending": example.endings[place],
+                "probability": probability}  # fmt: skip
 
     def answer_json(self, example: Choice, prediction: base.Prediction) -> dict[str, Any]:
         each = zip(example.endings, prediction.probabilities, strict=True)
         endings = [{"ending": text, "probability": round(p, 6)} for text, p in each]
         return {"choice": prediction.answer, "endings": endings}
-
-    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
-        (context, *endings), best = query.example.texts, prediction.answer
-        if style.brief:
-            return base.one_line([str(best), f"{prediction.sureness:.3f}", context, endings[best]])
-        both = zip(endings, prediction.probabilities, strict=True)
-        ranked = sorted(both, key=lambda each: -each[1])[: style.top]
-        lines = [f"  {p:6.1%}  {ending}" for ending, p in ranked]
-        return "\n".join([context, *lines])
 
 
 def endings_of(row: Row) -> list[str]:

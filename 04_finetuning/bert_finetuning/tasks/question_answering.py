@@ -27,7 +27,7 @@ from numpy import ndarray
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bert_finetuning.data.rows import Columns, Expected, Row, Table, quoted, say
+from bert_finetuning.data.rows import Expected, Row, Table, quoted, say
 from bert_finetuning.metrics import Scorer, answer_exact, answer_f1, squad_scorer
 from bert_finetuning.spans import TokenSpan, best_spans
 from bert_finetuning.tasks import base
@@ -282,6 +282,10 @@ class Question(base.Example):
         return self.context
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        return (self.question,)
+
+    @property
     def accepted(self) -> list[str]:
         """The texts of its answers."""
         return [answer.text for answer in self.answers]
@@ -310,7 +314,6 @@ class QuestionAnswering(base.Task[Question]):
     empty: ClassVar = Question(None, "", "")
     parts: ClassVar = ("question", "context")
     needs_parts: ClassVar = True
-    answer_columns: ClassVar = ("predicted_answer", "predicted_start", "probability")
     error_columns: ClassVar = ("question", "said", "probability", "F1", "right")
 
     head: HeadConfig = field(default_factory=HeadConfig)
@@ -441,13 +444,10 @@ class QuestionAnswering(base.Task[Question]):
 
     # --- New text, and predictions shown ---------------------------------------------------------
 
-    @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
-        (example,) = cls.parse(iter([row]), Expected(labelled=False))
-        return base.Query(example, used=("id", "question", "context"))
-
-    def answer_cells(self, query: base.Query, prediction: SpanPrediction) -> tuple[Any, ...]:
-        return prediction.text, prediction.start, round(prediction.probability, 6)
+    def answer_cells(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
+        start = "" if prediction.start is None else prediction.start
+        return {"predicted_answer": prediction.text, "predicted_start": start,
+                "probability": round(prediction.probability, 6)}  # fmt: skip
 
     def answer_json(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
         spans = [(prediction.text, prediction.start, prediction.probability),
@@ -461,23 +461,16 @@ class QuestionAnswering(base.Task[Question]):
             content["null_difference"] = round(prediction.null_difference, 6)
         return content
 
-    def render(self, query: base.Query, prediction: SpanPrediction, style: base.Style) -> str:
-        example, start = query.example, prediction.start
-        if style.brief:
-            place = "" if start is None else str(start)
-            probability = f"{prediction.probability:.3f}"
-            return base.one_line([prediction.text, probability, place, example.question])
-        bars = style.bars({each.text: each.probability for each in prediction.candidates})
-        if start is None:
-            return "\n".join(
-                [example.question, f"  no answer  {prediction.probability:6.1%}", *bars]
-            )
+    def details(self, example: Question, prediction: SpanPrediction, top: int) -> list[str]:
+        """The best spans, and where the answer stands."""
+        candidates = prediction.candidates[:top]
+        bars = base.bars([(each.text, each.probability) for each in candidates])
+        if (start := prediction.start) is None:
+            return [f"  no answer  {prediction.probability:6.1%}", *bars]
         end, begin = start + len(prediction.text), max(0, start - SHOWN)
-        around = base.marked(
-            example.context[begin : end + SHOWN], [(start - begin, end - begin, "")]
-        )
-        place = f"  characters {start} to {end}: {' '.join(around.split())}"
-        return "\n".join([example.question, *bars, place])
+        part = example.context[begin : end + SHOWN]
+        around = base.marked(part, [(start - begin, end - begin, "")])
+        return [*bars, f"  characters {start} to {end}: {' '.join(around.split())}"]
 
     def error_row(self, example: Question, prediction: SpanPrediction) -> base.Mistake | None:
         text, accepted = prediction.text, example.accepted

@@ -7,7 +7,7 @@ names (B-PER, I-PER, O) are written in several schemes; all come out as BIO2, se
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from typing import Any, ClassVar, NamedTuple
 
@@ -71,8 +71,12 @@ class BertForTokenClassification(BertWithHead):
 class TaggedSentence(base.Example):
     """Words and the tag of each; no tags where they are to be found."""
 
+    shown: ClassVar = ("text",)
+
     words: tuple[str, ...]
     tags: tuple[str, ...] = ()
+    text: str | None = field(default=None, repr=False)  # from which the words were split,
+    places: tuple[base.Place, ...] = field(default=(), repr=False)  # and where each stands in it
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -103,8 +107,7 @@ class Tagging(base.Task[TaggedSentence]):
     label_name: ClassVar = "tag"
     model: ClassVar = BertForTokenClassification
     row_columns: ClassVar = tuple((name,) for name in WORDS)
-    empty: ClassVar = TaggedSentence(())
-    answer_columns: ClassVar = ("predicted_words", "predicted_tags")
+    empty: ClassVar = TaggedSentence((), text="")
     error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
 
     def __post_init__(self) -> None:
@@ -120,8 +123,12 @@ class Tagging(base.Task[TaggedSentence]):
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
-        """Sentences whose tags are all written well, and of those that may occur."""
-        sentences, allowed = list(map(sentence_of, rows)), expected.labels
+        """Sentences whose tags are all written well, and of those that may occur. Without labels
+        also texts, which are split into words."""
+        if not expected.labelled:
+            yield from map(untagged, rows)
+            return
+        sentences, allowed = list(map(tagged, rows)), expected.labels
         spellings: Spellings = {}
         for row, words, tags in sentences if allowed is None else ():
             for word, tag in zip(words, tags, strict=True):
@@ -268,56 +275,47 @@ class Tagging(base.Task[TaggedSentence]):
     # --- New text, and predictions shown ---------------------------------------------------------
 
     @classmethod
-    def parse_query(cls, row: Row, columns: Columns) -> base.Query:
-        if name := row.find(WORDS):
-            used = (name, *filter(None, [row.find(TAGS)]))
-            return base.Query(TaggedSentence(tuple(row.texts(name))), used=used)
-        return replace(words_query(row.text("text")), used=("text",))
+    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
+        words = row.find(WORDS)
+        return [words, row.find(TAGS)] if words else [row.spelled("text")]
 
-    def answer_cells(self, query: base.Query, prediction: base.Prediction) -> tuple[Any, ...]:
-        words = query.example.words
-        if spaced := next((word for word in words if len(word.split()) != 1), None):
+    def answer_cells(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, Any]:
+        if spaced := next((word for word in example.words if len(word.split()) != 1), None):
             raise UserError(
-                f"line {query.line}: the word {quoted(spaced)} has a blank in it, and in a CSV "
-                "blanks separate the words: give --out FILE.jsonl"
+                f"the word {quoted(spaced)} has a blank in it, and in a CSV blanks separate the "
+                "words: give --out FILE.jsonl"
             )
-        return " ".join(words), " ".join(prediction.answer)
+        words, tags = " ".join(example.words), " ".join(prediction.answer)
+        return {"predicted_words": words, "predicted_tags": tags}
 
     def answer_json(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, Any]:
+        """Names also go by their characters, where a text was split."""
+        words, places = example.words, example.places
         probabilities = [round(each, 6) for each in prediction.probabilities]
-        content = {"words": list(example.words), "tags": list(prediction.answer),
+        content = {"words": list(words), "tags": list(prediction.answer),
                    "probabilities": probabilities}  # fmt: skip
         if self.has_entities:
-            content["entities"] = [
-                {"type": name, "text": " ".join(example.words[first:end]), "words": [first, end],
-                 "probability": min(probabilities[first:end])}
-                for name, first, end in entities(prediction.answer)
-            ]  # fmt: skip
-        return content
+            content["entities"] = found = []
+            for name, first, end in entities(prediction.answer):
+                found.append({"type": name, "text": " ".join(words[first:end]),
+                              "words": [first, end],
+                              "probability": min(probabilities[first:end])})  # fmt: skip
+                if places:
+                    begin, stop = places[first][0], places[end - 1][1]
+                    found[-1] |= {"start": begin, "end": stop, "text": example.text[begin:stop]}
+        return content | ({"places": list(map(list, places))} if places else {})
 
-    def query_to_json(self, query: base.Query, prediction: base.Prediction) -> dict[str, Any]:
-        """Names also go by their characters, where a text was split."""
-        content = self.to_json(query.example, prediction)
-        if not query.places:
-            return content
-        content = {"text": query.text, **content, "places": [list(each) for each in query.places]}
-        for entity in content.get("entities", ()):
-            first, end = entity["words"]
-            entity["start"], entity["end"] = query.places[first][0], query.places[end - 1][1]
-            entity["text"] = query.text[entity["start"] : entity["end"]]
-        return content
-
-    def render(self, query: base.Query, prediction: base.Prediction, style: base.Style) -> str:
+    def render(self, example: TaggedSentence, prediction: base.Prediction, **style: Any) -> str:
         """The text with its names marked; of other tags each word with its own."""
-        words = query.example.words
+        words = example.words
         if not self.has_entities:
             return " ".join(map("/".join, zip(words, prediction.answer, strict=True)))
         begins = accumulate((len(word) + 1 for word in words), initial=0)  # with spaces between
         ends = [(at, at + len(word)) for word, at in zip(words, begins, strict=False)]
-        places = query.places or ends
+        places = example.places or ends
         spans = [(places[first][0], places[end - 1][1], name)
                  for name, first, end in entities(prediction.answer)]  # fmt: skip
-        return base.marked(query.text or " ".join(words), spans)
+        return base.marked(example.text or " ".join(words), spans)
 
     # --- The report ------------------------------------------------------------------------------
 
@@ -410,10 +408,10 @@ def split_words(text: str) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]
     return tuple(match.group() for match in found), tuple(match.span() for match in found)
 
 
-def words_query(text: str) -> base.Query:
+def sentence_of(text: str) -> TaggedSentence:
     """A text as a sentence of words, each with its place."""
     words, places = split_words(text)
-    return base.Query(TaggedSentence(words), text, places)
+    return TaggedSentence(words, text=text, places=places)
 
 
 # --- Rows of words -------------------------------------------------------------------------------
@@ -425,7 +423,13 @@ class Sentence(NamedTuple):
     tags: list[str]
 
 
-def sentence_of(row: Row) -> Sentence:
+def untagged(row: Row) -> TaggedSentence:
+    """The words of a row, whatever its tags, or else those of its text."""
+    name = row.find(WORDS)
+    return TaggedSentence(tuple(row.texts(name))) if name else sentence_of(row.text("text"))
+
+
+def tagged(row: Row) -> Sentence:
     """The list of words and that of tags in a row, under their usual names."""
     columns = [row.find(WORDS), row.find(TAGS)]
     if None in columns:

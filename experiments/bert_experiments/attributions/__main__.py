@@ -81,8 +81,7 @@ def examples_of(settings: AttributionSettings, predictor: Predictor) -> list[Any
     """What the model is to answer, with what is right where that is known."""
     saved, task = predictor.saved, predictor.task
     if settings.text:
-        queries = task.queries(settings.text, pairs=saved.pairs)
-        return [each.example for each in queries]
+        return task.from_texts(settings.text, pairs=saved.pairs)
     if settings.input is not None:
         return read_input(settings, task)[: settings.examples]
     name = settings.task or (saved.task if saved.task in STORYWORLD else None)

@@ -40,7 +40,6 @@ from bert_finetuning.data.rows import (
     say,
     shortened,
     whole,
-    without_index,
 )
 from bert_finetuning.tasks.base import PAIR, SINGLE, Example, Task, one_line
 from bert_run.config import Positions, Precision
@@ -351,7 +350,7 @@ def from_lines(
     rows = line_rows(source, first, lines, suffix=suffix, numbered=columns.numbered,
                      may_be_text=columns == USUAL)  # fmt: skip
     if rows is not None:
-        return from_rows(without_index(rows), task_type, columns)
+        return from_rows(rows, task_type, columns)
     check_no_names(source, [line for _, line in first if line.strip()], is_text=suffix == ".txt")
     return from_text_lines(source, chain(first, lines), task_type)
 

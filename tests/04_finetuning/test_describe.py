@@ -35,9 +35,8 @@ def test_two_labels_are_said_with_columns_rows_and_counts(tmp_path):
     assert lines == [
         "task        a: one of 2 labels for each text (format texts)",
         "columns     text from 'sentence', label from 'gold_label'",
-        f"train       {tmp_path}/a.tsv (UTF-8, tabs): 1,203 examples; "
-        "1 rows without a label left out",
-        f"dev         {tmp_path}/b.tsv (UTF-8, tabs): 3 examples; of them also in train: 3",
+        f"train       {tmp_path}/a.tsv (tabs): 1,203 examples; 1 rows without a label left out",
+        f"dev         {tmp_path}/b.tsv (tabs): 3 examples; of them also in train: 3",
         "labels               train      dev",
         "            neg          3        2",
         "            pos      1,200        1",

@@ -148,13 +148,10 @@ def test_a_byte_order_mark_is_no_text_also_on_standard_input(call, tmp_path):
     [("anna\n".encode("utf-16"), "UTF-16"),
      (b"a\nCaf\xe9\n", "line 2, byte 4")],
 )  # fmt: skip
-def test_other_encodings_are_read_from_files_and_refused_on_standard_input(
-    content, told, call, tmp_path
-):
+def test_other_encodings_are_refused(content, told, call, tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(content)
-    first = answers(call("--json", "--input", path))[0]
-    assert first["text"] in ("anna", "a") and first["line"] == 1
+    assert told in call.error("--input", path)
     assert "standard input" in call.error(stdin=content) and told in call.error(stdin=content)
 
 

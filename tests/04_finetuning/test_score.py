@@ -107,7 +107,7 @@ def test_test_set__is_scored_with_the_model_that_dev_chose(settings, tmp_path, c
     outcome = finetune(replace(settings, test=test))  # nothing is trained again
     told = capsys.readouterr()
     assert result.stat().st_mtime_ns == before
-    assert f"test        {test} (UTF-8, commas): 40 examples" in told.err
+    assert f"test        {test} (commas): 40 examples" in told.err
     found = written(settings)["test"]
     assert (found["source"], found["examples"]) == ("test.csv", 40)
     lines = (settings.out / "test_predictions.jsonl").read_text().splitlines()

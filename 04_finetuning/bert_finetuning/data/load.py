@@ -226,7 +226,7 @@ def find_glue(name: str) -> NamedTask:
 def read_glue(task: NamedTask | str, folder: str | Path, split: str) -> Iterator[TextExample]:
     """The labeled examples of train or dev, one by one, from the files of gluebenchmark.com."""
     task = find_glue(task) if isinstance(task, str) else task
-    header = COLA_COLUMNS if task.name == "cola" else None
+    header = COLA_COLUMNS if task.name == "cola" else ()
     for path in task.paths(Path(folder), split):
         # QQP is known to hold a few broken lines, which everyone passes over.
         rows = table_rows(str(path), split_tsv(lines_of(path)), header=header,
@@ -270,7 +270,7 @@ def load_files(
     tallies = Tally(str(train)), Tally(), Tally()
     learnt = list(task_type.read(train, tally=tallies[0], columns=columns, stream=False))
     task = new_task(task_type, task_type.labels_of(learnt))
-    task_type.check_labels(train, learnt, inferred=format is None, numbered=columns.numbered)
+    task_type.check_labels(train, learnt, inferred=format is None)
     task_type.check_examples(train, learnt)
     split = None
     if isinstance(dev, float):

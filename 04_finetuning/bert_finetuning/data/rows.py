@@ -1,31 +1,30 @@
 """Rows of tables, JSON, folders and the Hugging Face Hub; their columns and labels.
 
 A row is a dict with its place, so that every error can name the file and the line. Of words in
-columns a row is a sentence, and of SQuAD's JSON a question. The encoding and the separator of a
-file are found from its content and handed to `note`, so that a command can show them; what cannot
-be told is an error that names the way out. Of the Hub only data are read, never code.
+columns a row is a sentence, and of SQuAD's JSON a question. How a file is written is found from its
+content and handed to `note`, so that a command can show it; what cannot be told is an error that
+names the way out. Of the Hub only data are read, never code.
 """
 
 import csv
 import json
-import math
 import os
 import re
 import sys
 import unicodedata
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
-from itertools import chain, dropwhile, groupby, islice
+from functools import cache
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_corpus.store import JSON_LINES, PACKED, LineReader
 from bert_run.errors import UserError, parse_strictly
-from bert_run.files import UTF_16_MARKS, refuse_old_mac_line_ends, refuse_pipe
+from bert_run.files import LONGEST_LINE, decode_line, refuse_old_mac_line_ends, refuse_pipe
 from bert_run.weights import first_line
 
 Item = TypeVar("Item")
@@ -184,10 +183,8 @@ class Columns:
         for name in used:
             if name not in row.fields:
                 raise unknown_column(row, name, labelled=labelled)
-        if self.numbered and row.line == 1:  # it must not hold names
-            cells = [str(row.fields[name]).strip() for name in used]
-            if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
-                raise header_error(row.place.partition(": line")[0], cells)
+        if self.numbered and row.line == 1:
+            refuse_names(row.place, [str(row.fields[name]).strip() for name in used])
         return Columns(text, pair, label)
 
 
@@ -234,12 +231,14 @@ def unknown_column(row: Row, name: str, *, labelled: bool = True) -> UserError:
     return UserError(f"{row.missing(name)}: {way_out}, if line 1 is no line of names")
 
 
-def header_error(source: str | Path, names: Sequence[str]) -> UserError:
-    given = shortened(" ".join(",".join(names).split()))
-    return UserError(
-        f"{source}: line 1 looks like the names of columns ({given}): name them, --columns "
-        f"{given}; if line 1 is an example, move it to another line"
-    )
+def refuse_names(place: str, cells: Sequence[str]) -> None:
+    """Raise `UserError` if the first line of a table without names holds one that is usual."""
+    if usual_name(cells, [*ASKED_COLUMNS, *LABELS]):
+        given = shortened(" ".join(",".join(cells).split()))
+        raise UserError(
+            f"{place} looks like the names of columns ({given}): name them, --columns {given}; if "
+            "it is an example, move it to another line"
+        )
 
 
 def parse_columns(text: str | None, *, labelled: bool = True) -> Columns:
@@ -274,6 +273,7 @@ WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
 OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
 NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
 UNLABELLED = "unsup"  # a folder of IMDB
+SAMPLED = 200  # lines by which the format and the separator are chosen
 
 
 def bare_suffix(path: Path) -> str:
@@ -305,19 +305,37 @@ def open_rows(
     if suffix in OTHERS:
         raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
     if suffix == ".parquet":
-        rows: Table | None = parquet_rows(path)
-    elif suffix in SHEETS:
-        rows = table_rows(str(path), sheet_cells(path, note), header=() if numbered else None)
-    else:
-        lines = lines_of(path, note)
-        first = list(islice(lines, 1 if suffix in JSON_LINES else SAMPLED))
-        rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
+        return without_index(parquet_rows(path), note)
+    if suffix in SHEETS:
+        cells = sheet_cells(path, note)
+        return without_index(table_rows(str(path), cells, numbered=numbered), note)
+    lines = lines_of(path)
+    first = list(islice(lines, SAMPLED))
+    rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
     if rows is None:
         raise UserError(
             f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
             "of names; words in columns as .conll"
         )
-    return without_index(rows, note)
+    return rows
+
+
+def lines_of(path: Path) -> Lines:
+    """Whole lines without their ends, and their numbers from 1, unpacked. A missing file and text
+    that is not UTF-8 are errors."""
+    check_file(path)
+    for number, line in enumerate(LineReader(path).pieces(LONGEST_LINE), start=1):
+        if number == 1:
+            refuse_old_mac_line_ends(line, str(path))
+        yield number, decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, str(path))
+
+
+def check_file(path: Path) -> None:
+    """Raise `UserError` unless there is a file, which can be read twice."""
+    if not path.is_file():
+        refuse_pipe(path, str(path))
+        problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
+        raise UserError(f"{path}: {problem}")
 
 
 def with_names(name: str, dataset: Any) -> Table:
@@ -361,14 +379,14 @@ def folder_rows(folder: Path, note: Note = silent) -> Table:
             note(f"{part.name}/ left out, it has no labels")
             continue
         for path in sorted(part.glob("*.txt")):
-            text = "\n".join(line for _, line in lines_of(path, note))
+            text = "\n".join(line for _, line in lines_of(path))
             yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
 
 
 def parquet_rows(path: Path) -> Table:
     """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
     check_file(path)
-    with path.open("rb") as file:
+    with path.open("rb") as file:  # `datasets` would print lines of its own
         if file.read(4) != b"PAR1" or path.stat().st_size < 12:
             raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
     import datasets
@@ -413,49 +431,49 @@ def line_rows(
     """The rows of lines, the `first` of which tell their format where the ending of the file's name
     does not; None if they are plain text. `may_be_text`: only usual names of columns begin a table.
     """
-    lines, sample = chain(first, rest), [line for _, line in first]
-    start = next((line for line in sample if line.strip()), "")
+    lines, sample = chain(first, rest), [line for _, line in first if line.strip()]
+    start = sample[0] if sample else ""
     if suffix in WORDS_IN_COLUMNS or is_tagged_text(sample):
-        return column_rows(source, lines, is_conllu=suffix == ".conllu", note=note)
+        return column_rows(source, lines, sample, is_conllu=suffix == ".conllu", note=note)
     if suffix in JSON_LINES or JSON_START.match(start):
         return json_rows(source, lines)
     is_table = begins_table(start) if may_be_text else separator_of([start], "") in start
     if suffix not in TABLES and not is_table:
         return None
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
-    cells = split_table(source, lines, suffix=suffix, note=note)
-    return table_rows(source, cells, header=() if numbered else None)
+    cells = split_table(source, lines, sample, suffix=suffix, note=note)
+    return without_index(table_rows(source, cells, numbered=numbered), note)
 
 
 # --- JSON ----------------------------------------------------------------------------------------
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
+DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # the first line of one that has several
 
 
 def json_rows(source: str, lines: Lines) -> Table:
-    """The object on each line, empty lines passed over; or the rows of one document."""
-    lines = ((number, line) for number, line in lines if line.strip())
-    first = list(islice(lines, 2))
-    placed = ((f"{source}: line {number}", line) for number, line in chain(first, lines))
-    if first and is_document(first[0][1], alone=len(first) == 1):
-        content = parsed_json(f"{source}: line 1", "\n".join(line for _, line in placed))
-        if (records := records_of(content)) is None:
-            raise UserError(
-                f'{source} is JSON without rows: write a list of objects, [{{"text": …}}, …], one '
-                "object a line, or data, paragraphs and qas as SQuAD has them"
-            )
-        placed = ((f"{source}: row {number}", each) for number, each in enumerate(records, 1))
-    else:
-        placed = ((place, parsed_json(place, line)) for place, line in placed)
-    for place, content in placed:
-        if not isinstance(content, dict):
-            raise UserError(f'{place} is {quoted(content)}, no object: write {{"text": …}}')
-        yield Row(place, content)
+    """The object on each line, empty lines passed over; or the rows of one document: a list of
+    objects, or SQuAD's JSON."""
+    texts = ((f"{source}: line {number}", line) for number, line in lines if line.strip())
+    first = list(islice(texts, 1))
+    texts, is_document = chain(first, texts), any(DOCUMENT_START.fullmatch(t) for _, t in first)
+    if is_document:
+        texts = iter([(f"{source}: line 1", "\n".join(line for _, line in texts))])
+    for place, text in texts:
+        content = parsed_json(place, text)
+        records = content if is_document and isinstance(content, list) else squad_records(content)
+        rows = [(place, content)]
+        if records is not None:
+            rows = [(f"{source}: row {number}", each) for number, each in enumerate(records, 1)]
+        for place, fields in rows:
+            if not isinstance(fields, dict):
+                raise UserError(f'{place} is {quoted(fields)}, no object: write {{"text": …}}')
+            yield Row(place, fields)
 
 
 def parsed_json(place: str, text: str) -> Any:
     try:
-        return parse_strictly(text, object_pairs_hook=partial(unique_fields, place))
+        return whole(parse_strictly(text))
     except (ValueError, RecursionError) as error:  # a ValueError: a number of 5,000 digits
         problem = getattr(error, "msg", "nested too deep, or a number too long")
         if (line := getattr(error, "lineno", 1)) > 1:
@@ -463,56 +481,26 @@ def parsed_json(place: str, text: str) -> Any:
         raise UserError(f"{place} is not JSON ({problem}): repair or fetch it again") from None
 
 
-def is_document(first: str, *, alone: bool) -> bool:
-    """Whether JSON that begins with this line is one document, and not an object on each line."""
-    if first.lstrip().startswith("["):
-        return True
-    try:
-        content = json.loads(first)
-    except (ValueError, RecursionError):
-        return not alone and first.rstrip()[-1] in "{[:,"
-    return alone and records_of(content) is not None
-
-
-def records_of(content: Any) -> list[Any] | None:
-    """The rows of a document: a list of them, alone or under `data`; the questions of SQuAD; or
-    columns, as pandas' `to_json` writes them. None if it is none of these."""
+def squad_records(content: Any) -> list[dict[str, Any]] | None:
+    """The questions of SQuAD, each with its context; None if the JSON is other, or damaged."""
+    names = ("id", "question", "answers", "is_impossible")
     match content:
-        case [*rows]:
-            return rows
         case {"data": [{"paragraphs": _}, *_] as articles}:
-            return squad_records(articles)
-        case {"data": [{}, *_] as rows}:
-            return rows
-    columns = list(content.values()) if isinstance(content, dict) else []
-    if columns and all(isinstance(column, dict) for column in columns):
-        keys = dict.fromkeys(chain(*columns))  # a column may lack some
-        return [{name: column.get(key) for name, column in content.items()} for key in keys]
+            with suppress(KeyError, TypeError):
+                return [
+                    {name: asked[name] for name in names if name in asked}
+                    | {"context": part["context"]}
+                    for article in articles
+                    for part in article["paragraphs"]
+                    for asked in part["qas"]
+                ]
     return None
-
-
-def squad_records(articles: Sequence[Any]) -> list[Any] | None:
-    """The questions of SQuAD, each with its context; None if the document is damaged."""
-    fields = ("id", "question", "answers", "is_impossible")
-    with suppress(KeyError, TypeError):
-        return [
-            {name: asked[name] for name in fields if name in asked} | {"context": part["context"]}
-            for article in articles for part in article["paragraphs"] for asked in part["qas"]
-        ]  # fmt: skip
-    return None
-
-
-def unique_fields(place: str, pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object of whole characters. No key may occur twice: one value would be lost."""
-    fields = {whole_characters(name): whole(value) for name, value in pairs}
-    if len(fields) < len(pairs):
-        ((twice, _),) = Counter(whole_characters(name) for name, _ in pairs).most_common(1)
-        raise UserError(f"{place} names two fields {quoted(twice)}: rename one")
-    return fields
 
 
 def whole(value: Any) -> Any:
-    """A JSON value whose texts hold whole characters; the objects in it do already."""
+    """A JSON value whose texts hold whole characters."""
+    if isinstance(value, dict):
+        return {whole_characters(name): whole(each) for name, each in value.items()}
     if isinstance(value, list):
         return [whole(each) for each in value]
     return whole_characters(value) if isinstance(value, str) else value
@@ -521,7 +509,6 @@ def whole(value: Any) -> Any:
 # --- Tables --------------------------------------------------------------------------------------
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-SAMPLED = 200  # lines by which the format and the separator are chosen
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
@@ -541,46 +528,38 @@ def is_name(cell: str) -> bool:
 
 
 def table_rows(
-    source: str, cells: Cells, *, header: Sequence[str] | None = None, skip_short: bool = False
-) -> Table:
-    """Each row under the names of its columns, which the first line gives. `header` names those of
-    a table that begins at once; an empty `header` names them "1", "2" and so on. All rows must have
-    as many columns; `skip_short` passes over those with fewer."""
-    if header is None:
+    source: str, cells: Cells, *, numbered: bool = False, header: Sequence[str] = (),
+    skip_short: bool = False,
+) -> Table:  # fmt: skip
+    """Each row under the names of its columns: those in `header`, or the numbers "1", "2", …, or
+    else what stands in the first row. All rows must have as many columns; `skip_short` passes over
+    those with fewer."""
+    if not header and not numbered:
         number, names = next(cells, (1, []))
         header = [name.strip() for name in names]  # people write "text, label"
         if twice := [name for name in header if name and header.count(name) > 1]:
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
     for number, row in cells:
-        place = f"{source}: line {number}"
         header = header or [str(column) for column in range(1, len(row) + 1)]
-        if len(row) > 1 and [cell.strip() for cell in row] == header:
-            raise UserError(
-                f"{place} repeats the names of the columns ({listed(header)}), as when tables are "
-                "joined with cat: remove the line"
-            )
         if skip_short and len(row) < len(header):
             continue
         if len(row) != len(header):
             raise UserError(
-                f"{place} has {len(row)} columns, not the {len(header)} of the table "
-                f"({listed(header)}): put a text that holds a separator in quotes, or repair the "
-                "line"
+                f"{source}: line {number} has {len(row)} columns, not the {len(header)} of the "
+                f"table ({listed(header)}): put a text that holds a separator in quotes, or repair "
+                "the line"
             )
-        yield Row(place, dict(zip(header, row, strict=True)))
+        yield Row(f"{source}: line {number}", dict(zip(header, row, strict=True)))
 
 
-def split_table(source: str, lines: Lines, *, suffix: str = ".csv", note: Note = silent) -> Cells:
-    """The cells of a table, the line of names first. Its name's ending is a hint, no more."""
-    lines = dropwhile(lambda line: not line[1].strip(), lines)
-    first = list(islice(lines, SAMPLED))
-    sample = [line for _, line in first]
+def split_table(
+    source: str, lines: Lines, sample: Sequence[str], *, suffix: str, note: Note = silent
+) -> Cells:
+    """The cells of a table that begins with `sample`. The ending of its name is only a hint."""
     separator = separator_of(sample, suffix)
     note(SEPARATORS[separator])
-    lines = chain(first, lines)
-    has_quoted_names = bool(sample) and sample[0].startswith('"')
-    if separator == "\t" and suffix == ".tsv" and not has_quoted_names:
+    if separator == "\t" and suffix == ".tsv" and not "".join(sample[:1]).startswith('"'):
         return ((number, list(map(unquoted, cells))) for number, cells in split_tsv(lines))
     return split_csv(source, lines, separator)
 
@@ -596,16 +575,15 @@ def separator_of(sample: Sequence[str], suffix: str) -> str:
         width, *others = widths(sample, mark)
         return width > 1, others.count(width) / max(len(others), 1), width, mark == usual
 
-    return max(SEPARATORS, key=fit) if any(fit(mark)[0] for mark in SEPARATORS) else usual
+    return max(SEPARATORS, key=fit)
 
 
 def widths(sample: Sequence[str], separator: str) -> list[int]:
-    """How many cells each row has; the last one may go on after the sample, and is left out."""
-    found = [0]
+    """How many cells each row has; [0] where that cannot be told."""
     with suppress(csv.Error):  # which is told with its line when that is read
         reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
-        found = [len(row) for row in reader if row] or found
-    return found[:-1] if len(found) > 2 and len(sample) == SAMPLED else found
+        return [len(row) for row in reader if row] or [0]
+    return [0]
 
 
 def split_tsv(lines: Lines) -> Cells:
@@ -622,16 +600,13 @@ def unquoted(cell: str) -> str:
 
 def split_csv(source: str, lines: Lines, separator: str = ",") -> Cells:
     """Cells between separators; one in quotes may hold separators, doubled quotes and lines."""
-    first = list(islice(lines, 1))
-    number = first[0][0] if first else 1
-    above = number - 1
-    whole = (line + "\n" for _, line in chain(first, lines))
-    reader = csv.reader(whole, strict=True, delimiter=separator)
+    reader = csv.reader((line + "\n" for _, line in lines), strict=True, delimiter=separator)
+    number = 1
     try:
         for row in reader:
             if row:
                 yield number, row
-            number = above + reader.line_num + 1  # a row begins where the last one ended
+            number = reader.line_num + 1  # a row begins where the last one ended
     except csv.Error as error:
         raise UserError(f"{source}: line {number} is not CSV ({error}): repair the line") from None
 
@@ -646,23 +621,27 @@ NO_WORD = re.compile(r"#.*|\d+[-.]\d+")  # comments; fused words, and words left
 
 
 def column_rows(
-    source: str, lines: Lines, *, is_conllu: bool = False, note: Note = silent
-) -> Table:
-    """The `words` of each sentence and their `tags`, if there is more than one column.
+    source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool = False,
+    note: Note = silent,
+) -> Table:  # fmt: skip
+    """The `words` of each sentence and their `tags`, if there is more than one column; `sample` are
+    the first of the lines.
 
     Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
     were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
     """
-    first = list(islice(lines, SAMPLED))
-    sample = [line for _, line in first]
     has_names, rows = is_tagged_text(sample), rows_of_words(sample)
     width = 10 if is_conllu else next(map(len, rows), 0)
     word, tag = (1, 3) if is_conllu else (0, width - 1)
-    if not is_conllu:
-        check_words_first(source, rows)
+    has_numbers = len(rows) > 1 and all(cells[0].isdecimal() for cells in rows)
+    if has_numbers and width > 1 and not is_conllu:
+        raise UserError(
+            f"{source}: its first column holds numbers ({quoted(rows[0][0])}, …): put the word "
+            "first and its tag last"
+        )
     if width > 2:
         note(f"word in column {word + 1}, tag in column {tag + 1}")
-    for has_text, block in groupby(chain(first, lines), key=lambda each: bool(each[1].strip())):
+    for has_text, block in groupby(lines, key=lambda each: bool(each[1].strip())):
         begin, words, tags = 0, [], []
         for number, line in block if has_text else ():
             cells = cells_of(line)
@@ -685,16 +664,6 @@ def column_rows(
             yield Row(f"{source}: line {begin}", sentence)
 
 
-def check_words_first(source: str, rows: Sequence[list[str]]) -> None:
-    """Raise `UserError` if the first of several columns holds the numbers of words, or tags."""
-    for is_no_word in (str.isdecimal, NAME_TAG.fullmatch):
-        if len(rows) > 1 and len(rows[0]) > 1 and all(is_no_word(cells[0]) for cells in rows):
-            raise UserError(
-                f"{source}: its first column holds numbers or tags ({quoted(rows[0][0])}, …): put "
-                "the word first and its tag last"
-            )
-
-
 def cells_of(line: str) -> list[str]:
     """Columns between tabs or spaces."""
     return line.split("\t") if "\t" in line else re.split(" +", line.strip(" "))
@@ -702,8 +671,7 @@ def cells_of(line: str) -> list[str]:
 
 def rows_of_words(sample: Sequence[str]) -> list[list[str]]:
     """The columns of the lines that may hold a word."""
-    words = [line for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
-    return list(map(cells_of, words))
+    return [cells_of(line) for line in sample if not line.startswith(("#", "-DOCSTART-"))]
 
 
 def is_tagged_text(sample: Sequence[str]) -> bool:
@@ -713,129 +681,17 @@ def is_tagged_text(sample: Sequence[str]) -> bool:
     return is_table and all(NAME_TAG.fullmatch(row[-1]) for row in rows)
 
 
-# --- Lines and their encoding --------------------------------------------------------------------
-
-ENCODINGS = {"utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252"}  # and their names
-LONGEST_LINE = 1 << 26  # bytes
-AROUND = 1_000  # lines before and after the first that is no UTF-8, which tell the encoding
-LETTER = r"[^\W\d_]"
-# Between two letters, these signs are letters of another encoding: "³" of Windows-1252 is the "ł"
-# of Windows-1250.
-SIGN_IN_WORD = re.compile(f"(?<={LETTER})[¤¦¨¬¯±²³¶¸¹¼½¾¿¡£¥§©«»®°](?={LETTER})")
-MOST_ACCENTS = 1 / 3  # of the letters of a text in a Western European language
-
-
-def lines_of(path: Path, note: Note = silent) -> Lines:
-    """Whole lines without their ends, and their numbers from 1. A missing file is an error."""
-    check_file(path)
-    encoding = encoding_of(path)
-    note(ENCODINGS[encoding])
-    for number, line in enumerate(decoded_lines(path, encoding), start=1):
-        if "\0" in line:
-            raise binary_error(path, line.encode(errors="replace"))
-        yield number, line.removesuffix("\n").removesuffix("\r")
-
-
-def check_file(path: Path) -> None:
-    """Raise `UserError` unless there is a file, which can be read twice."""
-    if not path.is_file():
-        refuse_pipe(path, str(path))
-        problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
-        raise UserError(f"{path}: {problem}")
-
-
-def decoded_lines(path: Path, encoding: str) -> Iterator[str]:
-    """The lines of a file with their ends. Raises `UserError` with the place of a byte that does
-    not fit the encoding."""
-    lines = LineReader(path).pieces(LONGEST_LINE)
-    if encoding == "utf-16":  # written by a spreadsheet, so all of it fits into memory
-        try:
-            yield from re.findall(".*\n|.+$", b"".join(lines).decode(encoding))
-        except UnicodeDecodeError:
-            raise UserError(f"{path} is damaged UTF-16: save it as UTF-8") from None
-        return
-    for number, line in enumerate(lines, start=1):
-        if number == 1:
-            refuse_old_mac_line_ends(line, str(path))
-        try:
-            yield line.decode("utf-8-sig" if number == 1 and encoding == "utf-8" else encoding)
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}: line {number}, byte {error.start + 1} of the line "
-                f"(0x{line[error.start]:02x}) is not {encoding.upper()}, and the lines before are: "
-                "repair the line"
-            ) from None
-
-
-def encoding_of(path: Path) -> str:
-    """The encoding of a file, as `codecs` calls it. The first line that is no ASCII decides: UTF-8,
-    or else Windows-1252, if the file then reads as a Western European language. UTF-16 begins with
-    a byte order mark."""
-    lines = LineReader(path).pieces(LONGEST_LINE)
-    before: deque[bytes] = deque(maxlen=AROUND)
-    for number, line in enumerate(lines, start=1):
-        if number == 1 and line.startswith(UTF_16_MARKS):
-            return "utf-16"
-        try:
-            if not line.decode("utf-8").isascii():
-                return "utf-8"
-        except UnicodeDecodeError as error:
-            # A line that begins as UTF-8 is a damaged one, which is told when it is read.
-            if not line[: error.start].isascii():
-                return "utf-8"
-            check_western(b"".join([*before, line, *islice(lines, AROUND)]), path, line=number)
-            return "cp1252"
-        before.append(line)
-    return "utf-8"
-
-
-def check_western(sample: bytes, path: Path, *, line: int) -> None:
-    """Raise `UserError` if bytes that are not UTF-8 make no sense as Windows-1252."""
-    if b"\0" in sample:
-        raise binary_error(path, sample)
-    with suppress(UnicodeDecodeError):
-        text = sample.decode("cp1252")
-        letters = re.findall(LETTER, text)
-        accents = sum(not letter.isascii() for letter in letters)
-        signs = len(SIGN_IN_WORD.findall(text))
-        if accents <= MOST_ACCENTS * len(letters) and 10 * signs <= accents + signs:
-            return
-    byte = next(byte for byte in sample if byte > 127)
-    raise UserError(
-        f"{path}: line {line} (byte 0x{byte:02x}) is neither UTF-8 nor Windows-1252: save it as "
-        f"UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f ENCODING -t UTF-8 {path.name}"
-    )
-
-
-def binary_error(path: Path, start: bytes) -> UserError:
-    if start.startswith(b"PK"):
-        return UserError(
-            f"{path} is an Excel file or a zip archive, no text: name it FILE.xlsx, or unpack it"
-        )
-    return UserError(
-        f"{path} holds NUL bytes: it is a binary file, no text, or UTF-16 without its mark: save a "
-        "text as UTF-8"
-    )
-
-
 # --- Labels --------------------------------------------------------------------------------------
 
 # What is doubtful is an error with its line: a label that was understood in the wrong way costs a
 # whole training run, and nothing in the result shows it.
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?", re.ASCII)  # 1.0 is how pandas writes 1 beside a missing one
-WITH_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-INFINITE = ("inf", "+inf", "-inf", "infinity", "-infinity")
 # What spreadsheets and pandas write where there is no value; no label is called that.
-MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "#null!",
-           "infinity", "-infinity")  # fmt: skip
-OR_NAMES = "(for labels that are names give --format texts)"
+MISSING = ("nan", "<na>", "nat", "#n/a", "#value!", "#ref!", "#name?", "#div/0!", "#num!")
 LARGEST = 1e15  # of a number to be predicted; its square must fit into float32 with room to spare
-
 MANY = 10  # classes, from which on they are compared with the number of examples
-COUNTED = 20  # whole numbers, from which on they may well be a scale
-ENOUGH = 10  # examples, from which on a label that stands in the first line alone is doubtful
 
 Spellings = dict[str, tuple[str, str]]  # a label's plain form: as it was first written, and where
 
@@ -894,69 +750,33 @@ def check_label(name: str, place: str, spellings: Spellings) -> None:
     if earlier != name:
         raise UserError(
             f"{place}: the label {name!a} differs from {earlier!a} ({where}) only in "
-            "case, in blanks, or in how a number or a character is written: write both alike, or "
-            "rename one"
+            "case, in blanks, or in how a character is written: write both alike, or rename one"
         )
 
 
 def plain_form(name: str) -> str:
     """What two spellings of one label have in common. They may differ in case, in blanks, in
-    invisible characters, in how Unicode writes a letter (é as one character or as two), and in how
-    a whole number is written.
+    invisible characters, and in how Unicode writes a letter (é as one character or as two).
 
-    >>> plain_form("1.0"), plain_form("Ve\u200bry  good")
-    ('1', 'very good')
+    >>> plain_form("Ve\u200bry  good")
+    'very good'
     """
     letters = unicodedata.normalize("NFKC", name)
     seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
-    plain = " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
-    if not WHOLE.fullmatch(plain):
-        return plain
-    digits = plain.partition(".")[0].lstrip("+")
-    sign = "-" * digits.startswith("-")
-    return sign + (digits.lstrip("-").lstrip("0") or "0")
+    return " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
 
 
-@dataclass
-class NumberLabels:
-    """Reads numbers to be predicted. Decimal commas are read where no number has a point."""
-
-    column: str
-    note: Note = silent
-    marks: dict[str, str] = field(default_factory=dict)  # "," or ".": where one was written first
-
-    def of(self, row: Row) -> float | None:
-        """The number; None if the row is known to have none."""
-        value = value_of(row, self.column)
-        if value is None:
-            return None
-        if isinstance(value, str):
-            value = self.with_point(row, value.strip())
-        is_number = type(value) in (int, float) or NUMBER.fullmatch(str(value))
-        try:
-            number = float(value) if is_number else math.nan
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise row.wrong(self.column, f": it must be a number {OR_NAMES}")
-        if abs(number) > LARGEST:
-            large = "too large to learn from: divide all numbers, so that they lie between -10 and"
-            raise row.wrong(self.column, f", {large} 10, say")
-        return number
-
-    def with_point(self, row: Row, written: str) -> str:
-        """The same number with a decimal point. All must be written alike."""
-        has_comma = WITH_COMMA.fullmatch(written) is not None
-        if not has_comma and not ("." in written and NUMBER.fullmatch(written)):
-            return written
-        self.marks.setdefault("," if has_comma else ".", row.place)
-        if len(self.marks) == 2:
-            other, name = (".", "point") if has_comma else (",", "comma")
-            problem = f"the number of {self.marks[other]} is written with a {name}: write all alike"
-            raise row.wrong(self.column, f", and {problem} {OR_NAMES}")
-        if has_comma:
-            self.note("decimal commas")
-        return written.replace(",", ".")
+def number_of(row: Row, column: str) -> float | None:
+    """The number to be predicted; None if the row is known to have none."""
+    value = value_of(row, column)
+    if value is None:
+        return None
+    is_number = type(value) in (int, float) or NUMBER.fullmatch(str(value).strip())
+    with suppress(ValueError, OverflowError):  # a decimal comma; a number of 5,000 digits
+        if is_number and abs(number := float(value)) <= LARGEST:
+            return number
+    wanted = f"it must be a number with a decimal point, from -{LARGEST:g} to {LARGEST:g}"
+    raise row.wrong(column, f": {wanted} (for labels that are names give --format texts)")
 
 
 def are_numbers(labels: Iterable[Any]) -> bool:
@@ -964,15 +784,12 @@ def are_numbers(labels: Iterable[Any]) -> bool:
     that are no numbers are errors when the numbers are read."""
     written = [str(label).strip() for label in labels if label is not None]
     written = [each for each in written if each and each.lower() != "nan"]
-    numbers = [each for each in written
-               if NUMBER.fullmatch(each) or WITH_COMMA.fullmatch(each)
-               or each.lower() in INFINITE]  # fmt: skip
+    numbers = [each for each in written if NUMBER.fullmatch(each)]
     return 2 * len(numbers) > len(written) and not all(map(WHOLE.fullmatch, numbers))
 
 
 def check_classes(source: str | Path, labels: Sequence[str]) -> None:
-    """Raise `UserError` if labels that were taken for classes may be something else; many whole
-    numbers are noted on standard error."""
+    """Raise `UserError` if labels that were taken for classes may be something else."""
     examples, classes = len(labels), set(labels)
     if are_numbers(labels):
         fraction = next(each for each in labels if not WHOLE.fullmatch(each))
@@ -986,21 +803,11 @@ def check_classes(source: str | Path, labels: Sequence[str]) -> None:
             f"{quoted(labels[0])}: give --format numbers to predict a number, --columns to name "
             "another column, or --format texts to learn all these classes"
         )
-    if len(classes) > COUNTED and all(map(WHOLE.fullmatch, classes)):
-        hint = f"the {len(classes)} labels are whole numbers, and each is learned as a class"
-        say(f"note: {source}: {hint} of its own; --format numbers predicts a number instead")
-
-
-def check_header_label(source: str | Path, text: str, labels: Sequence[str]) -> None:
-    """Raise `UserError` if the label of the first line may be a column's name: it never recurs."""
-    if len(labels) >= ENOUGH and Counter(labels)[labels[0]] == 1:
-        raise header_error(source, [text, labels[0]])
 
 
 def label_set(labels: Iterable[str]) -> tuple[str, ...]:
     """The different labels in one lasting order: numbers by their size, other names by letter."""
-    different = set(labels)
-    if not all(label.isdecimal() for label in different):
-        return tuple(sorted(different))
-    bare = {label: label.lstrip("0") for label in different}  # int() refuses very long numbers
-    return tuple(sorted(different, key=lambda label: (len(bare[label]), bare[label], label)))
+    different = sorted(set(labels))
+    if all(map(str.isdecimal, different)):  # int() refuses very long numbers
+        different.sort(key=lambda label: (len(label.lstrip("0")), label.lstrip("0")))
+    return tuple(different)

@@ -12,8 +12,8 @@ from typing import Annotated
 import tyro
 from tyro.conf import Positional, arg
 
-from bert_corpus.pretraining_run import prepare
-from bert_corpus.store import TokenStore, open_corpus
+from bert_corpus.pretraining_run import corpus_of, prepare
+from bert_corpus.store import TokenStore
 from bert_run.config import RunSettings, Vocabulary
 from bert_run.errors import UserError, command
 
@@ -46,36 +46,28 @@ class StoreSettings:
 
     def as_run(self) -> RunSettings:
         """The same as settings of a run, which check what is said."""
-        return RunSettings(
-            corpus=self.corpus,
-            heldout=self.heldout,
-            split_sentences=self.split_sentences,
-            tokenizer=self.tokenizer,
-            vocab_size=self.vocab_size,
-        )
+        return RunSettings(**vars(self))
 
 
-def build_stores(settings: StoreSettings) -> TokenStore:
-    """Build the stores that `settings` ask for, and return that of the training documents."""
+def build_stores(settings: RunSettings) -> TokenStore:
+    """Build the stores in `settings.out`, and return that of the training documents."""
     out = settings.out
     if Path(settings.corpus).expanduser().resolve() == out.resolve():
         raise UserError(f"--out {out} is the corpus itself; choose another folder")
-    corpus = open_corpus(
-        settings.corpus, split_sentences=settings.split_sentences, held_out=settings.heldout
-    )
+    corpus = corpus_of(settings)
     is_built = (out / "train" / "report.json").exists()
     if is_built and TokenStore.open(out / "train").report["fingerprint"] != corpus.fingerprint:
         raise UserError(
             f"{out}: holds the stores of another corpus, or its files have changed since; "
             "choose another --out"
         )
-    return prepare(settings.as_run(), out, corpus=corpus).train.corpus
+    return prepare(settings, out, corpus=corpus).train.corpus
 
 
 @command
 def main() -> None:
     settings = tyro.cli(StoreSettings, prog="python -m bert_corpus.build_stores")
-    report = build_stores(settings).report
+    report = build_stores(settings.as_run()).report
     print(
         f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
         f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",

@@ -9,7 +9,6 @@ lists of names. A document is a source file; a sentence that occurred before is 
 import ast
 import hashlib
 import importlib.metadata
-import os
 import re
 import sys
 import sysconfig
@@ -25,30 +24,20 @@ from bert_corpus.store import split_prose
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
-VERSION = 2  # of the rules below: a higher one builds the cached file anew
+VERSION = 3  # of the rules below: a higher one builds the cached file anew
 SHORTEST_DOCUMENT = 2  # sentences
 FILES_AT_ONCE = 64
 
 SKIPPED_FOLDERS = {"tests", "test", "testing", "_vendor", "_vendored", "vendor", "externals",
                    "site-packages", "dist-packages", "__pycache__", "idle_test"}  # fmt: skip
 
-# Lines of code, doctests, tables, underlines, link targets.
-NO_PROSE = re.compile(
-    r">>>|\.\.\.|\.\. (?![\w-]+::)|\$ |[-=~^|+*\"#`]{3}|import |from \w+ import|@"
-)
 # What stands before the text: the mark of an item, `.. note::`, `:param x:`, `name (type): `.
 PREFIX = re.compile(
     r"(?:(?:[-*+•]|\d+[.)]|\(\w\))\s+)?"
     r"(?:\.\. [\w-]+::\s*|:\w+[^:`]*:\s+|[*`\w]+\s*(?:\([^)]*\))?\s*:\s+(?=\S))?"
 )
-MARKUP = (  # what it is, and what of it is read
-    (re.compile(r":[\w:+.-]+:`(?:~|!)?([^`<]*?)(?:\s*<[^`>]*>)?`"), r"\1"),  # :class:`~a.B` -> a.B
-    (re.compile(r"`([^`<]+?)\s*<[^`>]*>`__?"), r"\1"),  # `text <link>`_ -> text
-    (re.compile(r"\s*\[[\w#*-]+\]_"), ""),  # [1]_
-    (re.compile(r"\[([^\]]+)\]\([^)]*\)"), r"\1"),  # [text](link) of Markdown
-    (re.compile(r"(`{1,3}|\*{1,2})(?=\S)([^`*\n]*?\S)\1_?"), r"\2"),  # ``x``, `x`, **x**, *x*
-    (re.compile(r"::$"), ":"),  # code follows
-)
+# :class:`~a.B`, `text <link>`_, [1]_, **x**: the marks go, and the text stays.
+MARKUP = re.compile(r":[\w:+.-]+:(?=`)|\s*<[^`>]*>(?=`)|\s*\[[\w#*-]+\]_|`[~!]?_{0,2}|\*{1,2}")
 SYMBOLS = re.compile(r"://|\\|==|->|=>|[{|@`]|__")
 WORD = re.compile(r"[A-Za-z]+(?:['’-][A-Za-z]+)*")
 ENGLISH = """a an and are as at be been but by can do does for from has have if in into is it its
@@ -59,28 +48,24 @@ SMALL_WORDS = frozenset(ENGLISH.split())
 
 def prose_of(docstring: str) -> list[str]:
     """The sentences of a docstring that are English prose."""
-    sentences = []
-    for text in paragraphs_of(docstring):
-        for markup, read in MARKUP:
-            text = markup.sub(read, text)
-        sentences += [s for s in split_prose(" ".join(text.split())) if is_prose(s)]
-    return sentences
+    texts = (" ".join(MARKUP.sub("", text).split()) for text in paragraphs_of(docstring))
+    return [sentence for text in texts for sentence in split_prose(text) if is_prose(sentence)]
 
 
 def paragraphs_of(docstring: str) -> Iterator[str]:
-    """Lines of running text joined. A paragraph ends at an empty line or one that is no prose,
-    where the indentation changes, and where an item of a list begins."""
+    """Lines of running text joined. A paragraph ends at an empty line or a line of signs, where the
+    indentation changes, and where an item of a list begins."""
     paragraph: list[str] = []
     depth = 0
     for raw in [*docstring.expandtabs().splitlines(), ""]:
         line = raw.strip()
         before, depth = depth, len(raw) - len(raw.lstrip())
-        is_break = not line or NO_PROSE.match(line) is not None
         prefix = PREFIX.match(line).end()
-        if paragraph and (is_break or prefix or depth != before):
+        is_text = any(map(str.isalnum, line[:3]))
+        if paragraph and (prefix or depth != before or not is_text):
             yield " ".join(paragraph)
             paragraph = []
-        if not is_break:
+        if is_text or prefix:
             paragraph.append(line[prefix:])
 
 
@@ -108,13 +93,13 @@ def is_prose(sentence: str) -> bool:
 def source_files() -> list[Path]:
     """The `.py` files of the standard library and of all installed packages, in a fixed order."""
     roots = {Path(sysconfig.get_paths()[key]) for key in ("stdlib", "purelib", "platlib")}
-    files = []
-    for root in sorted(roots):
-        for folder, folders, names in os.walk(root):
-            folders[:] = sorted(name for name in folders if name not in SKIPPED_FOLDERS)
-            python = (name for name in names if name.endswith(".py"))
-            files += [Path(folder, n) for n in sorted(python) if not n.startswith("test_")]
-    return files
+    return [
+        path
+        for root in sorted(roots)
+        for path in sorted(root.rglob("*.py"))
+        if not path.name.startswith("test_")
+        and SKIPPED_FOLDERS.isdisjoint(path.relative_to(root).parts)
+    ]
 
 
 def document_of(path: Path) -> list[str]:

@@ -129,7 +129,6 @@ def save_reports(folder: Path, graded: Graded) -> None:
     if marks.weeks:
         report["weeks"] = [vars(week) for week in marks.weeks]
         report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
-        report["percent"] = marks.percent
     runner.write_report(folder / "report.json", report)
     runner.write_report(folder / "results.json", results)
 
@@ -158,8 +157,7 @@ def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
     cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
     cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
     if marks.weeks:
-        cells += [("late days", f"{sum(week.days for week in marks.weeks)}"),
-                  ("percent", f"{marks.percent or 0:g}")]  # fmt: skip
+        cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
     return [*cells, ("notes", "; ".join(one.notes)), ("alike", "; ".join(one.likeness))]
 
 

@@ -301,8 +301,9 @@ def run(settings: PredictSettings) -> None:
 
 def score(predictor: Predictor, settings: PredictSettings) -> None:
     """The report of `bert-finetune --test`, for a labeled file and any fine-tuned model."""
-    from bert_finetuning import report  # it draws: those who only predict need not wait
+    # It draws: those who only predict need not wait for it.
     from bert_finetuning.data.load import read_labelled
+    from bert_finetuning.finetune import Measured, write_answers
 
     task, saved, out = predictor.task, predictor.saved, settings.out
     examples = read_labelled(settings.score, task, columns=parse_columns(settings.columns),
@@ -310,12 +311,12 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     check_pairs(examples, saved)
     progress = "predicting" if len(examples) >= MANY_QUERIES else None
     predictions = predictor.predict_alike(examples, progress=progress)
-    measured = report.Measured(settings.score, task, examples, predictions)
+    measured = Measured(settings.score, task, examples, predictions)
     if out is not None:
         with folder_in_one_piece(out) as beside:
             content = json.dumps(measured.as_json(), indent=2) + "\n"
             (beside / "metrics.json").write_text(content, encoding="utf-8")
-            report.write_answers(beside, measured, title=Path(settings.score).name)
+            write_answers(beside, measured, title=Path(settings.score).name)
     print(json.dumps(measured.as_json()) if settings.json else measured.table())
     if out is not None and not settings.json:
         print(f"all answers: {out}")

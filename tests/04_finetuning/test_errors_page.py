@@ -1,6 +1,6 @@
 """`errors.md`: what is wrong of each task of answer, and where."""
 
-from bert_finetuning.report import errors_page
+from bert_finetuning.finetune import errors_page
 from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice

@@ -135,7 +135,7 @@ def test_seeds_differ_and_their_median_spread_and_majority_are_written(settings,
     outcome = finetune(replace(settings, seeds=3))
     written = json.loads((settings.out / "metrics.json").read_text("utf-8"))
     scores = [each["best"]["accuracy"] for each in written["seeds"]]
-    assert written["median"]["accuracy"] == statistics.median(scores) == outcome.median
+    assert written["median"]["accuracy"] == statistics.median(scores)
     assert (written["lowest"]["accuracy"], written["highest"]["accuracy"]) == (
         min(scores),
         max(scores),

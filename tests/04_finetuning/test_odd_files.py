@@ -12,7 +12,7 @@ from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
 from bert_finetuning.predict import from_lines, from_source, write_csv
-from bert_finetuning.report import draw_confusion
+from bert_finetuning.finetune import draw_confusion
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
 from bert_finetuning.tasks.base import HeadConfig, Prediction, Query

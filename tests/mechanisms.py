@@ -1,5 +1,5 @@
 """What makes a test slow, found in its source: a process, a compiler, a browser, a kill after each
-file that is written, a bank to grade.
+file that is written, a whole benchmark, a bank to grade.
 
 `make test` leaves these out; `make test-all` runs everything. Nothing is marked by hand: a test has
 a mechanism if it, or a fixture or a function of its file that it uses, names one.
@@ -20,6 +20,7 @@ MECHANISMS = {
     "compiler": {"torch.compile"},
     "browser": {"sync_playwright"},
     "kills": {"killed_after"},
+    "benchmark": {"whole_benchmark"},
     "bank": {"try_out", "try_out_until_decided", "mutation_score", "run_bank", "graded_by_lookup"},
 }  # fmt: skip
 

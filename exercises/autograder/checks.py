@@ -299,9 +299,11 @@ def not_slower(
             start = time.process_time()
             loop()
             took = min(took, time.process_time() - start)
-        # One measurement may be lucky: what is not clearly fast enough is measured twice.
+        # One measurement may be lucky or not: what is not clear is measured again.
         if seconds <= times * took / (1 if number else 2):
             return
+        if number and seconds > 4 * times * took:
+            break
     fail(f"{function.name} took {seconds:.3f} s, {seconds / max(took, 1e-9):.1f} times as long as "
          f"{than}: at most {times:g} times is allowed", likely=likely)  # fmt: skip
 

@@ -49,7 +49,7 @@ def test_the_first_wrong_answer_of_each_bank_loses_points(exercise, tmp_path):
     wrong = next(v for v in bank.variants(exercise) if not v.is_right)
     path = tmp_path / exercise.file
     path.write_text(wrong.text, encoding="utf-8")
-    assert {o.outcome for o in grade(exercise, path)} != {PASSED}
+    assert {o.outcome for o in grade(exercise, path, only=wrong.caught_by)} != {PASSED}
 
 
 @per_exercise(present())

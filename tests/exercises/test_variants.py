@@ -34,9 +34,7 @@ def test_variants__an_answer_with_the_students_own_default_is_right_and_no_other
 
     other = next(n for n in range(1, 99)
                  if course.default_of(name, n) != course.default_of(name, NUMBER))  # fmt: skip
-    for seed in (0, 5):
-        assert not failed(name, answer_of(NUMBER), tmp_path, variant=NUMBER, seed=seed)
-    assert not failed(name, solution, tmp_path)
+    assert not failed(name, answer_of(NUMBER), tmp_path, variant=NUMBER, seed=5)
     for copied in (solution, answer_of(other)):
         lost = failed(name, copied, tmp_path, variant=NUMBER)
         assert 1 <= len(lost) <= 2, lost

@@ -49,10 +49,9 @@ class FinetuneSettings:
     data: Path | None = None
     """the folder with the task's files; without it they come from the Hub"""
     train: str | None = None
-    """a FILE to learn from, a dataset of the Hub, ID[:CONFIG][@SPLIT], or a FOLDER of the splits"""
+    """a FILE to learn from, or a dataset of the Hub, ID[:CONFIG][@SPLIT]"""
     dev: str | None = None
-    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1;
-    without it the dev file in the FOLDER that is --train"""
+    """another FILE, to measure on; or the share of --train that is set aside for it, say 0.1"""
     test: str | None = None
     """a FILE with labels that is read once, at the end: dev has chosen the model, so its score is
     a little too high; of the tasks by name, own takes the task's own test set"""
@@ -195,7 +194,7 @@ def check_task(settings: FinetuneSettings) -> None:
                             "task has its own examples")  # fmt: skip
     elif settings.train is None:
         raise UserError("nothing to learn: name a --task, or give --train FILE --dev FILE")
-    elif settings.dev is None and not Path(settings.train).expanduser().is_dir():
+    elif settings.dev is None:
         raise UserError("--train is given and --dev is not: a run learns from one file and is "
                         "measured on another; --dev 0.1 sets a tenth of it aside")  # fmt: skip
     elif settings.data is not None:

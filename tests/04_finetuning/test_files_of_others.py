@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from bert_finetuning.data.load import describe, load_files, load_task
+from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import parse_columns
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.classification import TextExample
@@ -203,47 +203,10 @@ def write_texts(folder: Path) -> None:
 def test_imdb_is_a_folder_of_texts_in_folders_of_labels(tmp_path):
     for split in ("train", "test"):
         write_texts(tmp_path / split)
-    for train, dev in ((tmp_path / "train", tmp_path / "test"), (tmp_path, tmp_path)):
-        data = load_files(train, dev)
-        assert data.train == data.dev == GOOD_BAD[::-1]
-        assert "unsup/ left out, it has no labels" in data.tallies[0].found
-        assert data.tallies[1].source == str(tmp_path / "test")
-
-
-def test_a_folder_holds_its_splits_by_name(tmp_path):
-    for name in ("reviews_train.csv", "reviews_valid.csv", "reviews_test.csv"):
-        (tmp_path / name).write_bytes(b"text,label\ngood,pos\nbad,neg\n")
-    data = load_files(tmp_path, tmp_path)
-    assert [Path(tally.source).name for tally in data.tallies[:2]] == [
-        "reviews_train.csv", "reviews_valid.csv",
-    ]  # fmt: skip
-    (tmp_path / "train.tsv").write_bytes(b"")
-    with pytest.raises(UserError, match=r"several files for train \(reviews_train.csv, train.tsv"):
-        load_files(tmp_path, tmp_path)
-    (tmp_path / "none").mkdir()
-    with pytest.raises(UserError, match="holds no file named for train"):
-        load_files(tmp_path / "none", tmp_path)
-
-
-def test_a_folder_of_splits_may_stand_alone(tmp_path):
-    for name in ("train.csv", "dev.csv", "test.csv"):
-        (tmp_path / name).write_bytes(b"text,label\ngood,pos\nbad,neg\n")
-    settings = FinetuneSettings(train=str(tmp_path), checkpoint="none")
-    data = load_task(settings)
-    assert [Path(tally.source).name for tally in data.tallies[:2]] == ["train.csv", "dev.csv"]
-    (tmp_path / "dev.csv").unlink()
-    assert Path(load_task(settings).tallies[1].source).name == "test.csv"  # no other is there
-    (tmp_path / "test.csv").unlink()
-    with pytest.raises(UserError, match=r"no file named for dev .* it holds train.csv.*--dev 0\.1"):
-        load_task(settings)
-    with pytest.raises(UserError, match=r"--train is given and --dev is not"):
-        FinetuneSettings(train=str(tmp_path / "no"), checkpoint="none")
-
-
-def test_a_folder_of_labels_has_no_dev_of_its_own(tmp_path):
-    write_texts(tmp_path / "texts")
-    with pytest.raises(UserError, match=r"has no splits: .*--dev 0\.1"):
-        load_task(FinetuneSettings(train=str(tmp_path / "texts"), checkpoint="none"))
+    data = load_files(tmp_path / "train", tmp_path / "test")
+    assert data.train == data.dev == GOOD_BAD[::-1]
+    assert "unsup/ left out, it has no labels" in data.tallies[0].found
+    assert data.tallies[1].source == str(tmp_path / "test")
 
 
 def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):

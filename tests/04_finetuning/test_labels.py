@@ -193,7 +193,7 @@ def test_a_file_that_is_no_table_is_told_what_to_save_it_as(tmp_path):
     path = tmp_path / "book.xlsx"
     path.write_bytes(b"PK")
     assert "CSV UTF-8" in error_of(load_files, path, path)
-    assert "holds no file named for train" in error_of(load_files, tmp_path, tmp_path)
+    assert "a folder: name a file in it" in error_of(load_files, tmp_path, tmp_path)
 
 
 def test_questions_may_stand_one_on_a_line_of_a_json_file(tmp_path):

@@ -6,7 +6,6 @@ load_files(train, dev)   anything else, in the format of one of the task types
 """
 
 import json
-import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -92,9 +91,7 @@ def load_task(settings: FinetuneSettings) -> TaskData:
     if settings.task is not None:
         data = load_named(settings.task, settings.data)
     else:
-        dev = share_of(settings.dev) or settings.dev or split_in(settings.train, "dev")
-        if dev == settings.train and settings.dev is None:  # folders named by labels
-            raise UserError(f"{dev} has no splits: name a file or folder with --dev{SET_ASIDE}")
+        dev = share_of(settings.dev) or settings.dev
         data = load_files(settings.train, dev, format=settings.format, columns=columns,
                           seed=settings.seed)  # fmt: skip
     data = replace(data, task=configured(data.task, settings))
@@ -242,12 +239,8 @@ def first_files(folder: Path, names: Sequence[str], what: str) -> list[Path]:
                  for name in choice.split(" and ")]  # fmt: skip
         if all(parts):
             return [part[0] for part in parts]
-    raise UserError(holds_no(folder, what))
-
-
-def holds_no(folder: Path, what: str) -> str:
     there = ", ".join(sorted(path.name for path in folder.glob("*"))[:10])
-    return f"{folder} holds no {what}: it holds {there or 'nothing'}"
+    raise UserError(f"{folder} holds no {what}: it holds {there or 'nothing'}")
 
 
 # --- By files ------------------------------------------------------------------------------------
@@ -262,7 +255,6 @@ def load_files(
     those of train; one that only dev has is an error with its row."""
     if format is not None and format not in TASKS:
         raise UserError(f"format {format!r}: choose {', '.join(TASKS)}")
-    train = split_in(train, "train")
     task_type = infer_task(train, columns) if format is None else TASKS[format]
     what = task_type.format
     if columns != USUAL and not task_type.takes_columns:
@@ -283,36 +275,11 @@ def load_files(
         measured = [learnt[place] for place in split.dev]
         learnt = [learnt[place] for place in split.train]
     else:
-        dev = split_in(dev, "dev")
         tallies[1].source = str(dev)
         measured = read_labelled(dev, task, columns=columns, by_place=False, tally=tallies[1])
         check_shapes(train, learnt, dev, measured)
     name, task = Path(train).name.split(".")[0], task.adapted(learnt)
     return TaskData(name, task, learnt, measured, split=split, tallies=tallies)
-
-
-SPLIT_NAMES = {"train": ("train", "training"), "dev": ("dev", "valid", "validation", "val", "test")}
-
-
-def split_in(source: str | Path, split: str) -> str | Path:
-    """The file of a split by its name (`train.csv`, `reviews_train.tsv`, a subfolder too), if the
-    source is a folder that holds the splits; else the source itself."""
-    folder = Path(source).expanduser()
-    if not folder.is_dir() or (any(folder.glob("*/*.txt")) and not (folder / "train").is_dir()):
-        return source
-    for name in SPLIT_NAMES[split]:
-        found = [path for path in sorted(folder.iterdir())
-                 if name in re.split(r"[._-]", path.name.lower())]  # fmt: skip
-        if len(found) > 1:
-            names = ", ".join(path.name for path in found[:5])
-            raise UserError(f"{folder} holds several files for {split} ({names}): name one of them")
-        if found:
-            return found[0]
-    what = f"file named for {split} ({', '.join(SPLIT_NAMES[split])})"
-    raise UserError(f"{holds_no(folder, what)}: name a file{SET_ASIDE if split == 'dev' else ''}")
-
-
-SET_ASIDE = ", or set a tenth of train aside for it, --dev 0.1"
 
 
 SAMPLE = 100  # rows whose labels are looked at

@@ -59,7 +59,7 @@ def test_how_long_texts_are_is_said_with_how_many_reach_the_limit():
     told = "\n".join(describe(data, settings, features, 16))
     assert "lengths     median 9 tokens; 1 of 3 fill all 16 (--max-length)" in told
     told = "\n".join(describe(data, settings, features, 20))
-    assert "lengths     median 9 tokens, longest 16, of 20 (--max-length)" in told
+    assert "lengths     median 9 tokens; 0 of 3 fill all 20 (--max-length)" in told
 
 
 def test_a_long_label_is_shortened_and_few_examples_are_said(tmp_path):

@@ -73,10 +73,10 @@ def test_what_a_task_says_of_itself_fits_together(name):
 
 def test_the_labels_stand_in_the_order_of_the_hub():
     """What the dataset cards of nyu-mll/glue say; a model of the Hub numbers its labels so."""
-    assert GLUE["mnli"].labels == ("entailment", "neutral", "contradiction")
-    assert GLUE["rte"].labels == GLUE["qnli"].labels == ("entailment", "not_entailment")
-    assert GLUE["wnli"].labels == ("not_entailment", "entailment")
-    assert GLUE["sst-2"].labels == ("negative", "positive")
+    assert GLUE["mnli"].labels == ["entailment", "neutral", "contradiction"]
+    assert GLUE["rte"].labels == GLUE["qnli"].labels == ["entailment", "not_entailment"]
+    assert GLUE["wnli"].labels == ["not_entailment", "entailment"]
+    assert GLUE["sst-2"].labels == ["negative", "positive"]
 
 
 def test_the_nine_tasks_of_glue_are_there_mnli_twice():

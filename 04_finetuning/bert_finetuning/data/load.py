@@ -28,6 +28,7 @@ from bert_finetuning.data.rows import (
     lines_of,
     open_rows,
     parse_columns,
+    shortened,
     split_tsv,
     table_rows,
     unknown_column,
@@ -152,9 +153,9 @@ class NamedTask:
     format: str
     files: dict[str, list[str]]  # of each split: what may lie there, the first that does
     hub: dict[str, str]  # of each split, as ID:CONFIG@SPLIT
-    columns: tuple[str, str | None, str] | None = None  # of the text, of a second one, of the label
-    labels: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()  # names in `metrics.METRICS`; the first chooses between runs
+    columns: Sequence[str | None] = ()  # of the text, of a second one, of the label
+    labels: Sequence[str] = ()
+    metrics: Sequence[str] = ()  # names in `metrics.METRICS`; the first chooses between runs
 
     def paths(self, folder: Path, split: str) -> list[Path]:
         """The files of a split in a folder; dev of CoLA is two."""
@@ -168,9 +169,7 @@ class NamedTask:
 
 def tasks_of(group: str) -> dict[str, NamedTask]:
     table = json.loads(Path(__file__).with_name("named.json").read_text("utf-8"))[group]
-    frozen = lambda value: tuple(value) if isinstance(value, list) else value  # noqa: E731
-    return {name: NamedTask(name, **{key: frozen(value) for key, value in fields.items()})
-            for name, fields in table.items()}  # fmt: skip
+    return {name: NamedTask(name, **fields) for name, fields in table.items()}
 
 
 GLUE, KNOWN = tasks_of("glue"), tasks_of("known")
@@ -395,24 +394,13 @@ def describe(
     data: TaskData, settings: FinetuneSettings, features: Sequence[Features] = (),
     max_length: int = 0,
 ) -> list[str]:  # fmt: skip
-    """What was understood of the task's files, in aligned lines, printed before training starts.
-
-    task        one of 2 labels for each text (format texts)
-    columns     text from 'text', label from 'label'
-    train       reviews.csv (UTF-8, semicolons): 300 examples
-    dev         more.csv (Windows-1252, commas): 80 examples; 2 empty rows left out
-    lengths     median 23 tokens; 4 of 300 fill all 128 (--max-length)
-    labels                 train      dev
-                negative     154       41
-                positive     146       39
-    """
+    """What was understood of the task's files, in aligned lines, printed before training starts."""
     task, tallies, columns = data.task, data.tallies, data.tallies[0].columns
     what = task.describe("pair of texts" if data.is_pairs else "text")
     lines = [titled("task", f"{data.name}: {what} (format {task.format})")]
     if columns is not None:
         pair = f", second text from {columns.pair!r}" if columns.pair else ""
-        number = " (by their numbers)" if columns.numbered else ""
-        named = f"text from {columns.text!r}{pair}, label from {columns.label!r}{number}"
+        named = f"text from {columns.text!r}{pair}, label from {columns.label!r}"
         lines.append(titled("columns", named))
     train = count_in_words(data.train, tallies[0], few=settings.few_shot)
     dev = count_in_words(data.dev, tallies[1])
@@ -425,10 +413,8 @@ def describe(
         lines.append(titled("test", test))
     if lengths := [each.length for each in features]:
         full = sum(length >= max_length for length in lengths)
-        longest = f", longest {max(lengths)}, of {max_length} (--max-length)"
-        if full:
-            longest = f"; {full:,} of {len(lengths):,} fill all {max_length} (--max-length)"
-        lines.append(titled("lengths", f"median {statistics.median_low(lengths)} tokens{longest}"))
+        said = f"; {full:,} of {len(lengths):,} fill all {max_length} (--max-length)"
+        lines.append(titled("lengths", f"median {statistics.median_low(lengths)} tokens{said}"))
     title, found = task.summary(data.train, data.dev)
     if isinstance(found, str):
         return [*lines, titled(title, found)]
@@ -456,13 +442,13 @@ def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter)
     """How often each label occurs in train and in dev; nothing for tasks without labels."""
     if not train:
         return []
-    few = len(labels) <= MOST
-    listed = list(labels) if few else [label for label, _ in train.most_common(MOST)]
-    rows = [(label if len(label) <= WIDEST else label[: WIDEST - 1] + "…", train[label], dev[label])
-            for label in listed]  # fmt: skip
-    if not few:
-        rest = (sum(each.values()) - sum(each[label] for label in listed) for each in (train, dev))
-        rows.append((f"… and {len(labels) - MOST} more", *rest))
+    more = len(labels) - MOST
+    if more > 0:
+        labels = [label for label, _ in train.most_common(MOST)]
+    rows = [(shortened(label, WIDEST), train[label], dev[label]) for label in labels]
+    if more > 0:
+        rest = (each.total() - sum(each[label] for label in labels) for each in (train, dev))
+        rows.append((f"… and {more} more", *rest))
     width = max(len(name) for name, _, _ in rows)
     return [titled(title, f"{'':<{width}}  {'train':>9}{'dev':>9}"),
             *(titled("", f"{name:<{width}}  {a:>9,}{b:>9,}") for name, a, b in rows)]  # fmt: skip

@@ -119,8 +119,8 @@ def quoted(value: Any) -> str:
     return shortened(repr(value) if isinstance(value, str) else json.dumps(value, default=str))
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+def shortened(text: str, longest: int = LONGEST) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def whole_characters(text: str) -> str:

@@ -119,17 +119,13 @@ def _storyworld(count: int, split: str) -> Corpus:
 
     source = [*storyworld.TOLD_BY, *sorted(storyworld.STORIES.glob("*.txt"))]
     code = fingerprint_of(*(path.read_text(encoding="utf-8") for path in source))
+    fingerprint = fingerprint_of("storyworld", split, count, 0, code)  # of seed 0
 
     def walk() -> Iterator[Document]:
         for story in storyworld.stories(count, split=split):
             yield [sentence.text for sentence in story.sentences]
 
-    return Corpus(
-        walk,
-        name="storyworld",
-        fingerprint=fingerprint_of("storyworld", split, count, 0, code),  # of seed 0
-        n_documents=count,
-    )
+    return Corpus(walk, "storyworld", fingerprint, n_documents=count)
 
 
 def _open_whole(
@@ -275,29 +271,24 @@ def find_text_files(path: Path) -> tuple[list[Path], list[str]]:
         return [path], []
     files: list[Path] = []
     others: list[str] = []
-    for folder, below, names in os.walk(path, onerror=lambda e: others.append(e.filename)):
-        place = Path(folder)
-        if place != path and is_own_folder(place):
-            others.append(place.relative_to(path).as_posix())
+    for place, below, names in os.walk(path, onerror=lambda e: others.append(e.filename)):
+        if place != str(path) and is_own_folder(Path(place)):
+            others.append(Path(place).relative_to(path).as_posix())
             below.clear()
             continue
         below[:] = [name for name in below if not name.startswith(".")]
-        for file in (place / name for name in names if not name.startswith(".")):
-            if not file.is_file():
-                others.append("broken links and pipes")
-            elif kind_of(file) or not file.suffix:
+        for file in (Path(place, name) for name in names if not name.startswith(".")):
+            if file.is_file() and (kind_of(file) or not file.suffix):
                 files.append(file)
             else:
-                others.append(file.suffix.lower())
+                others.append(file.suffix.lower() if file.is_file() else "broken links and pipes")
     return sorted(files), others
 
 
 def is_own_folder(folder: Path) -> bool:
     """Whether a folder is a run's, a model's, or that of token stores."""
-    return any(
-        (folder / name).is_file()
-        for name in ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json")
-    )
+    marks = ("run.json", "tokenizer_config.json", "tokenizer/tokenizer_config.json")
+    return any((folder / mark).is_file() for mark in marks)
 
 
 def _unpack_zstandard(raw: io.BufferedIOBase) -> io.BufferedIOBase:
@@ -571,8 +562,8 @@ class TokenStore:
                 f"{tokenizer.get_vocab_size()}): {BUILD_AGAIN}"
             )
         lengths = (report["tokens"], report["sentences"] + 1, report["documents"] + 1)
-        arrays = {}
         types = array_types(report["vocab_size"])
+        arrays = {}
         for (name, dtype), length in zip(types.items(), lengths, strict=True):
             path, wanted = folder / f"{name}.bin", length * dtype.itemsize
             size, problem = path.stat().st_size if path.is_file() else 0, None
@@ -648,12 +639,12 @@ def build_store(
     folder, corpus = Path(folder), documents
     if not isinstance(documents, Corpus):
         corpus = Corpus(partial(iter, documents), name="", fingerprint="")
-    made_from = {"format": FORMAT, "fingerprint": corpus.fingerprint,
-                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
+    identity = {"format": FORMAT, "fingerprint": corpus.fingerprint,
+                "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     refuse_other_things(folder)
     with held_alone(folder):
-        if not (corpus.fingerprint and is_made_from(made_from, folder)):
-            with closing(StoreWriter(folder, tokenizer, made_from)) as writer:
+        if not (corpus.fingerprint and is_made_from(identity, folder)):
+            with closing(StoreWriter(folder, tokenizer, identity)) as writer:
                 fill(writer, corpus, tokenizer, progress=progress)
                 writer.finish(corpus.name)
         (folder / "progress.json").unlink(missing_ok=True)  # nothing is left to go on with
@@ -687,10 +678,10 @@ def held_alone(folder: Path) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def is_made_from(made_from: dict, folder: Path) -> bool:
+def is_made_from(identity: dict, folder: Path) -> bool:
     """Whether a store of these very documents stands there, undamaged."""
     with suppress(UserError):
-        return made_from.items() <= TokenStore.open(folder).report.items()
+        return identity.items() <= TokenStore.open(folder).report.items()
     return False
 
 
@@ -698,15 +689,16 @@ def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progres
     """Write all documents that are not stored yet, and make them safe now and then."""
     in_bytes = len(corpus.readers) > 0
     total = sum(reader.size_bytes for reader in corpus.readers) or corpus.n_documents
+    documents = islice(corpus, writer.progress["documents"], None)
     last_safe = time.monotonic()
     with progress_bar(
         total, "building the token store",
         unit="B" if in_bytes else " documents", unit_scale=in_bytes, disable=not progress,
     ) as bar:  # fmt: skip
-        for batch, ids in encoded(batches(islice(corpus, writer.done, None)), tokenizer):
+        for batch, ids in encoded(batches(documents), tokenizer):
             writer.add(ids, [len(document) for document in batch])
             bytes_read = sum(reader.bytes_read for reader in corpus.readers)
-            bar.update((bytes_read if in_bytes else writer.done) - bar.n)
+            bar.update((bytes_read if in_bytes else writer.progress["documents"]) - bar.n)
             if corpus.fingerprint and time.monotonic() >= last_safe + SAFE_EVERY:
                 writer.make_safe()
                 last_safe = time.monotonic()
@@ -744,21 +736,19 @@ class StoreWriter:
     """Appends documents to the files of a store: to what an interrupted build of the same store has
     left, or to empty ones."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, made_from: dict) -> None:
-        self.folder, self.place, self.made_from = folder, unfinished(folder), made_from
+    def __init__(self, folder: Path, tokenizer: Tokenizer, identity: dict) -> None:
+        self.folder, self.place = folder, unfinished(folder)
         self.vocab_size = tokenizer.get_vocab_size()
         self.unknown_id = tokenizer.token_to_id("[UNK]")
         self.types = array_types(self.vocab_size)
         self.place.mkdir(exist_ok=True)
         clear_leftovers(self.place)
-        record = read_progress(self.place, made_from)
-        self.done, self.unknown = record["documents"], record["unknown"]
-        self.written = record["files"]  # the size and the checksum of each
+        self.progress = read_progress(self.place, identity)
         self.files = {}
-        for name in ARRAYS:
+        for name, (size, _) in self.progress["files"].items():
             self.files[name] = open(self.place / f"{name}.bin", "ab")  # noqa: SIM115
-            self.files[name].truncate(self.written[name][0])
-        if not self.done:
+            self.files[name].truncate(size)
+        if not self.progress["documents"]:
             self.append("sentence_starts", np.zeros(1))
             self.append("document_starts", np.zeros(1))
 
@@ -773,11 +763,11 @@ class StoreWriter:
     def append(self, name: str, values: np.ndarray) -> None:
         data = values.astype(self.types[name]).tobytes()
         self.files[name].write(data)
-        size, checksum = self.written[name]
-        self.written[name] = [size + len(data), zlib.crc32(data, checksum)]
+        size, checksum = self.progress["files"][name]
+        self.progress["files"][name] = [size + len(data), zlib.crc32(data, checksum)]
 
     def length(self, name: str) -> int:
-        return self.written[name][0] // self.types[name].itemsize
+        return self.progress["files"][name][0] // self.types[name].itemsize
 
     def add(self, ids: list[list[int]], sizes: list[int]) -> None:
         """Append sentences, given by their ids; document i has the next `sizes[i]` of them."""
@@ -792,8 +782,8 @@ class StoreWriter:
         self.append("document_starts", sentences + np.unique(ends[ends > 0]))
         self.append("sentence_starts", self.length("tokens") + np.cumsum(lengths)[full])
         self.append("tokens", tokens)
-        self.unknown += int(np.count_nonzero(tokens == self.unknown_id))
-        self.done += len(sizes)
+        self.progress["unknown"] += int(np.count_nonzero(tokens == self.unknown_id))
+        self.progress["documents"] += len(sizes)
 
     def flush(self) -> None:
         for file in self.files.values():
@@ -803,9 +793,7 @@ class StoreWriter:
     def make_safe(self) -> None:
         """Put everything on the disk, and note how much there is."""
         self.flush()
-        record = {"identity": self.made_from, "documents": self.done, "unknown": self.unknown,
-                  "files": self.written}  # fmt: skip
-        write_atomically(self.place / "progress.json", json.dumps(record, indent=2))
+        write_atomically(self.place / "progress.json", json.dumps(self.progress, indent=2))
 
     def finish(self, corpus: str) -> None:
         """Write the report, which names the corpus, and let the store take its name."""
@@ -815,15 +803,15 @@ class StoreWriter:
         report = {
             "format": FORMAT,
             "name": corpus,
-            **self.made_from,
+            **self.progress["identity"],
             "documents": lengths["document_starts"] - 1,
             "sentences": lengths["sentence_starts"] - 1,
             "tokens": lengths["tokens"],
-            "unknown_share": self.unknown / lengths["tokens"],
+            "unknown_share": self.progress["unknown"] / lengths["tokens"],
             "vocab_size": self.vocab_size,
             "dtypes": {name: str(dtype) for name, dtype in self.types.items()},
             "lengths": lengths,
-            "checksums": {name: checksum for name, (_, checksum) in self.written.items()},
+            "checksums": {name: checksum for name, (_, checksum) in self.progress["files"].items()},
         }
         self.flush()
         for file in self.files.values():
@@ -832,22 +820,23 @@ class StoreWriter:
         put_in_place(self.place, self.folder)
 
 
-def read_progress(place: Path, made_from: dict) -> dict:
+def read_progress(place: Path, identity: dict) -> dict:
     """How much of this very store an interrupted build has made safe; nothing if there is none."""
     path = place / "progress.json"
     if path.exists():
         with suppress(UserError, KeyError, TypeError, ValueError, OSError):  # damaged
-            record = read_record(path, PROGRESS, way_out="")
-            files = [(place / f"{name}.bin", *record["files"][name]) for name in ARRAYS]
+            progress = read_record(path, PROGRESS, way_out="")
+            files = [(place / f"{name}.bin", *progress["files"][name]) for name in ARRAYS]
             if (
-                made_from.items() <= record["identity"].items()
-                and record["documents"] > 0
+                identity.items() <= progress["identity"].items()
+                and progress["documents"] > 0
                 and all(is_of(int, size) and size > 0 for _, size, _ in files)
                 and all(checksum_of(file, size) == checksum for file, size, checksum in files)
             ):
                 print(f"token store {place}: building was interrupted, going on", file=sys.stderr)
-                return record
+                return progress
         print(f"token store {place}: what an interrupted build of another text or with another "
               "tokenizer has left is of no use: starting anew", file=sys.stderr)  # fmt: skip
         path.unlink()
-    return {"documents": 0, "unknown": 0, "files": dict.fromkeys(ARRAYS, (0, 0))}
+    files = dict.fromkeys(ARRAYS, (0, 0))
+    return {"identity": identity, "documents": 0, "unknown": 0, "files": files}

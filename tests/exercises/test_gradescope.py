@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from autograder.points import ROOT, find
-from autograder.untrusted.exports import grade_upload, write_bundle
+from autograder.untrusted.exports import write_bundle
 
 GELU, SOFTMAX = find("05_gelu"), find("03_softmax")
 
@@ -39,23 +39,34 @@ def test_the_zip__has_both_scripts_and_no_solution(bundle):
     assert bundle.read_bytes() == first
 
 
-def test_run_autograder__gives_the_json_that_gradescope_documents(bundle, tmp_path):
+@pytest.fixture
+def root(bundle, tmp_path) -> Path:
+    """The folder of a container, with the zip unpacked, and neither bwrap nor unshare."""
     root = tmp_path / "autograder"
     for name in ("source", "submission", "results", "bin"):
         (root / name).mkdir(parents=True)
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(root / "source")
-    page = root / "source" / "course" / "exercises" / "autograder" / "runner.py"
-    page.write_text(page.read_text("utf-8").replace(' points"', ' points of the zip"'), "utf-8")
-    (root / "bin" / "chmod").symlink_to(shutil.which("chmod"))  # no bwrap, no unshare
-    (root / "submission" / "gelu (1).py").write_bytes(GELU.solution.read_bytes())
+    for program in ("chmod", "cp", "mkdir", "mktemp"):
+        (root / "bin" / program).symlink_to(shutil.which(program))
+    return root
+
+
+def graded(root: Path, python: str) -> tuple[subprocess.CompletedProcess, dict]:
     done = subprocess.run(
         [shutil.which("bash"), root / "source" / "run_autograder"], cwd="/", timeout=250,
-        env={"PATH": str(root / "bin"), "AUTOGRADER": str(root), "PYTHON": sys.executable},
+        env={"PATH": str(root / "bin"), "AUTOGRADER": str(root), "PYTHON": python},
         capture_output=True, text=True,
     )  # fmt: skip
+    return done, json.loads((root / "results" / "results.json").read_text("utf-8"))
+
+
+def test_run_autograder__gives_the_json_that_gradescope_documents(root):
+    page = root / "source" / "course" / "exercises" / "autograder" / "runner.py"
+    page.write_text(page.read_text("utf-8").replace(' points"', ' points of the zip"'), "utf-8")
+    (root / "submission" / "gelu (1).py").write_bytes(GELU.solution.read_bytes())
+    done, results = graded(root, sys.executable)
     assert done.returncode == 0 and "warning: sandbox none" in done.stderr, done.stderr
-    results = json.loads((root / "results" / "results.json").read_text("utf-8"))
     assert results["score"] == 2 and results["output"].startswith("2 of 5 points of the zip")
     assert "gelu (1).py is taken for gelu.py" in results["output"]
     for test in results["tests"]:
@@ -66,12 +77,8 @@ def test_run_autograder__gives_the_json_that_gradescope_documents(bundle, tmp_pa
     assert sum(test["score"] for test in results["tests"]) == pytest.approx(2)
 
 
-def test_where_the_grader_fails__the_student_is_told_that_it_is_not_their_fault(
-    tmp_path, monkeypatch
-):
-    (tmp_path / "submission").mkdir()
-    monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    results = grade_upload(tmp_path, "03")
+def test_where_the_grader_fails__the_student_is_told_that_it_is_not_their_fault(root):
+    _, results = graded(root, shutil.which("false"))
     assert results["score"] == 0 and "nothing is wrong with your files" in results["output"]
 
 

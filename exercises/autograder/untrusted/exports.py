@@ -1,20 +1,14 @@
 """What other systems take back: Canvas's gradebook, pages by submission, the zip of Gradescope."""
 
 import io
-import json
 import re
-import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.course import Week, parse_exercises, tomllib
+from autograder.course import Week, tomllib
 from autograder.points import ROOT, Exercise
-from autograder.runner import Report, write_report
 from autograder.untrusted import gradebook
 from autograder.untrusted import roster as rosters
 from autograder.untrusted.gradebook import Graded
@@ -112,15 +106,12 @@ def write_zip(path: Path, files: Iterable[tuple[str, str | bytes]], mode: int = 
     write_atomically(path, text.getvalue())
 
 
-# For Gradescope: a zip with `setup.sh`, `run_autograder` and what they need of the course, without
-# solutions; and the grading of an upload there.
-
-SECONDS = "180"  # of a processor for an exercise: containers are slow
-# What grading does not need of the libraries of the course.
-UNUSED = {"datasets", "jupyterlab"}
+UNUSED = {"datasets", "jupyterlab"}  # libraries of the course that grading does not need
 
 
 def write_bundle(path: Path, exercises: list[Exercise]) -> None:
+    """For Gradescope: a zip with `setup.sh`, `run_autograder` and what they need of the course,
+    without solutions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     libraries = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
     values = {"libraries": " ".join(name for name in libraries if name not in UNUSED),
@@ -143,27 +134,3 @@ def files_of(exercises: list[Exercise]) -> list[Path]:
     found += [path for folder in folders for path in folder.rglob("*")
               if path.is_file() and "__pycache__" not in path.parts]  # fmt: skip
     return sorted(found)
-
-
-def grade_upload(root: Path, exercises: str) -> Report:
-    """Grade what Gradescope has put into `submission`, as bert-grade does; what it is to show."""
-    names = ",".join(exercise.name[:2] for exercise in parse_exercises([exercises], "exercises"))
-    with tempfile.TemporaryDirectory() as folder:
-        handed, out = Path(folder, "class"), Path(folder, "grades")
-        shutil.copytree(root / "submission", handed / "upload", symlinks=True)
-        done = subprocess.run(
-            [sys.executable, "-m", "autograder.untrusted.grade", str(handed), "--out", str(out),
-             "--exercises", names, "--jobs", "1", "--timeout", SECONDS],
-            capture_output=True, text=True, check=False, cwd=folder,
-        )  # fmt: skip
-        print(done.stderr, file=sys.stderr)
-        if done.returncode == 0:
-            text = (out / "students" / "upload" / "results.json").read_text(encoding="utf-8")
-            return json.loads(text)
-    return {"score": 0.0, "output": "the grader itself failed: tell the instructor; nothing is "
-                                    f"wrong with your files\n{done.stderr[-2000:]}"}  # fmt: skip
-
-
-if __name__ == "__main__":
-    place = Path(sys.argv[1])
-    write_report(place / "results" / "results.json", grade_upload(place, sys.argv[2]))

@@ -6,7 +6,6 @@ torchrun --nproc-per-node 8 -m bert_paper.pretrain --corpus book.txt --out runs/
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
@@ -139,7 +138,7 @@ SETTLED_BY_THE_START = (
 
 
 def refuse_what_is_settled(settings: PretrainSettings, folder: Path) -> None:
-    """Options that make no sense beside --start-from. Its tokenizer is that of the `folder`."""
+    """Refuse options that make no sense beside --start-from, whose tokenizer is in `folder`."""
     defaults = {field.name: field.default for field in fields(settings)}
     for name in SETTLED_BY_THE_START:
         if getattr(settings, name) not in (defaults[name], folder):
@@ -157,7 +156,12 @@ def refuse_what_is_settled(settings: PretrainSettings, folder: Path) -> None:
 def pretrain(settings: PretrainSettings) -> PretrainingRun:
     """Run or continue a pretraining run, on all the ranks that `torchrun` started."""
     with join(settings.device) as (ranks, device):
-        check_shares(settings, ranks)
+        smallest = min(phase.batch_size for phase in settings.phases)
+        if smallest < ranks.size:
+            raise UserError(
+                f"--batch-size {smallest} is too small for {ranks.size} processes: each needs an "
+                "example of every step"
+            )
         with ranks.after_first(lambda leads: PretrainingRun(settings, leads=leads)) as run:
             train_on(run, ranks, device)
     return run
@@ -225,8 +229,7 @@ def train_on(run: PretrainingRun, ranks: Ranks, device: torch.device) -> None:
 
 
 class Keeper:
-    """Saves the newest state and the best model. Every rank must call its methods: what FSDP
-    shares out is gathered from all."""
+    """Saves the newest state and the best model. Every rank must call its methods, for FSDP."""
 
     def __init__(
         self, run: PretrainingRun, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks
@@ -248,11 +251,8 @@ class Keeper:
         self.ranks.wait()
 
     def keep_if_best(self, measured: Record) -> None:
-        """The model, when its loss on held-out text is the lowest of the phase so far.
-
-        Losses at another length do not compare, so each phase begins anew. All ranks have measured
-        the same, and rank 0 alone has the record: what it finds decides.
-        """
+        """The model, when its loss on held-out text is the lowest of the phase so far: losses at
+        another length do not compare. Rank 0, which alone has the record, decides."""
         done = measured["step"]
         is_best = torch.zeros(1, device=next(self.model.parameters()).device)
         if self.ranks.leads:
@@ -268,40 +268,15 @@ class Keeper:
         self.ranks.wait()
 
 
-def check_shares(settings: PretrainSettings, ranks: Ranks) -> None:
-    """Every rank needs an example of each step."""
-    smallest = min(phase.batch_size for phase in settings.phases)
-    if smallest < ranks.size:
-        raise UserError(
-            f"--batch-size {smallest} is too small for {ranks.size} processes: each needs an "
-            "example of every step"
-        )
-
-
 # Options of Megatron-LM that are no options here, and what to do about each. The others that its
 # users know are aliases (`bert_run.config`). The rate rises and falls in straight lines, to zero.
 MEGATRON = json.loads(Path(__file__).with_name("megatron.json").read_text(encoding="utf-8"))
 
 
-def check_megatron(arguments: Sequence[str]) -> None:
+def check_megatron(arguments: list[str]) -> None:
     """Raise `UserError` for options of Megatron-LM: what to write instead of each, all at once."""
-    words = [word for argument in arguments for word in argument.split("=", 1)]
-    given = {word[2:].replace("_", "-"): value
-             for word, value in zip(words, [*words[1:], ""], strict=True)
-             if word.startswith("--")}  # fmt: skip
-
-    def number(names: str, usual: float) -> float:
-        try:
-            return float(next((given[name] for name in names.split() if name in given), usual))
-        except ValueError:
-            return usual
-
-    steps = number("steps train-iters", PretrainSettings.steps)
-    size = number("batch-size global-batch-size", PretrainSettings.batch_size)
-    numbers = {"warmup": round(steps * number("lr-warmup-fraction", 0.01)),
-               "examples": round(size * number("eval-iters", 10))}  # fmt: skip
-    answers = [f"--{name}: {answer.format(**numbers)}"
-               for name, answer in MEGATRON.items() if name in given]  # fmt: skip
+    options = {word.partition("=")[0].replace("_", "-") for word in arguments}
+    answers = [f"--{name}: {MEGATRON[name]}" for name in MEGATRON if f"--{name}" in options]
     if answers:
         raise UserError(f"options of Megatron-LM, which are others here: {'; '.join(answers)}")
 

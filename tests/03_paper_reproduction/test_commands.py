@@ -235,7 +235,7 @@ def other_vocabulary(run):
     (lambda run, tmp: ("bert-encode", "a", "--checkpoint", run, "--out", tmp / "v.txt"),
      "must end in .npz or .npy"),
     (lambda run, tmp: ("bert-encode", "--input", tmp / "none.txt", "--checkpoint", run, "--out",
-                       tmp / "v.npz"), "there is no file"),
+                       tmp / "v.npz"), "none.txt): check the path"),
     (lambda run, tmp: ("bert-encode", "cat " * 60, "--checkpoint", run, "--out", tmp / "v.npz"),
      "the model reads at most 40"),
     (lambda run, tmp: ("bert-pretrain", "--corpus", tmp / "none.txt", "--out", tmp / "r"),
@@ -338,7 +338,6 @@ def test_megatron__all_options_that_are_others_here_are_answered_at_once(call_he
     options = {word for word in MEGATRON if word.startswith("--")}
     for option in options - set(ANSWERED):
         assert f"{option}: " not in err
-    assert "--warmup-steps 20000" in err and "--eval-examples 320" in err
     code, _, same = call_here("bert-pretrain", *(f"{option}=1" for option in ANSWERED))
     assert code == 2 and all(f"{option}: " in same for option in ANSWERED)
 

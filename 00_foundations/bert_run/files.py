@@ -22,7 +22,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +65,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def folder_in_one_piece(folder: Path) -> Iterator[Path]:
-    """Fill the folder that is handed out; it takes the name `folder` when all went well, else it
-    goes. A folder that stands there is replaced; if `folder` is a link to one, its target is."""
+    """A folder to fill: when all went well it replaces `folder`, or what that is a link to."""
     folder = folder.resolve()
     beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     shutil.rmtree(beside, ignore_errors=True)
@@ -81,7 +80,7 @@ def folder_in_one_piece(folder: Path) -> Iterator[Path]:
 
 
 def put_in_place(beside: Path, folder: Path) -> None:
-    """Give a folder whose files are on the disk its name; what stands there is replaced."""
+    """Replace `folder` by one whose files are on the disk."""
     flush_to_disk(beside)
     if folder.exists():
         remove_in_one_piece(folder)
@@ -104,32 +103,16 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-LEFTOVER = re.compile(r"\.(?P<name>.+?)\.(?P<process>\d+)(\.old)?\.part")
+LEFTOVER = re.compile(r"\.(?P<name>.+?)\.\d+(\.old)?\.part")
 
 
-def clear_leftovers(folder: Path, names: Collection[str] | None = None) -> None:
-    """Remove what the functions above left in `folder` when their process was killed.
-
-    Without `names` the caller holds the folder, so that nobody else writes there; with them only
-    what would have become one of `names` goes, and only if the process that wrote it has ended.
-    """
+def clear_leftovers(folder: Path, name: str | None = None) -> None:
+    """Remove what the functions above left in `folder` when their process was killed: all of it, or
+    what would have become `name`. Nobody else may be writing there."""
     for path in folder.iterdir() if folder.is_dir() else ():
         match = LEFTOVER.fullmatch(path.name)
-        if match and (
-            names is None or (match["name"] in names and not is_running(int(match["process"])))
-        ):
+        if match and name in (None, match["name"]):
             remove(path)
-
-
-def is_running(process: int) -> bool:
-    """Whether a process of this number runs here; where that cannot be asked, True."""
-    if os.name == "nt":  # there `os.kill` would end it
-        return True
-    try:
-        os.kill(process, 0)
-    except (OSError, OverflowError) as error:
-        return not isinstance(error, ProcessLookupError)  # else it is somebody else's
-    return True
 
 
 def publish(source: str | Path, target: str | Path) -> None:
@@ -149,10 +132,7 @@ def publish(source: str | Path, target: str | Path) -> None:
 
 
 def keep_others(old: Path, new: Path) -> None:
-    """Put what somebody else has added to a folder into the one that is going to replace it.
-
-    The old folder keeps it too until it is replaced, so that a failure before that loses nothing.
-    """
+    """Put what somebody else has added to a folder also into the one that will replace it."""
     if not old.is_dir():
         return
     written = [path.name for path in new.iterdir()]
@@ -167,10 +147,8 @@ def keep_others(old: Path, new: Path) -> None:
 
 
 def hold(path: Path) -> BinaryIO | None:
-    """Lock a file until it is closed or this process ends, however it ends.
-
-    None if another process holds it. Where the system has no such locks, nothing is locked.
-    """
+    """Lock a file until it is closed or this process ends, however it ends; None if another
+    process holds it. Where the system has no such locks, nothing is locked."""
     file = open(path, "ab")  # noqa: SIM115 - it stays open as long as the lock is held
     try:
         import fcntl
@@ -234,20 +212,16 @@ class RunFolder:
     def claim(self, settings: dict, *, unless_said: dict | None = None) -> bool:
         """Make the folder this run's own, or check that it already is; True if nothing is done yet.
 
-        It is held until `release`, so that two calls never write to one folder.
-        `settings` must not change between calls that continue one run, unless it has produced
-        nothing yet; `unless_said` are the values of those that an older run did not have. Raises
-        `UserError` when the folder belongs to a run with other settings, or is no run's folder.
+        It is held until `release`, so that two calls never write to one folder. Raises `UserError`
+        when the folder is no run's, or that of a run that has produced something with other
+        `settings`; `unless_said` are the values of those that an older run did not have.
         """
-        if self.path.is_file():
-            raise UserError(f"{self.path} is a file: choose another --out")
         visible = [p for p in self.path.glob("*") if not p.name.startswith(".")]
         if visible and not self.record.exists():
             raise UserError(
                 f"{self.path} is not empty and holds no run: choose another --out, lest its files "
                 "be written over"
             )
-        self.made = [p for p in (self.path, *self.path.parents) if not p.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self.found = {path.name for path in self.path.iterdir()}
         self.lock = hold(self.path / LOCK_FILE)
@@ -280,7 +254,7 @@ class RunFolder:
         return self.path / RECORD_FILE
 
     def read_settings(self) -> dict:
-        """What `run.json` says, nothing if there is none; `facts` are taken out of it."""
+        """What `run.json` says; `facts` are taken out of it."""
         if not self.record.exists():
             return {}
         earlier = read_record(self.record, {}, {FACTS: dict}, way_out="choose another --out")
@@ -300,8 +274,7 @@ class RunFolder:
             self.write_record(self.read_settings(), facts)
 
     def has_begun(self) -> bool:
-        """Whether the run has produced anything that another run must not write over: any file but
-        the record, the prepared data, and measurements without a model."""
+        """Whether anything is there but the record, the data, and measurements without a model."""
         for folder, below, names in os.walk(self.path):
             ignored = NO_RESULTS if Path(folder) == self.path else {METRICS_FILE}
             below[:] = [n for n in below if not n.startswith(".") and n not in ignored]
@@ -315,25 +288,20 @@ class RunFolder:
             self.lock = None
 
     def give_up(self) -> None:
-        """Take back the claim of a new run that came to nothing. What `claim` made goes, unless
-        anything has been prepared since."""
+        """Take back the claim of a new run that came to nothing, unless data were prepared."""
         with contextlib.suppress(OSError):  # it is absent, or it holds something
             (self.path / "data").rmdir()
         own = {RECORD_FILE, LOCK_FILE} - self.found
         if {path.name for path in self.path.iterdir()} <= self.found | own:
             for name in own:
                 (self.path / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # somebody has put something into it
-                for folder in self.made:
-                    folder.rmdir()
+            with contextlib.suppress(OSError):  # it holds hidden files
+                self.path.rmdir()
         self.release()
 
     def save(self, step: int, write: Callable[[Path], None], *, keep: int = 2) -> Path:
-        """Keep what `write` puts into the folder that it is given as the checkpoint of `step`.
-
-        It appears in one piece, becomes the run folder's newest, and all but the newest `keep` go.
-        The measurements so far, which tell the best model, are kept with it.
-        """
+        """Keep what `write` puts into the folder that it is given as the checkpoint of `step`, and
+        the measurements so far. Of the checkpoints the newest `keep` stay."""
         folder, metrics = self.checkpoints / f"step-{step:08d}", self.path / METRICS_FILE
         with folder_in_one_piece(folder) as beside:
             write(beside)
@@ -372,12 +340,12 @@ class RunFolder:
                 write_atomically(self.path / name, (folder / name).read_bytes())
 
     def checkpoint_folders(self) -> list[Path]:
-        """Complete checkpoints, oldest first; what a crash left half-written has another name."""
+        """Complete checkpoints, oldest first."""
         return sorted(self.checkpoints.glob("step-" + 8 * "[0-9]"))
 
     def resume(self) -> Checkpoint | None:
-        """The newest checkpoint that is whole, or None when there is none yet; its files are those
-        of the run's folder then. A damaged one is named on standard error and set aside."""
+        """The newest checkpoint that is whole, whose files are those of the run's folder then; None
+        if there is none. A damaged one is named on standard error and set aside."""
         clear_leftovers(self.checkpoints)
         clear_leftovers(self.path)
         folders = self.checkpoint_folders()
@@ -440,11 +408,9 @@ def read_manifest(folder: Path) -> dict:
     """The manifest of a checkpoint: its step, and the size and the SHA-256 of every file."""
     path = folder / MANIFEST_FILE
     manifest = read_record(path, {"step": int, "files": dict}, way_out="it is damaged")
-    if not manifest["files"]:
+    entries, fields = manifest["files"].values(), {"bytes": int, "sha256": str}
+    if not entries or any(not isinstance(e, dict) or wrong_field(e, fields, {}) for e in entries):
         raise UserError(f"{path} is damaged")
-    for entry in manifest["files"].values():
-        if not isinstance(entry, dict) or wrong_field(entry, {"bytes": int, "sha256": str}, {}):
-            raise UserError(f"{path} is damaged")
     return manifest
 
 
@@ -453,14 +419,13 @@ def step_of(folder: Path) -> int:
 
 
 def find_damage(folder: Path) -> str | None:
-    """What is wrong with a checkpoint, in words, or None when every file is as it was written."""
+    """What is wrong with a checkpoint, in words, or None."""
     try:
         manifest = read_manifest(folder)
     except UserError:
         return f"{MANIFEST_FILE} is missing or unreadable"
-    step = manifest["step"]
-    if step != step_of(folder):
-        return f"{MANIFEST_FILE} says step {step}"
+    if manifest["step"] != step_of(folder):
+        return f"{MANIFEST_FILE} says step {manifest['step']}"
     for name, entry in manifest["files"].items():
         path = folder / Path(name).name
         if not path.is_file():
@@ -523,8 +488,8 @@ def model_card(
     step: int,
     command: str,
 ) -> str:
-    """The card of a pretrained model, from the settings of `run.json`, the report of the data, the
-    last measurements on held-out text, and the `command_line` that made the model."""
+    """The card of a pretrained model, from the settings of `run.json`, the report of the data, and
+    the last measurements on held-out text."""
     from jinja2 import Template
 
     language = {"language": "en"} if settings["corpus"] in ENGLISH else {}
@@ -555,7 +520,6 @@ def front_matter(pipeline_tag: str, **more: str) -> str:
 
 
 def size_of(config: Any, parameters: int) -> str:
-    """The model in half a sentence."""
     return (
         f"A BERT of {parameters:,} parameters ({config.num_hidden_layers} layers, "
         f"{config.hidden_size} wide, {config.num_attention_heads} heads)"
@@ -595,20 +559,13 @@ def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     """The number (from 1) and the text of every line of a file, or of standard input if `path` is
     None, as they arrive; without the line's end, "\\n" or "\\r\\n", and a byte order mark.
 
-    Raises `UserError` for a file that cannot be read and for bytes that are not UTF-8 text.
+    Raises `UserError` for bytes that are not UTF-8 text.
     """
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return
-    try:
-        with open(path, "rb") as file:
-            yield from decoded_lines(file, str(path))
-    except FileNotFoundError:
-        raise UserError(f"there is no file {path}: check the path") from None
-    except IsADirectoryError:
-        raise UserError(f"{path} is a folder: name a file in it") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror})") from None
+    with open(path, "rb") as file:
+        yield from decoded_lines(file, str(path))
 
 
 def decoded_lines(file: io.BufferedIOBase, name: str) -> Iterator[tuple[int, str]]:

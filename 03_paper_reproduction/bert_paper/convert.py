@@ -1,8 +1,5 @@
-"""`bert-convert`: any BERT checkpoint becomes a folder that `transformers` opens in one class.
-
-No number changes but by rounding to `--dtype`: what converting does is choose parts, give them
-today's names, and write the files that belong to them.
-"""
+"""`bert-convert`: any BERT checkpoint becomes a folder that `transformers` opens in one class. No
+number changes but by rounding to `--dtype`."""
 
 import shutil
 from dataclasses import dataclass
@@ -79,7 +76,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     out = settings.out.resolve()
     if out.exists():
         raise UserError(f"{settings.out} exists: choose another OUT, or remove it first")
-    clear_leftovers(out.parent, {out.name})  # of calls that were killed
+    clear_leftovers(out.parent, out.name)  # of calls that were killed
     source = locate(settings.source, revision=settings.revision)
     config, weights = read_model(source.folder)
     missing = missing_heads(weights, config)
@@ -97,7 +94,7 @@ def convert(settings: ConvertSettings) -> list[str]:
     with folder_in_one_piece(out) as beside:
         config.save(beside, architectures=[form.architecture], dtype=settings.dtype)
         save_safetensors(safetensors.torch.save_file, tensors, beside / WEIGHTS_FILE)
-        if has_tokenizer(source.folder):
+        if any((source.folder / name).is_file() for name in ("tokenizer.json", "vocab.txt")):
             tokenizer = read_tokenizer(source.folder, config)
             save_tokenizer(tokenizer, beside, model_max_length=config.max_position_embeddings)
         else:
@@ -141,15 +138,10 @@ def to_dtype(name: str, array: np.ndarray, dtype: str) -> torch.Tensor:
     return rounded
 
 
-def has_tokenizer(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in ("tokenizer.json", "vocab.txt"))
-
-
 def write_card(
     folder: Path, source: Located, *, form: Form, size: str, name: str, notes: list[str]
 ) -> None:
-    """The source's own model card and licence, with a word added; or a short card where the
-    source has none."""
+    """The source's own model card and licence, with a line added; or a short card."""
     said = "; ".join(notes)
     line = f"Converted by bert-convert from `{source}` to {form.architecture}: {said}."
     readme, licence = source.folder / "README.md", source.folder / "LICENSE"

@@ -78,20 +78,6 @@ def test_a_corpus_refuses_the_same_bytes_in_the_same_words(tmp_path):
         assert str(here.value) == str(there.value)
 
 
-def test_a_file_that_cannot_be_read_is_one_line_that_names_it(tmp_path, monkeypatch):
-    with pytest.raises(UserError, match=r"there is no file .*none\.txt"):
-        list(text_lines(tmp_path / "none.txt"))
-    with pytest.raises(UserError, match="is a folder: name a file in it"):
-        list(text_lines(tmp_path))
-
-    def locked(*_):
-        raise PermissionError(13, os.strerror(13))
-
-    monkeypatch.setattr("builtins.open", locked)
-    with pytest.raises(UserError, match=r"cannot be read \(Permission denied"):
-        list(text_lines(tmp_path / "secret.txt"))
-
-
 def test_a_pipe_is_read_as_it_arrives(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

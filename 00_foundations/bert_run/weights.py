@@ -19,10 +19,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from bert_run.config import BertConfig, Weights, parameter_shapes
-from bert_run.errors import Diverged, UserError, read_record, shown
+from bert_run.errors import Diverged, UserError
 
 WEIGHTS_FILE = "model.safetensors"
-INDEX_FILE = "model.safetensors.index.json"
 OF_ANOTHER = "the file and the config belong to different checkpoints"
 NUMBER_TYPES = {"BF16", "F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
 EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
@@ -35,10 +34,7 @@ PARTS = {
 
 
 def save_weights(weights: Weights, path: Path) -> None:
-    """Write the arrays as one safetensors file that `transformers` opens too.
-
-    Raises `Diverged` instead if a number of theirs is not finite.
-    """
+    """Write one safetensors file; raises `Diverged` instead if a number is not finite."""
     if (name := first_broken(weights)) is not None:
         raise Diverged(f"{path.name} is not written: {name} holds numbers that are not finite")
     arrays = {name: np.ascontiguousarray(array) for name, array in weights.items()}
@@ -69,14 +65,12 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     """Read the weights of a BERT folder, as float32 under the common names.
 
     Opens what `transformers` writes for any BERT class, also the older forms: names without
-    `bert.`, `gamma` and `beta` for the layer norms, several files with an index. Heads that the
-    file lacks are absent from the result; see `missing_heads`. Raises `UserError` when an encoder
-    parameter is absent, a shape differs from what `config` says, or the output matrix is not that
-    of the word embeddings.
+    `bert.`, `gamma` and `beta` for the layer norms. Heads that the file lacks are absent from the
+    result; see `missing_heads`. Raises `UserError` when an encoder parameter is absent, a shape
+    differs from what `config` says, or the output matrix is not that of the word embeddings.
     """
-    named: Weights = {}
-    for path in weight_files(folder):
-        named |= {common_name(name): array for name, array in read_safetensors(path).items()}
+    found = read_safetensors(weights_file(folder))
+    named = {common_name(name): array for name, array in found.items()}
     shapes = parameter_shapes(config)
     weights = {name: named[name] for name in shapes if name in named}
 
@@ -113,7 +107,7 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
 
 
 def first_broken(weights: Weights) -> str | None:
-    """The name of the first array with a number that is infinite or NaN, if there is one."""
+    """The name of the first array with a number that is infinite or NaN."""
     return next((name for name, array in weights.items() if not np.isfinite(array).all()), None)
 
 
@@ -135,14 +129,13 @@ def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
 def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
     """In words, what a checkpoint has beside the encoder and `parts`, such as a classifier."""
     shapes, found = parameter_shapes(config), set()
-    for path in weight_files(folder):
-        with safe_open(path, framework="np") as file:
-            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
-        for name in names:
-            if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
-                found.add(part)
-            elif name not in shapes and not name.endswith("position_ids"):
-                found.add(name if name.startswith("bert.") else name.split(".")[0])
+    with safe_open(weights_file(folder), framework="np") as file:
+        names = [common_name(name) for name in file.keys()]  # noqa: SIM118
+    for name in names:
+        if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
+            found.add(part)
+        elif name not in shapes and not name.endswith("position_ids"):
+            found.add(name if name.startswith("bert.") else name.split(".")[0])
     return in_words(sorted(found - {*parts}))
 
 
@@ -152,35 +145,20 @@ def in_words(parts: list[str]) -> str:
     return ", ".join(words[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
-def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of a checkpoint folder: one, or those that the index names."""
+def weights_file(folder: Path) -> Path:
+    """The safetensors file of a checkpoint folder."""
     if not folder.is_dir():
         raise UserError(f"there is no checkpoint folder {folder}: check the path")
-    if (folder / WEIGHTS_FILE).exists():
-        return [folder / WEIGHTS_FILE]
-    index = folder / INDEX_FILE
-    if not index.exists():
+    if not (folder / WEIGHTS_FILE).exists():
         form = other_form(path.name for path in folder.iterdir())
         form = form or f"holds no {WEIGHTS_FILE}: it is not a checkpoint folder"
         raise UserError(f"{folder} {form}")
-    record = read_record(index, {"weight_map": dict}, way_out="copy the checkpoint again")
-    files = set()
-    for listed in record["weight_map"].values():
-        name = Path(listed).name if isinstance(listed, str) else ""  # never outside the folder
-        if not name.isprintable() or len(name.encode()) > 255 or name in ("", ".."):
-            raise UserError(f"{index} is damaged (it names a file {shown(listed)}): copy it again")
-        files.add(folder / name)
-    for path in sorted(files):
-        if not path.exists():
-            raise UserError(f"{folder} lacks {path.name}, which its index names: copy it again")
-    return sorted(files)
+    return folder / WEIGHTS_FILE
 
 
 def read_safetensors(path: Path) -> Weights:
-    """All arrays of one file, floating ones as float32.
-
-    Raises `UserError` if the file is damaged, or holds a number that is not finite.
-    """
+    """All arrays of a file, floating ones as float32. Raises `UserError` if it is damaged, or holds
+    a number that is not finite."""
     if not os.access(path, os.R_OK):  # the library would say that there is no such file
         raise UserError(f"{path} cannot be read: check its permissions, or copy it again")
     try:
@@ -218,17 +196,14 @@ def common_name(name: str) -> str:
     return re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name)
 
 
-# Where a checkpoint is: in a folder here, or on the Hub.
-
-
 # The authors' models, which the Hub knows without an owner too.
 RELEASED = (
     *(f"bert-{size}-{case}" for size in ("base", "large") for case in ("uncased", "cased")),
     *(f"bert-large-{case}-whole-word-masking" for case in ("uncased", "cased")),
     *(f"bert-base-{kind}" for kind in ("multilingual-uncased", "multilingual-cased", "chinese")),
 )
-WANTED = ("config.json", WEIGHTS_FILE, INDEX_FILE, "model-*-of-*.safetensors", "tokenizer.json",
-          "tokenizer_config.json", "vocab.txt", "README.md", "LICENSE")  # fmt: skip
+WANTED = ("config.json", WEIGHTS_FILE, "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+          "README.md", "LICENSE")  # fmt: skip
 SECONDS_TO_ANSWER = 10  # for the first question to the Hub; then we say that it is out of reach
 
 
@@ -246,11 +221,8 @@ class Located:
 
 
 def locate(name: str | Path, *, revision: str | None = None) -> Located:
-    """The folder that `name` means: a path that exists, else a model of the Hub.
-
-    A Hub model is written OWNER/NAME; the authors' own go without an owner (`bert-base-uncased`).
-    `revision` is a branch, a tag or a commit of it. Raises `UserError` in one line.
-    """
+    """The folder that `name` means: a path that exists, else a model of the Hub, OWNER/NAME, of
+    which `revision` is a branch, a tag or a commit. BERT's authors need no OWNER."""
     path = Path(name)
     if path.exists():
         if revision is not None:
@@ -285,13 +257,15 @@ OTHER_FORMS = (
      "--revision that has safetensors"),
     ("tf_model.h5", "flax_model.msgpack", "holds its weights only in the form of TensorFlow or "
      "Flax: save it again with save_pretrained of transformers 4.57, which still reads it"),
+    ("model.safetensors.index.json", "model-*-of-*.safetensors", "holds its weights in several "
+     "files: save it again with save_pretrained(..., max_shard_size='10GB')"),
 )  # fmt: skip
 
 
 def other_form(names: Iterable[str]) -> str | None:
     """What the weights among these files are if not safetensors, and the way out, in words."""
     names = set(names)
-    if {WEIGHTS_FILE, INDEX_FILE} & names:
+    if WEIGHTS_FILE in names:
         return None
     for *patterns, words in OTHER_FORMS:
         if any(fnmatch(name, pattern) for name in names for pattern in patterns):
@@ -321,10 +295,9 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
 
     names = {file.rfilename for file in info.siblings or []}
     problem = other_form(names)
-    for needed in ({"config.json"}, {WEIGHTS_FILE, INDEX_FILE}):
-        if not needed & names:
-            missing = " or ".join(sorted(needed))
-            problem = problem or f"holds no {missing}: it is no model of transformers"
+    for name in ("config.json", WEIGHTS_FILE):
+        if name not in names:
+            problem = problem or f"holds no {name}: it is no model of transformers"
     if (model_type := (info.config or {}).get("model_type", "bert")) != "bert":
         problem = problem or f"holds a {model_type!r} model: only BERT can be opened"
     if problem:
@@ -355,8 +328,7 @@ def check_push(repo: str) -> None:
 
 
 def push_folder(folder: Path, repo: str) -> str:
-    """Put a model's folder on the Hub, in a repository that is private if it is new; returns its
-    address."""
+    """Put a model's folder on the Hub, privately if it is new there; returns its address."""
     import huggingface_hub
 
     api = huggingface_hub.HfApi()

@@ -1,6 +1,5 @@
 """Weights in and out of a folder: every form that BERT checkpoints have, and every damage."""
 
-import json
 import os
 from pathlib import Path
 
@@ -125,57 +124,6 @@ def test_a_position_ids_buffer_and_a_decoder_of_its_own_are_passed_over(tmp_path
     assert np.array_equal(load_weights(tmp_path, CONFIG)["cls.predictions.bias"], bias)
 
 
-def split(weights: Weights, folder: Path) -> dict:
-    """Write the weights as two files; returns the index, not yet written."""
-    names = list(weights)
-    parts = {"model-00001-of-00002.safetensors": names[: len(names) // 2],
-             "model-00002-of-00002.safetensors": names[len(names) // 2 :]}  # fmt: skip
-    for file, held in parts.items():
-        save_file({name: weights[name] for name in held}, folder / file)
-    return {"metadata": {}, "weight_map": {n: f for f, held in parts.items() for n in held}}
-
-
-def write_index(folder: Path, index: object) -> None:
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
-def test_weights_in_several_files_with_an_index_open(tmp_path):
-    weights = random_weights()
-    write_index(tmp_path, split(weights, tmp_path))
-    assert same(load_weights(tmp_path, CONFIG), weights)
-
-
-def test_several_files_written_by_transformers_open(tmp_path):
-    model = transformers.BertForPreTraining(transformers_config())
-    model.save_pretrained(tmp_path, max_shard_size="8KB")
-    assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
-    assert same(load_weights(tmp_path, CONFIG), state_of(model))
-
-
-def test_a_file_that_the_index_names_and_the_folder_lacks_is_named(tmp_path):
-    write_index(tmp_path, split(random_weights(), tmp_path))
-    (tmp_path / "model-00002-of-00002.safetensors").unlink()
-    assert "lacks model-00002-of-00002.safetensors" in error_of(tmp_path)
-
-
-@pytest.mark.parametrize("way_out", ["../outside.safetensors", "/{absolute}", ".."])
-def test_an_index_cannot_reach_outside_its_folder(way_out, tmp_path):
-    folder = tmp_path / "checkpoint"
-    folder.mkdir()
-    outside = tmp_path / "outside.safetensors"
-    save_weights(random_weights(), outside)
-    way_out = way_out.replace("/{absolute}", str(outside))
-    write_index(folder, {"weight_map": dict.fromkeys(random_weights(), way_out)})
-    message = error_of(folder)
-    assert "lacks outside.safetensors, which its index names" in message or "damaged" in message
-
-
-@pytest.mark.parametrize("index", [[1], {}, {"weight_map": [1]}, {"weight_map": {"a": 1}}, None])
-def test_a_damaged_index_is_named(index, tmp_path):
-    write_index(tmp_path, index)
-    assert "model.safetensors.index.json is damaged" in error_of(tmp_path)
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
 def test_any_floating_type_is_read_as_float32(dtype, tmp_path):
     weights = {name: torch.from_numpy(a).to(dtype) for name, a in random_weights().items()}
@@ -288,17 +236,6 @@ def test_a_number_that_is_not_finite_is_refused_with_the_name_of_its_parameter(
             read()
         line = str(caught.value)
         assert f"{name} holds numbers that are not finite" in line and "\n" not in line
-
-
-@pytest.mark.parametrize("content", [
-    "[" * 100_000, '{"weight_map": {"a": 5}}', '{"weight_map": {"a": ".."}}',
-    '{"weight_map": {"a": ""}}', '{"weight_map": {"a": "' + "x" * 5_000 + '"}}',
-], ids=["deep", "number", "parent", "empty", "long"])  # fmt: skip
-def test_a_damaged_index_is_told_in_one_short_line(tmp_path, content):
-    (tmp_path / "model.safetensors.index.json").write_text(content)
-    with pytest.raises(UserError) as caught:
-        load_weights(tmp_path, CONFIG)
-    assert len(str(caught.value)) < 300 and "copy" in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.uint8, np.bool_])

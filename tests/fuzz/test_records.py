@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +24,6 @@ from bert_run.config import BertConfig
 from bert_run.errors import UserError
 from bert_run.files import RunFolder, find_damage
 from bert_run.training_loop import MetricsLog, read_metrics
-from bert_run.weights import INDEX_FILE, save_weights, weight_files
 
 pytestmark = pytest.mark.usefixtures("shapes_unchecked")  # as at a user: the code must notice
 
@@ -96,13 +94,6 @@ def a_manifest(folder: Path) -> Path:
     return folder / "run" / "checkpoints" / "step-00000007" / "manifest.json"
 
 
-def an_index(folder: Path) -> Path:
-    path = folder / INDEX_FILE
-    save_weights({"a": np.ones(2, np.float32)}, folder / "model-1.safetensors")
-    write_json(path, {"metadata": {}, "weight_map": {"a": "model-1.safetensors"}})
-    return path
-
-
 def an_input(name: str, content: str, examples: int | None = None) -> dict[str, Any]:
     return {"name": name, "sha256": content, "examples": examples}
 
@@ -151,7 +142,6 @@ READERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], Any]]] = {
     "metrics.jsonl": (metrics, read_metrics),
     "run.json": (a_run, claim),
     "manifest.json": (a_manifest, resume),
-    "model.safetensors.index.json": (an_index, lambda path: weight_files(path.parent)),
     "inputs.json": (inputs_of_a_run, changed_inputs),
     "result.json": (a_result, lambda path: SeedResult.read(path.parent, "accuracy")),
 }  # fmt: skip

@@ -12,19 +12,10 @@ from bert_corpus.storyworld.grammar import read_kinds
 from bert_corpus.storyworld.labelled import entailment, names, question, sentiment
 from bert_corpus.storyworld.shared_sentences import FUNCTIONS
 
-STORIES = Path(__file__).parent / "stories"
+STORIES = Path(__file__).with_name("stories")
 # The other files that decide what a document says.
-TOLD_BY = [
-    Path(__file__).with_name(name)
-    for name in (
-        "generator.py",
-        "grammar.py",
-        "shared_sentences.py",
-        "phrases.txt",
-        "world.py",
-        "world.txt",
-    )
-]
+TOLD_BY = [Path(__file__).with_name(name) for name in ("generator.py", "grammar.py",
+           "shared_sentences.py", "phrases.txt", "world.py", "world.txt")]  # fmt: skip
 KINDS.update(read_kinds(STORIES, world.TABLES, FUNCTIONS))
 
 CLASSIC_BLANKS: tuple[tuple[str, frozenset[str]], ...] = (

@@ -1,7 +1,6 @@
 """Read StoryWorld: `python -m bert_corpus.storyworld --documents 50 --marks`, or `--report`."""
 
 import re
-import time
 from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
@@ -47,16 +46,14 @@ def shown(sentence: Sentence) -> str:
     return text
 
 
-def report(documents: list[Story], seconds: float) -> str:
+def report(documents: list[Story]) -> str:
     count = len(documents)
     sentences = [sentence for document in documents for sentence in document.sentences]
-    marks = [mark for sentence in sentences for mark in sentence.marks]
+    sides = Counter(mark.settled_by or "sense only" for s in sentences for mark in s.marks)
     words = Counter(re.findall("[a-z]+", " ".join(s.text for s in sentences).lower()))
-    sides = Counter(mark.settled_by or "sense only" for mark in marks)
     kinds = Counter(document.kind for document in documents)
     rare = [f"{word}:{seen}" for word, seen in words.most_common() if seen < RARE]
     return "\n".join([
-        f"{count} documents, {count / seconds:,.0f} a second",
         f"{len(sentences) / count:.2f} sentences and {words.total() / count:.1f} words a document",
         f"{len(words)} distinct words, {len(rare)} of them seen fewer than {RARE} times",
         f"rare: {' '.join(rare)}",
@@ -68,12 +65,9 @@ def report(documents: list[Story], seconds: float) -> str:
 @command
 def main() -> None:
     options = tyro.cli(ReadingSettings, prog="python -m bert_corpus.storyworld")
-
     told = stories(options.documents, seed=options.seed, split=options.split, kind=options.kind)
     if options.report:
-        start = time.perf_counter()
-        documents = list(told)
-        print(report(documents, time.perf_counter() - start))
+        print(report(list(told)))
         return
     for document in told:
         print(f"-- {document.kind}: {', '.join(document.combination)}")

@@ -118,19 +118,19 @@ def draw(dice: Dice, cast: Sequence[Sequence], name: str, split: str) -> tuple[t
     while True:
         members = tuple(map(dice.pick, cast))
         # A member that is a row of a table goes by its first column.
-        combination = tuple(
-            member[0] if isinstance(member, tuple) else str(member) for member in members
-        )
-        if len(set(combination)) < len(combination):
-            continue
-        if is_reserved(name, combination) == (split == "heldout"):
+        combination = tuple(m[0] if isinstance(m, tuple) else str(m) for m in members)
+        are_different = len(set(combination)) == len(combination)
+        if are_different and is_reserved(name, combination) == (split == "heldout"):
             return members, combination
 
 
 def story(index: int, *, seed: int = 0, split: str = "train", kind: str | None = None) -> Story:
     """Document `index`: a pure function of its arguments."""
     dice = Dice(seed, split, index)
-    chosen = KINDS[kind] if kind else _any_kind(dice)
+    if kind is None:
+        bounds = list(accumulate(kind.weight for kind in KINDS.values()))
+        kind = list(KINDS)[bisect(bounds, dice.random() * bounds[-1])]
+    chosen = KINDS[kind]
     members, combination = draw(dice, chosen.cast, chosen.name, split)
     sentences = tuple(map(read_marks, chosen.tell(dice, *members)))
     return Story(chosen.name, combination, sentences)
@@ -140,9 +140,3 @@ def stories(
     count: int, *, seed: int = 0, split: str = "train", kind: str | None = None
 ) -> Iterator[Story]:
     return (story(index, seed=seed, split=split, kind=kind) for index in range(count))
-
-
-def _any_kind(dice: Dice) -> Kind:
-    kinds = list(KINDS.values())
-    bounds = list(accumulate(kind.weight for kind in kinds))
-    return kinds[bisect(bounds, dice.random() * bounds[-1])]

@@ -1,6 +1,7 @@
 """Who lives in the town and what is so in the world: `world.txt`, and what follows from it."""
 
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -42,21 +43,15 @@ class Person:
         return f"<l:{self.street}> Street"
 
 
-_SHE = ("she", "her", "her", "aunt", "Mrs")
-_HE = ("he", "him", "his", "uncle", "Mr")
-
-
-def _people() -> tuple[Person, ...]:
-    people = [(name, _SHE) for name in TABLES["WOMENS_NAMES"]]
-    people += [(name, _HE) for name in TABLES["MENS_NAMES"]]
-    homes = TABLES["HOMES"]
-    return tuple(
-        Person(name, *homes[number % len(homes)], JOBS[number % len(JOBS)], *pronouns)
-        for number, (name, pronouns) in enumerate(people)
-    )
-
-
-PEOPLE = _people()
+_WORDS = {
+    "WOMENS_NAMES": ("she", "her", "her", "aunt", "Mrs"),
+    "MENS_NAMES": ("he", "him", "his", "uncle", "Mr"),
+}
+_NAMED = [(name, words) for table, words in _WORDS.items() for name in TABLES[table]]
+PEOPLE = tuple(
+    Person(name, *home, job, *words)
+    for (name, words), home, job in zip(_NAMED, cycle(TABLES["HOMES"]), cycle(JOBS))
+)
 
 
 @dataclass(frozen=True)

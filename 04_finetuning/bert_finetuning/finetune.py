@@ -26,7 +26,7 @@ import hashlib
 import json
 import shlex
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -67,7 +67,7 @@ from bert_run.files import (
 )
 from bert_run.pictures import drawable, picture_with_axes
 from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
-from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weights_file
+from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weight_files
 
 # The paper's grid (appendix A.3), for BERT-base and large.
 RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
@@ -156,7 +156,7 @@ class Finetuning:
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
         freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
         if settings.class_weights is not None:
-            label_weights(settings.class_weights, self.first.model, [])
+            label_weights(self.first.model, [])
         self.config = self.first.model.config
         self.max_length = self.task.reading_length(settings.max_length, self.config)
         dev = self.encode(data.dev)
@@ -360,7 +360,7 @@ def reading_files(source: Path) -> list[Path]:
 
 def files_of_start(checkpoint: str) -> list[Path]:
     folder = locate(checkpoint).folder
-    return [*reading_files(folder), weights_file(folder)]
+    return [*reading_files(folder), *weight_files(folder)]
 
 
 def fingerprint_of_start(checkpoint: str) -> str:
@@ -599,7 +599,7 @@ def errors_page(
     found = []
     for number, (example, prediction) in enumerate(zip(examples, predictions, strict=True), 1):
         if (mistake := task.error_row(example, prediction)) is not None:
-            found.append((mistake.sureness, (number, *mistake.cells)))
+            found.append((mistake.sureness, {"example": number} | mistake.cells))
     found.sort(key=lambda each: -each[0])
     summary = task.error_summary(examples, predictions, len(found))
     lines = [f"# {title}: what is wrong", "", summary, ""]
@@ -612,11 +612,11 @@ def errors_page(
     if found:
         most = f", the first {MOST_ERRORS} of them" if len(found) > MOST_ERRORS else ""
         lines += [f"## The wrong ones, the {task.error_order} first{most}", ""]
-        lines += table(("example", *task.error_columns), [row for _, row in found[:MOST_ERRORS]])
+        lines += table(list(found[0][1]), [row.values() for _, row in found[:MOST_ERRORS]])
     return "\n".join(lines).rstrip() + "\n"
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+def table(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> list[str]:
     """A table of Markdown."""
     lines = [names, ["---"] * len(names), *rows]
     return ["| " + " | ".join(map(cell, line)) + " |" for line in lines]

@@ -41,7 +41,7 @@ from bert_finetuning.data.rows import (
     shortened,
     whole,
 )
-from bert_finetuning.tasks.base import PAIR, SINGLE, Example, Task, one_line
+from bert_finetuning.tasks.base import BAR_DELAY, PAIR, SINGLE, Example, Task, one_line
 from bert_run.config import Positions, Precision
 from bert_run.device import choose_device, choose_precision
 from bert_run.errors import Count, UserError, check_numbers, command
@@ -49,7 +49,6 @@ from bert_run.files import STANDARD_INPUT, folder_in_one_piece, text_lines, writ
 from bert_run.training_loop import progress_bar
 
 QUERIES_AT_ONCE = 2_048  # read together, sorted by length, before the first of them is shown
-MANY_QUERIES = 200  # from here on a bar is shown
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,6 @@ class PredictSettings:
     FILE.jsonl, what --json prints"""
     top: Count = 5
     """so many labels, answers or endings, the likeliest first (JSON holds all)"""
-    probabilities: bool = False
-    """show the probability of every label; in a CSV each has its column"""
     max_length: Positions | None = None
     """tokens read at once; unless given as in training"""
     device: str = "auto"
@@ -121,14 +118,12 @@ class PredictSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        is_given = any([self.text, self.pair, self.question, self.context])
+        is_given = self.source is None
         if self.input is not None and is_given:
             raise UserError("--input and texts on the command line exclude each other")
-        if self.score is not None and (
-            self.score == "-" or is_given or self.input is not None or self.probabilities
-        ):
+        if self.score == "-" or (self.score and (is_given or self.input is not None)):
             raise UserError("--score reads texts and labels from a FILE, not from standard input: "
-                            "leave out texts, --input and --probabilities")  # fmt: skip
+                            "leave out texts and --input")  # fmt: skip
         if self.pair is not None and not self.text:
             raise UserError("--pair belongs to a text: give it first")
         if self.columns is not None and is_given:
@@ -148,7 +143,8 @@ class PredictSettings:
     @property
     def source(self) -> str | None:
         """The file to read, "-" for standard input; None where the arguments hold the text."""
-        is_given = self.text or self.question is not None or self.context is not None
+        parts = (self.pair, self.question, self.context)
+        is_given = self.text or any(part is not None for part in parts)
         return None if is_given else self.input or "-"
 
 
@@ -199,8 +195,7 @@ class Predictor:
         place = f"item {number}"
         if isinstance(item, Mapping):
             row = Row(place, {name: whole(value) for name, value in item.items()})
-            read = self.task.columns_read(row, USUAL)
-            return Query(self.task.from_row(row), row=item, read=read)
+            return Query(self.task.from_row(row), None, item, self.task.columns_read(row, USUAL))
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
@@ -269,27 +264,25 @@ def run(settings: PredictSettings) -> None:
             say("one text a line, Ctrl-D ends:")
         columns = parse_columns(settings.columns, labelled=False)
         queries = from_source(source, type(task), columns)
-    first = list(islice(queries, QUERIES_AT_ONCE))
-    # Lines that run over a terminal are progress enough.
-    hidden = len(first) < MANY_QUERIES or (settings.out is None and sys.stdout.isatty())
-    total = None if len(first) == QUERIES_AT_ONCE else len(first)
     places: list[str] = []  # of each query, where it is, if it has no text
 
     def counted() -> Iterator[Answered]:
-        for query, prediction in predictor.stream(chain(first, queries)):
+        for query, prediction in predictor.stream(queries):
             yield query, prediction
             bar.update()
             place = f"number {len(places) + 1}" if query.line is None else f"line {query.line}"
             places.append(place if prediction is None else "")
 
-    with progress_bar(total, "predicting", unit=" texts", disable=hidden) as bar:
+    # Lines that run over a terminal are progress enough.
+    hidden = settings.out is None and sys.stdout.isatty()
+    with progress_bar(None, "predicting", unit=" texts", delay=BAR_DELAY, disable=hidden) as bar:
         if settings.out is None:
             print_answers(task, counted(), settings)
         else:
             with write_whole(settings.out) as binary:
                 file = codecs.getwriter("utf-8")(binary)
                 if settings.out.suffix == ".csv":
-                    write_csv(file, task, counted(), all_of=settings.probabilities)
+                    write_csv(file, task, counted())
                 else:
                     file.writelines(json_line(task, *each) + "\n" for each in counted())
     if settings.out is not None:
@@ -309,8 +302,7 @@ def score(predictor: Predictor, settings: PredictSettings) -> None:
     examples = read_labelled(settings.score, task, columns=parse_columns(settings.columns),
                              by_place=saved.task in ("", *GLUE), tally=Tally())  # fmt: skip
     check_pairs(examples, saved)
-    progress = "predicting" if len(examples) >= MANY_QUERIES else None
-    predictions = predictor.predict_alike(examples, progress=progress)
+    predictions = predictor.predict_alike(examples, progress="predicting")
     measured = Measured(settings.score, task, examples, predictions)
     if out is not None:
         with folder_in_one_piece(out) as beside:
@@ -394,18 +386,14 @@ def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[
 
 
 def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSettings) -> None:
-    all_of, brief = settings.probabilities, settings.source is not None
-    top = sys.maxsize if all_of else settings.top
+    brief = settings.source is not None
     for number, (query, prediction) in enumerate(answered):
+        text = ""
         if settings.json:
-            print(json_line(task, query, prediction))
-            continue
-        text = "" if prediction is None else task.render(query.example, prediction, top=top,
-                                                         brief=brief)  # fmt: skip
-        if all_of and prediction is not None:
-            each = [f"{label} {p:.6f}" for label, p in task.chances(prediction).items()]
-            text = "\t".join([one_line(each), text]) if brief else text
-        print(text if brief or not number else f"\n{text}")
+            text = json_line(task, query, prediction)
+        elif prediction is not None:
+            text = task.render(query.example, prediction, top=settings.top, brief=brief)
+        print(text if brief or settings.json or not number else f"\n{text}")
 
 
 def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
@@ -426,20 +414,19 @@ def json_line(task: Task, query: Query, prediction: Any) -> str:
 # --- Answers as a file ---------------------------------------------------------------------------
 
 
-def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bool = False) -> None:
-    """The input with answers beside it; `all_of`: with the probability of each label. The first row
-    with a text decides on the columns."""
+def write_csv(file: Any, task: Task, answered: Iterable[Answered]) -> None:
+    """The input with answers beside it. The first row with a text decides on the columns."""
     rows = iter(answered)
     ahead = []  # rows without text, and the first with one
     for each in rows:
         ahead.append(each)
         if each[1] is not None:
             break
-    columns = list(csv_row(task, *ahead[-1], all_of))
+    columns = list(csv_row(task, *ahead[-1]))
     table = csv.DictWriter(file, columns, restval="", lineterminator="\n")
     table.writeheader()
     for query, prediction in chain(ahead, rows):
-        row = csv_row(task, query, prediction, all_of)
+        row = csv_row(task, query, prediction)
         if foreign := [name for name in row if name not in columns]:
             raise UserError(
                 f"line {query.line} has a column {foreign[0]!r}, which the first row has not: "
@@ -448,14 +435,11 @@ def write_csv(file: Any, task: Task, answered: Iterable[Answered], *, all_of: bo
         table.writerow(row)
 
 
-def csv_row(task: Task, query: Query, prediction: Any, all_of: bool) -> dict[str, Any]:
+def csv_row(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
     """Line, columns of the input, answer; where a name is taken, ours gets an underscore. Lists and
     numbers are written as in JSON, nothing as nothing."""
     given = dict(query.row or query.example.given)
     answer = {} if prediction is None else task.answer_cells(query.example, prediction)
-    if prediction is not None and all_of:
-        for label, chance in task.chances(prediction).items():
-            answer[f"probability_{label}"] = round(chance, 6)
     line = {} if query.line is None else {free("line", given): query.line}
     row = line | given | {free(name, given): value for name, value in answer.items()}
     return {name: value if value is None or isinstance(value, str)

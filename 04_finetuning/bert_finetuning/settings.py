@@ -88,9 +88,8 @@ class FinetuneSettings:
     weight_decay: Share = AdamSettings.weight_decay
     max_grad_norm: GradNorm = AdamSettings.max_grad_norm
     """all gradients together are scaled down to this norm; 0: they are not"""
-    class_weights: str | None = None
-    """how much each label counts in the loss: LABEL=WEIGHT,… (others 1), or balanced, the rarer
-    the more"""
+    class_weights: Literal["balanced"] | None = None
+    """balanced: the rarer a label, the more it counts in the loss"""
     layer_rate_decay: Annotated[float, Real(above=0, at_most=1)] = 1.0
     """each layer learns at so much of the rate of the one above; the paper has 1"""
     freeze: str = "nothing"

@@ -11,8 +11,8 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from bert_finetuning.checkpoint import InitialModel, SavedTask, save_finetuned
-from bert_finetuning.data.rows import one_of, say
+from bert_finetuning.data.rows import say
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks.base import (
     ALONE,
@@ -44,13 +44,14 @@ from bert_paper.optimizer import (
     BertAdam,
     clip_gradients,
     gathered,
+    make_adamw,
     optimizer_state,
     refuse_broken,
     restore_state,
 )
 from bert_run.config import AdamSettings, is_decayed
 from bert_run.device import Ranks, mixed_precision, to_device
-from bert_run.errors import Real, Stopped, UserError, as_typed, read_record, wrong_field
+from bert_run.errors import Stopped, UserError, read_record, wrong_field
 from bert_run.files import METRICS_FILE, STATE_FILE, RunFolder, divergence_noted, write_atomically
 from bert_run.training_loop import (
     MetricsLog,
@@ -191,20 +192,15 @@ def make_optimizer(model: BertWithHead, settings: FinetuneSettings) -> torch.opt
         weight_decay=settings.weight_decay,
         max_grad_norm=settings.max_grad_norm,
     )
-    groups: dict[tuple[int, bool], list] = {}
+    groups: dict[tuple[int, bool], dict[str, Any]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            key = depth(name, model.config.num_hidden_layers), is_decayed(name)
-            groups.setdefault(key, []).append(parameter)
-    described = [
-        {"params": parameters, "weight_decay": adam.weight_decay if decayed else 0.0,
-         "share": settings.layer_rate_decay**below}
-        for (below, decayed), parameters in groups.items()
-    ]  # fmt: skip
-    if settings.optimizer == "bert-adam":
-        return BertAdam(described, adam)
-    return torch.optim.AdamW(described, lr=adam.learning_rate, betas=(adam.beta1, adam.beta2),
-                             eps=adam.epsilon, fused=True)  # fmt: skip
+            below, decayed = depth(name, model.config.num_hidden_layers), is_decayed(name)
+            empty = {"params": [], "weight_decay": adam.weight_decay if decayed else 0.0,
+                     "share": settings.layer_rate_decay**below}  # fmt: skip
+            groups.setdefault((below, decayed), empty)["params"].append(parameter)
+    make = BertAdam if settings.optimizer == "bert-adam" else make_adamw
+    return make(list(groups.values()), adam)
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
@@ -215,38 +211,17 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 # --- How much a label counts ---------------------------------------------------------------------
 
 
-def label_weights(
-    asked: str, model: BertWithHead, features: Sequence[Features]
-) -> Float[Tensor, "labels"]:
-    """The weight of each label in the loss, from --class-weights: `balanced` gives every label the
-    same share of the loss. All are scaled so that their mean over the features is 1."""
+def label_weights(model: BertWithHead, features: Sequence[Features]) -> Float[Tensor, "labels"]:
+    """The weight of each label in the loss (--class-weights balanced): all labels have the same
+    share of the loss, and the mean of the weights over the features is 1."""
     if not model.has_labels or model.head.problem_type != "single_label_classification":
         raise UserError("--class-weights are for tasks with one label of several: leave them out")
-    labels = model.head.labels
     found = [np.ravel(each.targets["labels"]).astype(np.int64) for each in features]
     known = np.concatenate([np.zeros(0, np.int64), *found])
-    counts = np.bincount(known[known != IGNORED], minlength=len(labels))
-    weights = 1 / np.maximum(counts, 1) if asked == "balanced" else named_weights(asked, labels)
+    counts = np.bincount(known[known != IGNORED], minlength=len(model.head.labels))
+    weights = 1 / np.maximum(counts, 1)
     total = weights @ counts or 1.0
     return torch.tensor(weights * counts.sum() / total, dtype=torch.float32)
-
-
-def named_weights(asked: str, labels: Sequence[str]) -> np.ndarray:
-    """The weights in `LABEL=WEIGHT,…`; labels that are not named have 1."""
-    named: dict[str, float] = {}
-    for part in asked.split(","):
-        label, _, number = (each.strip() for each in part.rpartition("="))
-        weight = as_typed(number, float)
-        if label not in labels or label in named or not WEIGHTS.admits(weight):
-            raise UserError(
-                f"--class-weights {asked}: {part.strip()!r}: write balanced, or LABEL=WEIGHT,… "
-                f"with {one_of(labels)}, each at most once, and a weight that is {WEIGHTS}"
-            )
-        named[label] = weight
-    return np.array([named.get(label, 1.0) for label in labels])
-
-
-WEIGHTS = Real(above=0, at_most=1e6)
 
 
 def checkpoint_layers(model: BertWithHead) -> None:
@@ -308,23 +283,13 @@ class MovingWindow:
         self.examples, self.begin = 0, time.perf_counter()
 
     def close(self, ranks: Ranks, step: int, rate: float) -> Record:
-        """The mean of the window; the next one begins. Every rank must ask, and sees whether the
-        losses and norms of all were finite: training waits for the device here anyway."""
+        """The mean of the window. Every rank must ask, and sees whether the losses and norms of all
+        were finite: training waits for the device here anyway."""
         total, norm = torch.stack([ranks.sum(self.loss), torch.stack(self.norms).sum()]).tolist()
         loss = total / len(self.norms)
         refuse_divergence(step, rate, loss=loss, gradient_norm=norm)
         speed = self.examples / (time.perf_counter() - self.begin)
-        self.loss.zero_()
-        self.norms.clear()
-        self.examples, self.begin = 0, time.perf_counter()
         return {"train_loss": loss, "examples_per_second": round(speed, 1)}
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Time in here is not training time."""
-        before = time.perf_counter()
-        yield
-        self.begin += time.perf_counter() - before
 
 
 # --- The run of one seed -------------------------------------------------------------------------
@@ -403,8 +368,7 @@ class SeedRun:
         if settings.gradient_checkpointing:
             checkpoint_layers(self.model)
         if settings.class_weights is not None:
-            weights = label_weights(settings.class_weights, self.model, data.features)
-            self.model.label_weights = weights.to(device)
+            self.model.label_weights = label_weights(self.model, data.features).to(device)
         self.optimizer = make_optimizer(self.model, settings)
         self.folder = None if folder is None else RunFolder(folder)
         self.start, self.records, self.log = 0, [], None
@@ -485,17 +449,18 @@ class SeedRun:
                         {"step": done, "epoch": done / epoch, **entry, "learning_rate": rate}
                     )
                     shown |= {"loss": f"{entry['train_loss']:.3f}", "rate": f"{rate:.1e}"}
+                    window = MovingWindow(self.device)
+                begin = time.perf_counter()
                 if measuring:
-                    with window.paused():
-                        shown["dev"] = self.measure(done)
+                    shown["dev"] = self.measure(done)
                 bar.set_postfix(shown, refresh=False)
                 # Ranks agree on the end when they exchange their losses anyway.
                 last = (ranks.size == 1 or logging or measuring) and self.stops(request)
                 if saving or last:
-                    with window.paused():
-                        self.save(done)
+                    self.save(done)
                 if last:
                     break
+                window.begin += time.perf_counter() - begin  # this was not training
 
     def stops(self, request: StopRequest) -> bool:
         """Whether this step is the last, as someone has asked for it or nothing improves."""
@@ -516,9 +481,8 @@ class SeedRun:
 
     def line(self, key: str) -> tuple[list[float], list[float]]:
         """The steps at which something was recorded, and its values: a curve to draw."""
-        points = [(record["step"], record[key]) for record in self.records if key in record]
-        steps, values = zip(*points, strict=True)
-        return list(steps), list(values)
+        found = [record for record in self.records if key in record]
+        return [record["step"] for record in found], [record[key] for record in found]
 
     def predict(self, examples: Sequence[Example], *, max_length: int | None = None) -> list:
         """Predictions of the model as it is now; the examples need no labels."""
@@ -588,16 +552,13 @@ class SeedRun:
                 f"{self.folder.path}, and the seed runs again"
             )
         best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
-        collapsed = bool(last["collapsed"])
-        result = SeedResult(self.data.seed, in_result(best), in_result(last), collapsed)
+        scores = [
+            {name.removeprefix("dev_"): value for name, value in entry.items()
+             if name == "step" or name.startswith("dev_")} for entry in (best, last)
+        ]  # fmt: skip
+        result = SeedResult(self.data.seed, *scores, bool(last["collapsed"]))
         self.ranks.wait()
         if self.folder is not None and self.ranks.leads:
             write_atomically(self.folder.path / RESULT, json.dumps(vars(result), indent=2) + "\n")
             self.folder.remove_checkpoints()
         return result
-
-
-def in_result(entry: Record) -> Record:
-    """A line of metrics as a result has it: the step, and the scores under their own names."""
-    scores = {k.removeprefix("dev_"): v for k, v in entry.items() if k.startswith("dev_")}
-    return {"step": entry["step"], **scores}

@@ -131,19 +131,19 @@ FILES = {
     "CoNLL-2003 with four columns, BIO1": File(
         "eng.train", b"-DOCSTART- -X- O O\n\nAnn NNP I-NP I-PER\nLee NNP I-NP I-PER\n"
         b"ran VBD I-VP O\n\nOslo NNP I-NP I-LOC\nis VBZ I-VP O\nfar RB O O\n",
-        NAMES, ("word in column 1, tag in column 4", "tags in IO, read as BIO")),
+        NAMES, ("word in column 1, tag in column 4", "tags of names read as BIO")),
     "three columns, BIO2": File(
         "a.conll", b"Ann NNP B-PER\nLee NNP I-PER\nran VBD O\n\nOslo NNP B-LOC\nis VBZ O\n"
         b"far RB O\n", NAMES),
     "BILOU": File(
         "a.bio", b"Ann\tB-PER\nLee\tL-PER\nran\tO\n\nOslo\tU-LOC\nis\tO\nfar\tO\n",
-        NAMES, ("tags in BILOU, read as BIO",)),
+        NAMES, ("tags of names read as BIO",)),
     "BIOES in a text file, with comments": File(
         "a.txt", b"# id 1\nAnn B-PER\nLee E-PER\nran O\n\n# id 2\nOslo S-LOC\nis O\nfar O\n",
-        NAMES, ("tags in BIOES, read as BIO",)),
+        NAMES, ("tags of names read as BIO",)),
     "bare types": File(
         "a.conll", b"Ann PER\nLee PER\nran O\n\nOslo LOC\nis O\nfar O\n",
-        NAMES, ("tags without a prefix, read as names in BIO",)),
+        NAMES, ("tags of names read as BIO",)),
     "GermEval, with numbers before the words": File(
         "a.tsv", b"#\tn-tv.de [2005]\n1\tAnn\tB-PER\tO\n2\tLee\tI-PER\tO\n",
         refused="its first column holds numbers ('1', …): put the word first"),

@@ -50,9 +50,9 @@ class Counting(Task[Line]):
     format: ClassVar = "counts"
     model: ClassVar = BertForSequenceClassification
     row_columns: ClassVar = (("letters",),)
+    learns: ClassVar = "how many letters are a"
     empty: ClassVar = Line("")
     parts: ClassVar = ("letters",)
-    error_columns: ClassVar = ("letters", "counted", "right")
 
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Line]:
@@ -63,9 +63,6 @@ class Counting(Task[Line]):
     @classmethod
     def labels_of(cls, examples: Sequence[Line]) -> tuple[str, ...]:
         return tuple(str(n) for n in range(1 + max(example.count for example in examples)))
-
-    def describe(self, what: str) -> str:
-        return "how many letters are a"
 
     def encode(self, examples, tokenizer, *, max_length: int) -> list[Features]:
         texts = [(example.letters, None) for example in examples]
@@ -92,7 +89,7 @@ class Counting(Task[Line]):
     def error_row(self, example: Line, prediction: int) -> Mistake | None:
         if prediction == example.count:
             return None
-        return Mistake(0.0, (example.letters, str(prediction), str(example.count)))
+        return Mistake(0.0, {"letters": example.letters, "counted": str(prediction)})
 
 
 def write_rows(path: Path, count: int, *, seed: int) -> Path:

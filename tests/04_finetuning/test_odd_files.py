@@ -11,11 +11,11 @@ import pytest
 from bert_experiments.report.page import check_report
 from bert_finetuning.data.load import describe, load_files
 from bert_finetuning.data.rows import Columns, parse_columns
-from bert_finetuning.predict import from_lines, from_source, write_csv
 from bert_finetuning.finetune import draw_confusion
+from bert_finetuning.predict import Query, from_lines, from_source, write_csv
 from bert_finetuning.settings import FinetuneSettings
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import HeadConfig, Prediction, Query
+from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, TextExample
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
@@ -210,14 +210,14 @@ def test_an_unanswered_question_without_a_line_keeps_its_id():
     file = io.StringIO()
     write_csv(file, QuestionAnswering(HeadConfig()), [(asked, None)])
     (row,) = csv.DictReader(file.getvalue().splitlines())
-    assert row["id"] == "7" and row["predicted_answer"] == ""
+    assert row["id"] == "7" and not row.get("predicted_answer")
 
 
 def test_a_word_with_a_blank_is_not_written_where_blanks_separate_words():
     asked = Query(TaggedSentence(("New York", "is")), line=3)
     task = Tagging(HeadConfig(("O", "B-LOC")), ("entity_f1",))
     answered = [(asked, Prediction(("B-LOC", "O"), (0.9, 0.9)))]
-    assert "line 3: the word 'New York'" in error_of(write_csv, io.StringIO(), task, answered)
+    assert "the word 'New York' has a blank" in error_of(write_csv, io.StringIO(), task, answered)
 
 
 # --- Files that a run has written ----------------------------------------------------------------

@@ -1,6 +1,5 @@
 """`bert-predict`: new text from everywhere, answers for people and for programs."""
 
-import csv
 import io
 import json
 import re
@@ -291,37 +290,6 @@ def test_predictor__runs_as_the_pages_show_it(page, folders, tmp_path, monkeypat
     for part in code:
         exec(part, {})
     assert capsys.readouterr().out
-
-
-# Probabilities.
-
-
-def test_probabilities__of_all_labels_stand_in_columns_and_on_lines(call, tmp_path):
-    path, out = tmp_path / "a.csv", tmp_path / "answers.csv"
-    path.write_text("id,text\n1,anna sat\n2,\n3,the cat\n")
-    call("texts", "--input", str(path), "--out", str(out), "--probabilities")
-    rows = list(csv.DictReader(out.open()))
-    assert [row["id"] for row in rows] == ["1", "2", "3"]
-    for row in (rows[0], rows[2]):
-        good, bad = float(row["probability_good"]), float(row["probability_bad"])
-        assert good + bad == pytest.approx(1, abs=1e-5)
-        assert float(row["probability"]) == max(good, bad)
-        assert row["predicted_label"] == ("good" if good > bad else "bad")
-    assert rows[1]["probability_good"] == rows[1]["predicted_label"] == ""
-    first = call("texts", "--probabilities", stdin="anna sat\n").split("\t")
-    assert first[:2] == [f"bad {float(rows[0]['probability_bad']):.6f}",
-                         f"good {float(rows[0]['probability_good']):.6f}"]  # fmt: skip
-    told = call("choices", "Anna", "sat", "bad", "--probabilities", "--top", "1")
-    assert len(told.splitlines()) == 3, "all endings"
-
-
-@pytest.mark.parametrize("kind", ["numbers", "questions", "tags"])
-def test_probabilities__are_refused_where_answers_are_no_labels(kind, call):
-    words = CALLS[kind][0]
-    words = [words] if isinstance(words, str) else words
-    assert "--probabilities are those of labels" in call(
-        kind, *words, "--probabilities", error=True
-    )
 
 
 # Words and marks.

@@ -396,7 +396,8 @@ def describe(
 ) -> list[str]:  # fmt: skip
     """What was understood of the task's files, in aligned lines, printed before training starts."""
     task, tallies, columns = data.task, data.tallies, data.tallies[0].columns
-    what = task.describe("pair of texts" if data.is_pairs else "text")
+    what = "pair of texts" if data.is_pairs else "text"
+    what = task.learns.format(labels=len(task.head.labels), what=what)
     lines = [titled("task", f"{data.name}: {what} (format {task.format})")]
     if columns is not None:
         pair = f", second text from {columns.pair!r}" if columns.pair else ""

@@ -11,7 +11,7 @@ method of `Task` has a body, that is what most types do.
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
@@ -303,6 +303,7 @@ def cross_entropy(
 Logits = np.ndarray  # of one row of features, without padding; of a span two rows, start and end
 ALONE = Ranks()
 ROWS = 64  # of features that are answered at once
+BAR_DELAY = 2  # seconds; work that is done by then shows no bar
 
 
 def forward(model: torch.nn.Module, batch: TensorBatch) -> Tensor | tuple[Tensor, ...]:
@@ -325,7 +326,8 @@ def logits_of(
     by_length = np.argsort([each.length for each in features], kind="stable")
     mine = by_length[ranks.rank :: ranks.size]
     hidden = progress is None or not ranks.leads
-    with progress_bar(len(mine), progress or "", unit="text", disable=hidden) as bar:
+    bar = progress_bar(len(mine), progress or "", unit="text", delay=BAR_DELAY, disable=hidden)
+    with bar:
         for first in range(0, len(mine), ROWS):
             rows = mine[first : first + ROWS]
             batch = task.collate([features[i] for i in rows], pad_id=model.config.pad_token_id)
@@ -421,7 +423,7 @@ class Mistake(NamedTuple):
     """A row of the list of errors; the surer the model was, the higher `sureness`."""
 
     sureness: float
-    cells: tuple[str, ...]
+    cells: dict[str, str]  # by the names of their columns
 
 
 ErrorCounts = tuple[str, dict[str, PrecisionRecall]]  # of what, and the score of each by its name
@@ -526,10 +528,6 @@ class Task(ABC, Generic[ExampleType]):
     learns: ClassVar[str]  # to say what? `{labels}` is their number, `{what}` a text or a pair
     label_name: ClassVar[str] = "label"
 
-    def describe(self, what: str) -> str:
-        """What the model learns to say; `what` is "text" or "pair of texts"."""
-        return self.learns.format(labels=len(self.head.labels), what=what)
-
     def summary(self, train: Examples, dev: Examples) -> tuple[str, Any]:
         """A title, and of both sets the labels that occur in them, or one line of text."""
         return f"{self.label_name}s", [self.all_labels(each) or [] for each in (train, dev)]
@@ -598,12 +596,6 @@ class Task(ABC, Generic[ExampleType]):
         A task type defines `score`, which is slow here, or this method, which compares once."""
         both = examples, predictions
         return lambda places: self.score(*([each[i] for i in places] for each in both))
-
-    def decided_by(self, metric: str | None) -> "Task":
-        """The same task with another deciding metric, its own if it is None."""
-        if metric is None:
-            return self
-        return replace(self, metrics=(metric, *(each for each in self.metrics if each != metric)))
 
     def answer(self, prediction: Any) -> Any:
         """The bare answer: a label, a number, the tags, the text of a span."""
@@ -694,16 +686,8 @@ class Task(ABC, Generic[ExampleType]):
         """The lines below a text."""
         return [f"  {one_line(self.answer_cells(example, prediction).values())}"]
 
-    def chances(self, prediction: Any) -> dict[str, float]:
-        """The probability of each label. Raises `UserError` where an answer is no label."""
-        raise UserError(
-            f"--probabilities are those of labels: a model of {self.format} has none for a whole "
-            "row; --json shows how probable its answers are"
-        )
-
     # --- The report ------------------------------------------------------------------------------
 
-    error_columns: ClassVar[tuple[str, ...]]
     error_order: ClassVar[str] = "surest"
 
     @abstractmethod
@@ -730,8 +714,6 @@ class Task(ABC, Generic[ExampleType]):
 
 class OneOfSeveral(Task[ExampleType]):
     """What tasks have in common whose answer is one of several: a label, an ending."""
-
-    error_columns: ClassVar = ("text", "said", "probability", "right")
 
     def possible_answers(self, example: ExampleType) -> Sequence:
         """What may be answered, in the order of the logits."""
@@ -766,16 +748,13 @@ class OneOfSeveral(Task[ExampleType]):
     def details(self, example: ExampleType, prediction: Prediction, top: int) -> list[str]:
         return bars(self.ranked(example, prediction)[:top])
 
-    def chances(self, prediction: Prediction) -> dict[str, float]:
-        each = prediction.probabilities
-        return dict(zip(map(str, self.head.labels or range(len(each))), each, strict=True))
-
     def error_row(self, example: ExampleType, prediction: Prediction) -> Mistake | None:
         if prediction.answer == example.label:
             return None
-        sure, text = prediction.probability, " ‖ ".join(example.asked)
         said, right = (self.in_words(example, each) for each in (prediction.answer, example.label))
-        return Mistake(sure, (text, said, f"{sure:.3f}", right))
+        sure = prediction.probability
+        return Mistake(sure, {"text": " ‖ ".join(example.asked), "said": said,
+                              "probability": f"{sure:.3f}", "right": right})  # fmt: skip
 
 
 # --- For people: bars, marked text, lines --------------------------------------------------------

@@ -217,7 +217,6 @@ class Regression(TextTask):
     known_metrics: ClassVar = default_metrics
     learns: ClassVar = "a number for each {what}"
     accepts_labels: ClassVar = staticmethod(are_numbers)
-    error_columns: ClassVar = ("text", "said", "off by", "right")
     error_order: ClassVar = "furthest off"
 
     @classmethod
@@ -273,8 +272,9 @@ class Regression(TextTask):
 
     def error_row(self, example: TextExample, prediction: float) -> base.Mistake:
         off = abs(prediction - example.label)
-        text = " ‖ ".join(example.asked)
-        return base.Mistake(off, (text, f"{prediction:.2f}", f"{off:.2f}", f"{example.label:.2f}"))
+        said, right = f"{prediction:.2f}", f"{example.label:.2f}"
+        cells = {"text": " ‖ ".join(example.asked), "said": said, "off by": f"{off:.2f}"}
+        return base.Mistake(off, cells | {"right": right})
 
     def error_summary(
         self, examples: TextExamples, predictions: Sequence[float], wrong: int

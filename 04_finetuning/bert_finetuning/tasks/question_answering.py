@@ -314,7 +314,6 @@ class QuestionAnswering(base.Task[Question]):
     empty: ClassVar = Question(None, "", "")
     parts: ClassVar = ("question", "context")
     needs_parts: ClassVar = True
-    error_columns: ClassVar = ("question", "said", "probability", "F1", "right")
 
     head: HeadConfig = field(default_factory=HeadConfig)
     metrics: tuple[str, ...] = SPAN_METRICS
@@ -477,9 +476,9 @@ class QuestionAnswering(base.Task[Question]):
         if answer_exact(text, accepted):
             return None
         sure, overlap = prediction.probability, f"{100 * answer_f1(text, accepted):.1f}"
-        right = " / ".join(dict.fromkeys(accepted)) or NO_ANSWER
-        cells = (example.question, text or NO_ANSWER, f"{sure:.3f}", overlap, right)
-        return base.Mistake(sure, cells)
+        cells = {"question": example.question, "said": text or NO_ANSWER,
+                 "probability": f"{sure:.3f}", "F1": overlap}  # fmt: skip
+        return base.Mistake(sure, cells | {"right": " / ".join(example.right or [NO_ANSWER])})
 
 
 def choose_null_threshold(

@@ -108,7 +108,6 @@ class Tagging(base.Task[TaggedSentence]):
     model: ClassVar = BertForTokenClassification
     row_columns: ClassVar = tuple((name,) for name in WORDS)
     empty: ClassVar = TaggedSentence((), text="")
-    error_columns: ClassVar = ("sentence", "said for what is right", "highest probability")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -329,7 +328,8 @@ class Tagging(base.Task[TaggedSentence]):
         sure = max(prediction.probabilities[i] for i in wrong)
         bold = [f"**{w}**" if i in wrong else w for i, w in enumerate(example.words)]
         each = [f"{example.words[i]}: {prediction.answer[i]} for {example.tags[i]}" for i in wrong]
-        return base.Mistake(sure, (" ".join(bold), "; ".join(each), f"{sure:.3f}"))
+        cells = {"sentence": " ".join(bold), "said for what is right": "; ".join(each)}
+        return base.Mistake(sure, cells | {"highest probability": f"{sure:.3f}"})
 
     def error_counts(
         self, examples: TaggedSentences, predictions: base.Predictions
@@ -451,8 +451,8 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
     """The tags of each sentence, those of names in BIO2, where every name begins with B.
 
     BIO1 (B only between two names of one type), BIOES, BILOU and tags without a prefix (PER, O) are
-    told apart by the tags that occur, and noted. Tags that are no names, parts of speech say, stay
-    as they are. Raises `UserError` with its place for a tag that fits none of these.
+    told apart by the tags that occur. Tags that are no names, parts of speech say, stay as they
+    are. Raises `UserError` with its place for a tag that fits none of these.
     """
     each = [sentence.tags for sentence in sentences]
     tags = Counter(chain.from_iterable(each))
@@ -461,24 +461,18 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
     are_others = tags["O"] < SOME * tags.total() if not prefixed else not tags["O"]
     if not named or (are_others and len(prefixed) < len(named)):
         return each
-    if not prefixed:
-        note("tags without a prefix, read as names in BIO")
-        # Equal tags side by side are one name.
-        return [bio_of([tag if tag == "O" else f"I-{tag}" for tag in own]) for own in each]
-    if len(prefixed) < len(named):
+    if prefixed and len(prefixed) < len(named):
         odd = next(tag for tag in named if tag not in prefixed)
         row, words, own = next(each for each in sentences if odd in each.tags)
         raise UserError(
             f"{row.place}: the tag of {quoted(words[own.index(odd)])} is {quoted(odd)}, and others "
             f"have a prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"
         )
-    letters = {tag[0] for tag in prefixed}
-    changed = list(map(bio_of, each))
-    if letters & set("ELSU"):
-        note(f"tags in {'BILOU' if letters & set('LU') else 'BIOES'}, read as BIO")
-    elif changed != each:
-        note("tags in BIO1, read as BIO" if "B" in letters else "tags in IO, read as BIO")
-    return changed
+    prefix = "" if prefixed else "I-"  # then equal tags side by side are one name
+    names = [bio_of([tag if tag == "O" else prefix + tag for tag in own]) for own in each]
+    if names != each:
+        note("tags of names read as BIO")
+    return names
 
 
 def bio_of(tags: Sequence[str]) -> list[str]:

@@ -108,8 +108,8 @@ class BertConfig:
 
     @classmethod
     def load(cls, folder: Path, *, decoders: bool = False) -> "BertConfig":
-        """Read `folder/config.json`; fields that `transformers` has and BERT does not need are
-        passed over. Models that read from the left alone are refused unless `decoders`."""
+        """Read `folder/config.json`, without the fields that BERT does not need. Models that read
+        from the left alone are refused unless `decoders`."""
         path = Path(folder) / "config.json"
         if not path.exists():
             raise UserError(f"{folder} holds no config.json: it is not a checkpoint folder")
@@ -244,21 +244,16 @@ def initial_weights(config: BertConfig, seed: int, shapes: Shapes | None = None)
 def first_weights(config: BertConfig, seed: int, initialization: Initialization) -> Weights:
     """BERT before training, with the start for attention that is named."""
     weights = initial_weights(config, seed)
-    if initialization == "mimetic":
-        return make_mimetic(weights, config, seed)
-    if initialization == "induction":
-        return make_induction_heads(weights, config, seed)
-    return weights
+    start = {"mimetic": make_mimetic, "induction": make_induction_heads}.get(initialization)
+    return start(weights, config, seed) if start else weights
 
 
 def make_mimetic(weights: Weights, config: BertConfig, seed: int) -> Weights:
     """The same weights, but each token starts by looking for its like and copying what it finds.
 
-    Looking for a token pays only once copying works, and copying once looking works. So to the
-    values of query and key the same random orthogonal matrix is added, so that query · key measures
+    To query and key the same random orthogonal matrix is added, so that query · key measures
     likeness, and to value and output another and its transpose, so that together they copy (after
-    Trockman and Kolter 2023, "Mimetic Initialization of Self-Attention Layers", arXiv 2305.09828;
-    for vision they take the negative identity for value and output).
+    Trockman and Kolter 2023, "Mimetic Initialization of Self-Attention Layers", arXiv 2305.09828).
     """
     started = {name: values.copy() for name, values in weights.items()}
     for number in range(config.num_hidden_layers):
@@ -280,16 +275,14 @@ def make_induction_heads(weights: Weights, config: BertConfig, seed: int) -> Wei
 
     Together they find an earlier place with the same neighbors, and copy the word that stands
     there: induction heads (Olsson et al. 2022, "In-context Learning and Induction Heads").
-    Until training finds such heads, the loss stays on a plateau.
 
     The first head_dim numbers of every position vector are the cosines and sines of position · θ,
-    for head_dim / 2 frequencies θ, as in Vaswani et al. 2017 (section 3.5); its other numbers are
-    zero. For two positions the dot product is the sum of cos(θ · distance), which is largest at
-    distance zero. The query of a neighbor head turns each cosine and sine by θ, forward or
-    backward, so the product is largest one token away. The other heads neither look at these
-    numbers nor copy them. Query and key of the second layer's heads are the value matrix of a
-    neighbor head, so that query · key measures the likeness of what that head has copied. Segment
-    vectors start small, or every token would look mostly at its own segment.
+    for head_dim / 2 frequencies θ (Vaswani et al. 2017, section 3.5), so that the dot product of
+    two positions is largest at distance zero. The query of a neighbor head turns each cosine and
+    sine by θ: then it is largest one token away. The other heads neither look at these numbers nor
+    copy them. Query and key of the second layer's heads are the value matrix of a neighbor head,
+    so that query · key measures the likeness of what that head has copied. Segment vectors start
+    small, or every token would look mostly at its own segment.
     """
     pairs = config.head_dim // 2
     kept = 2 * pairs  # numbers of each vector that are kept for the position
@@ -341,28 +334,28 @@ Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
 Batch = Annotated[int, Whole(1, 1_000_000)]
 SequenceLength = Annotated[int, Whole(5, 1_000_000)]  # 5: two sentences of a token each
 Steps = Annotated[int, Whole(1, 99_999_999)]  # a checkpoint's name has eight digits for the step
-
 MaskedShare = Annotated[float, Real(above=0, at_most=1)]  # without masks nothing can be learned
+LearningRate = Annotated[float, Real(above=0, at_most=1)]
+Beta = Annotated[float, Real(at_least=0, below=1)]
+# Not zero: the moments of a word that never occurred are zero, and Adam would divide 0 by 0. Much
+# less than 1e-18 does not help: float32 rounds the squares of small gradients to zero.
+Epsilon = Annotated[float, Real(at_least=1e-18, at_most=1)]
+GradNorm = Annotated[float, Real(at_least=0, at_most=1e9)]
+Precision = Literal["auto", "fp32", "bf16"]
+SentenceTask = Literal["nsp", "sop", "none"]
 
 
 @dataclass(frozen=True)
 class MaskingRecipe:
     """How much is masked, and what becomes of it (paper, section 3.1)."""
 
-    masked_lm_prob: MaskedShare = 0.15
-    mask_share: Share = 0.8
-    random_share: Share = 0.1
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    masked_lm_prob: float = 0.15
+    mask_share: float = 0.8
+    random_share: float = 0.1
 
     def max_predictions(self, seq_length: int) -> int:
         """Slots for masked tokens in a row: 19 at length 128, 77 at 512."""
         return max(1, round(self.masked_lm_prob * seq_length))
-
-
-Precision = Literal["auto", "fp32", "bf16"]
-SentenceTask = Literal["nsp", "sop", "none"]
 
 
 @dataclass(frozen=True)
@@ -370,33 +363,19 @@ class PairRecipe:
     """What the second segment of a pair is, and so what the sentence task asks (paper, 3.1)."""
 
     sentence_task: SentenceTask = "nsp"
-    random_next: Share = 0.5  # how often the second segment comes from another document
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
-LearningRate = Annotated[float, Real(above=0, at_most=1)]
-Beta = Annotated[float, Real(at_least=0, below=1)]
-# Not zero: the moments of a word that never occurred are zero, and Adam would divide 0 by 0. Much
-# less than 1e-18 does not help: float32 rounds the squares of small gradients to zero.
-Epsilon = Annotated[float, Real(at_least=1e-18, at_most=1)]
-GradNorm = Annotated[float, Real(at_least=0, at_most=1e9)]
+    random_next: float = 0.5  # how often the second segment comes from another document
 
 
 @dataclass(frozen=True)
 class AdamSettings:
     """The constants of Adam, as the paper has them (appendix A.2)."""
 
-    learning_rate: LearningRate = 1e-4
-    beta1: Beta = 0.9
-    beta2: Beta = 0.999
-    epsilon: Epsilon = 1e-6
-    weight_decay: Share = 0.01
-    max_grad_norm: GradNorm = 1.0  # 0: gradients are not clipped
-
-    def __post_init__(self) -> None:
-        check_fields(self)
+    learning_rate: float = 1e-4
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-6
+    weight_decay: float = 0.01
+    max_grad_norm: float = 1.0  # 0: gradients are not clipped
 
 
 @dataclass(frozen=True)
@@ -411,9 +390,6 @@ class Phase:
 
     def first_example_of(self, step: int) -> int:
         return self.first_example + (step - self.first_step) * self.batch_size
-
-
-MEGATRON_TOKENIZERS = {"BertWordPieceLowerCase": True, "BertWordPieceCase": False}
 
 
 @dataclass(frozen=True)
@@ -535,7 +511,7 @@ class RunSettings:
 
     @property
     def lowercase(self) -> bool | None:
-        return MEGATRON_TOKENIZERS.get(self.tokenizer_type) if self.tokenizer_type else None
+        return self.tokenizer_type and self.tokenizer_type.endswith("LowerCase")
 
     @property
     def masking(self) -> MaskingRecipe:
@@ -546,7 +522,7 @@ class RunSettings:
         return PairRecipe()
 
     def bert_config(self, vocab_size: int) -> BertConfig:
-        """The preset with the fields that were given in place of its own."""
+        """The preset with the fields that were given."""
         preset = PRESETS[self.model]
         given = {
             field.name: value

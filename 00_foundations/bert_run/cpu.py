@@ -2,9 +2,8 @@
 
 - Fresh memory costs as much time as the arithmetic of a small model. So what a step frees is kept
   for the next one, whatever its size, and what is fresh comes in large pages.
-- A thread that has done its part of the work spins for some microseconds only, then sleeps. The
-  usual long spin takes the core from other programs; no spin at all makes the thread late for the
-  next operation.
+- A thread that has done its part of the work spins for some microseconds, then sleeps: long spins
+  take the core from other programs, and without any the thread is late for the next operation.
 
 What each brings: results/without_each.md.
 """
@@ -31,8 +30,7 @@ def keep_freed_memory() -> None:
 
 
 def configure_cpu() -> None:
-    """Let torch and its threads treat memory and cores as said above. Call it before torch is
-    loaded. Variables that are set in the environment already stay as they are."""
+    """Call it before torch is loaded. Variables of the environment that are set already stay."""
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "5000")

@@ -6,6 +6,7 @@ gradients, counts of masks, and losses when a line of metrics is due.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -25,12 +26,9 @@ def choose_device(name: str) -> torch.device:
     """`auto` takes a GPU when there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    if device is None or device.type not in ("cpu", "cuda"):
+    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", name):
         raise UserError(f"--device is {name!r}: choose auto, cpu, cuda or cuda:N")
+    device = torch.device(name)
     if device.type == "cuda" and not torch.cuda.is_available():
         raise UserError(f"--device {name}: torch sees no GPU here; choose --device cpu")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
@@ -57,15 +55,11 @@ def mixed_precision(device: torch.device, precision: torch.dtype) -> AbstractCon
 
 
 def to_device(batch: dict[str, np.ndarray], device: torch.device) -> dict[str, Tensor]:
-    """Arrays as tensors on the device. The copy to a GPU is made from pinned memory, and the
-    program does not wait for it."""
+    """Arrays as tensors on the device; the program does not wait for the copy to a GPU."""
     tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
     if device.type == "cuda":
         return {name: t.pin_memory().to(device, non_blocking=True) for name, t in tensors.items()}
     return tensors
-
-
-# Several processes, one run.
 
 
 PATIENCE = timedelta(days=2)  # while rank 0 prepares the data, the others wait
@@ -107,10 +101,8 @@ class Ranks:
             dist.barrier()
 
     def after_first(self, make: Callable[[bool], object]) -> object:
-        """`make(True)` on rank 0; when that is done, `make(False)` on the others.
-
-        If it fails on rank 0, which says why, the others leave without a word.
-        """
+        """`make(True)` on rank 0; when that is done, `make(False)` on the others. If it fails on
+        rank 0, which says why, the others leave without a word."""
         if self.size == 1:
             return make(True)
         patient = dist.new_group(backend="gloo", timeout=PATIENCE)
@@ -128,10 +120,8 @@ class Ranks:
 
 @contextmanager
 def join(device: str) -> Iterator[tuple[Ranks, torch.device]]:
-    """This process's place among those that `torchrun` started, and the device it computes on.
-
-    Without `torchrun` it is alone. NCCL connects GPUs, gloo CPUs.
-    """
+    """This process's place among those that `torchrun` started, if it did, and its device. NCCL
+    connects GPUs, gloo CPUs."""
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield Ranks(), choose_device(device)

@@ -33,17 +33,12 @@ from tyro.constructors import PrimitiveConstructorSpec
 
 SAME_COMMAND = "then call the same command again"
 ADVICE = {
-    number: advice
-    for advice, numbers in {
-        f"free some space, {SAME_COMMAND}": (errno.ENOSPC, errno.EDQUOT),
-        "check its permissions, or choose another place": (errno.EACCES, errno.EPERM, errno.EROFS),
-        "check the path": (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP),
-        "choose another name": (errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG),
-        f"raise the limit of open files (ulimit -n), {SAME_COMMAND}": (errno.EMFILE,),
-    }.items()
-    for number in numbers
+    (errno.ENOSPC, errno.EDQUOT): f"free some space, {SAME_COMMAND}",
+    (errno.EACCES, errno.EPERM, errno.EROFS): "check its permissions, or choose another place",
+    (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP): "check the path",
+    (errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG): "choose another name",
+    (errno.EMFILE,): f"raise the limit of open files (ulimit -n), {SAME_COMMAND}",
 }
-PACKAGE = "build-bert-four-times"  # this one, as pip knows it
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -72,10 +67,8 @@ class Stopped(KeyboardInterrupt):
 
 
 def command(main: Callable[..., None]) -> Callable[..., None]:
-    """Make `main` a console command that knows --version: a `UserError` prints one line and exits
-    with 2, and so do a full disk and too little memory, which can strike anywhere. Ctrl-C exits
-    with 130, and a closed pipe with 141 and no word, as shells expect.
-    """
+    """Make `main` a console command that knows --version. A `UserError` prints one line and exits
+    with 2, and so does what the system refuses; Ctrl-C exits with 130, a closed pipe with 141."""
 
     @functools.wraps(main)
     def run(*args, **kwargs) -> None:
@@ -88,10 +81,6 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
             try:
                 sys.argv[1:] = [with_home_folder(word) for word in sys.argv[1:]]
                 main(*args, **kwargs)
-            except SystemExit as done:
-                if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
-                    print("--version prints the versions of this command and its libraries.")
-                raise
             finally:
                 print(end="", flush=True)
         except BrokenPipeError:  # who reads, `head` say, has seen enough
@@ -119,25 +108,21 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
 
 
 def settle_streams() -> None:
-    """Let a command print whatever it reads, and run without a terminal.
-
-    What goes to a file or a pipe is UTF-8, whatever the locale says; a terminal that has no sign
-    for a character shows a question mark. A standard stream that the caller has closed (`<&-`)
-    becomes the null device: otherwise the next file that is opened would take its number.
-    """
+    """Print UTF-8 to a file or a pipe, whatever the locale says, and a question mark where a
+    terminal has no sign for a character. A standard stream that the caller has closed (`<&-`)
+    becomes the null device: otherwise the next file that is opened would take its number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, errors="replace"))  # noqa: SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
-            encoding = None if stream.isatty() else "utf-8"
             errors = "replace" if name == "stdout" else "backslashreplace"
-            stream.reconfigure(encoding=encoding, errors=errors)
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors=errors)
 
 
 def version_line() -> str:
     """The version of the course and of what it computes with: what a report of a bug needs."""
-    names = (PACKAGE, "torch", "tokenizers", "numpy")
+    names = ("build-bert-four-times", "torch", "tokenizers", "numpy")
     found = [f"{name} {metadata.version(name)}" for name in names]
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
@@ -154,8 +139,8 @@ def in_one_line(error: Exception) -> str | None:
         if error.errno is None or error.strerror is None:
             return None
         where = f" ({error.filename})" if error.filename else ""
-        advice = ADVICE.get(error.errno, f"see to it, {SAME_COMMAND}")
-        return f"{error.strerror}{where}: {advice}"
+        advice = (words for numbers, words in ADVICE.items() if error.errno in numbers)
+        return f"{error.strerror}{where}: {next(advice, f'see to it, {SAME_COMMAND}')}"
     words = ("can't allocate memory", "out of memory")  # of torch, on a CPU and on a GPU
     if isinstance(error, MemoryError) or any(each in str(error) for each in words):
         return f"there is not enough memory: {SMALLER}"
@@ -164,19 +149,13 @@ def in_one_line(error: Exception) -> str | None:
     return None
 
 
-# The numbers of settings.
-
-
 class Range(PrimitiveConstructorSpec):
-    """The numbers from `low` to `high`, both finite; `above` and `below` leave out the end itself.
+    """The numbers from `low` to `high`, except those of `without`, which may be the ends.
 
-    It also tells tyro to hand on whatever was typed, so that `check_numbers` answers a word, a
-    fraction and a number outside the range alike.
+    It also tells tyro to hand on whatever was typed, for `check_numbers` to answer.
     """
 
-    def __init__(
-        self, type_: type, low: float, high: float, *, above: bool = False, below: bool = False
-    ) -> None:
+    def __init__(self, type_: type, low: float, high: float, without: tuple = ()) -> None:
         number = {int: numbers.Integral, float: numbers.Real}[type_]
         super().__init__(
             nargs=1,
@@ -186,24 +165,21 @@ class Range(PrimitiveConstructorSpec):
             str_from_instance=lambda value: [str(value)],
         )
         # The parent is a frozen dataclass.
-        vars(self).update(type_=type_, low=low, high=high, above=above, below=below)
+        vars(self).update(type_=type_, low=low, high=high, without=without)
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # two ranges are never taken for one
 
     def admits(self, value: Any) -> bool:
-        return (
-            self.is_instance(value)
-            and (value > self.low if self.above else value >= self.low)
-            and (value < self.high if self.below else value <= self.high)
-        )
+        is_between = self.is_instance(value) and self.low <= value <= self.high
+        return is_between and value not in self.without
 
     def __str__(self) -> str:
         if self.type_ is int:
             return f"a whole number from {self.low:,} to {self.high:,}"
-        if not self.above and not self.below:
+        if not self.without:
             return f"a number from {self.low:g} to {self.high:g}"
-        low = f"above {self.low:g}" if self.above else f"of at least {self.low:g}"
-        high = f"below {self.high:g}" if self.below else f"at most {self.high:g}"
+        low = f"above {self.low:g}" if self.low in self.without else f"of at least {self.low:g}"
+        high = f"below {self.high:g}" if self.high in self.without else f"at most {self.high:g}"
         return f"a number {low} and {high}"
 
 
@@ -212,17 +188,10 @@ def Whole(low: int, high: int) -> Range:
     return Range(int, low, high)
 
 
-def Real(
-    *,
-    at_least: float | None = None,
-    above: float | None = None,
-    at_most: float | None = None,
-    below: float | None = None,
-) -> Range:
+def Real(**ends: float) -> Range:
     """Numbers from `at_least`, or above `above`, to `at_most`, or below `below`."""
-    low = above if at_least is None else at_least
-    high = below if at_most is None else at_most
-    return Range(float, low, high, above=at_least is None, below=at_most is None)
+    without = tuple(ends[end] for end in ("above", "below") if end in ends)
+    return Range(float, min(ends.values()), max(ends.values()), without)
 
 
 Count = Annotated[int, Whole(1, 10**9)]
@@ -247,8 +216,8 @@ def option(name: str) -> str:
 
 
 def check_numbers(settings: Any, *, called: Callable[[str], str] = option) -> None:
-    """Raise `UserError` at the first number of a dataclass that lies outside its range; `called`
-    makes the name that the user knows from that of the field."""
+    """Raise `UserError` at the first number outside its range; `called` makes the name that the
+    user knows from that of the field."""
     for name, (range_, may_be_none) in number_fields(type(settings)).items():
         value = getattr(settings, name)
         if value is None and may_be_none:
@@ -294,9 +263,6 @@ def leaves_of(annotation: Any) -> Iterator[Any]:
         yield annotation
 
 
-# JSON files.
-
-
 NAMES = {dict: "an object", list: "a list", str: "text", int: "a whole number", float: "a number",
          bool: "true or false"}  # fmt: skip
 LONGEST_SHOWN = 60  # characters of a value in a message
@@ -336,8 +302,7 @@ def parse_object(content: bytes) -> tuple[str | None, dict[str, Any]]:
 
 
 def parse_strictly(text: str, **options: Any) -> Any:
-    """`json.loads` without NaN, Infinity and 1e999, which Python reads and which are no numbers of
-    JSON or too large. Raises `json.JSONDecodeError` at the first of them."""
+    """`json.loads`; raises `json.JSONDecodeError` for NaN, Infinity and 1e999, too."""
 
     def finite(word: str) -> float:
         if math.isfinite(number := float(word)):

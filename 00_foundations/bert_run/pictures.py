@@ -62,9 +62,7 @@ def picture_with_axes(
     share: bool = False, **labels: str,
 ) -> tuple[Picture, Axes | np.ndarray]:  # fmt: skip
     """A picture, and the axes to draw on: one, or an array of them; `labels` go to each of them.
-
-    share: one scale for all panels, so that they can be compared.
-    """
+    `share` gives all panels one scale."""
     picture = Picture(height, width, says=title or labels.get("ylabel", "picture"))
     axes = picture.subplots(rows, columns, sharex=share, sharey=share)
     for one in np.ravel(axes):

@@ -1,9 +1,5 @@
-"""What the training loops of all levels share, apart from the computation.
-
-- the learning rate of a step, and a batch in parts;
-- the journal of a run: `metrics.jsonl`, a progress bar, the curve of both losses;
-- the check that stops a run whose numbers are no longer finite.
-"""
+"""What the training loops of all levels share: the learning rate, a batch in parts, signals to
+stop, `metrics.jsonl`, the progress bar, the curve, the stop when numbers are no longer finite."""
 
 import json
 import math
@@ -27,10 +23,8 @@ Record = dict[str, float]  # what was measured at a step: names and numbers
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
-    """The rate of step 0, 1, 2, …: it rises in a straight line to `peak`, then falls to zero.
-
-    The first step is not wasted on a rate of zero, and the last one is the last above it.
-    """
+    """The rate of step 0, 1, 2, …: it rises in a straight line to `peak`, then falls to zero; no
+    step has a rate of zero."""
     if step < warmup_steps:
         return peak * (step + 1) / warmup_steps
     return peak * (total_steps - step) / max(1, total_steps - warmup_steps)
@@ -76,11 +70,8 @@ def stop_signals() -> Iterator[StopRequest]:
 
 
 class Journal:
-    """Reports how pretraining goes: lines of metrics to `record`, and a progress bar.
-
-    A level computes the mean losses of a line itself, when `step_done` says that one is due, so
-    that nothing waits for a GPU in between.
-    """
+    """Reports how pretraining goes: lines of metrics to `record`, and a progress bar. The losses of
+    a line are read only when `step_done` says that one is due: between, nothing waits for a GPU."""
 
     def __init__(
         self,
@@ -134,15 +125,11 @@ class Journal:
         self.begin += time.perf_counter() - before
 
 
-# `metrics.jsonl`: what a run measured, one JSON object a line.
-
-
 class MetricsLog:
-    """The metrics of one run, appended as they come and read back on resume."""
+    """`metrics.jsonl`: what a run measured, one JSON object a line."""
 
     def __init__(self, path: Path, *, resume_at: int = 0) -> None:
-        """Open `path`; records of steps after `resume_at` belong to a run that was cut off there,
-        and will be made again."""
+        """Records of steps after `resume_at`, where a run was cut off, will be made again."""
         self.path = Path(path)
         kept = [record for record in read_metrics(self.path) if record["step"] <= resume_at]
         write_atomically(self.path, "".join(json.dumps(record) + "\n" for record in kept))
@@ -155,10 +142,7 @@ class MetricsLog:
 
 
 def read_metrics(path: Path) -> list[Record]:
-    """All whole records; a last line that a crash cut short is passed over.
-
-    Raises `UserError` for any other line that is no measurement.
-    """
+    """All records. Raises `UserError` for a line that is none; the last may have been cut short."""
     if not path.exists():
         return []
     records = []
@@ -178,18 +162,12 @@ def read_metrics(path: Path) -> list[Record]:
 
 
 def refuse_divergence(step: int, rate: float | None = None, **numbers: float) -> None:
-    """Raise `Diverged` if one of the numbers measured at a step is not finite.
-
-    One update that is too large makes a loss infinite or NaN ("not a number"), and NaN spreads to
-    every weight: going on would replace the last good checkpoint.
-    """
+    """Raise `Diverged` if a number measured at a step is infinite or NaN ("not a number"): NaN
+    spreads to every weight, and going on would replace the last good checkpoint."""
     for name, number in numbers.items():
         if not math.isfinite(number):
             at = "" if rate is None else f", where the learning rate is {rate:.1e}"
             raise Diverged(f"the {name.replace('_', ' ')} is {number} at step {step:,}{at}")
-
-
-# Progress of long work: a bar on a terminal, a line every half minute in a log file.
 
 
 class LinesInsteadOfBar:
@@ -216,9 +194,6 @@ def progress_bar(
     return tqdm(total=total, desc=description, unit=unit, initial=initial, **options)
 
 
-# The picture of a run.
-
-
 TRAINING, HELD_OUT, REFERENCE = "#88b4d8", "#d55e00", "#666666"
 
 
@@ -230,11 +205,8 @@ def draw_curve(
     references: dict[str, float] | None = None,
     turns: dict[int, str] | None = None,
 ) -> None:
-    """Draw `metrics.jsonl` as a picture.
-
-    `references` are horizontal lines of the left panel, a name and a loss in nats each; `turns` are
-    steps at which the recipe changes, with what changes then.
-    """
+    """Draw `metrics.jsonl`; `references` are horizontal lines of the left panel, a name and a loss
+    in nats each; `turns` are steps at which the recipe changes, with what changes then."""
     from bert_run.pictures import drawable, picture_with_axes  # it brings matplotlib
 
     picture, panels = picture_with_axes(

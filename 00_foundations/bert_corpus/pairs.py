@@ -150,10 +150,8 @@ class PairDataset:
 
     def random_sentence(self, document: Index, draw: np.ndarray) -> Index:
         """A sentence of each document, uniformly."""
-        begin, end = (
-            self.corpus.document_starts[document],
-            self.corpus.document_starts[document + 1],
-        )
+        starts = self.corpus.document_starts
+        begin, end = starts[document], starts[document + 1]
         return begin + (draw * (end - begin)).astype(np.int64)
 
     def chunk_around(self, sentence: Index, document: Index, target: Index) -> tuple[Index, Index]:

@@ -281,16 +281,12 @@ def load_tokenizer(path: str | Path, *, lowercase: bool | None = None) -> Tokeni
     Whether text is lower-cased is said by `lowercase`, else by a `tokenizer_config.json` beside
     the file, else by the `tokenizer.json` itself; a bare `vocab.txt` is cased if it has capitals.
     """
-    path = Path(path).expanduser()
-    if path.is_dir():
-        files = [path / name for name in ("tokenizer.json", "vocab.txt")]
-        if not any(file.is_file() for file in files):
-            raise UserError(f"{path}: no tokenizer.json or vocab.txt in this folder")
-        path = next(file for file in files if file.is_file())
-    elif not path.is_file():
+    given = Path(path).expanduser()
+    places = (given, given / "tokenizer.json", given / "vocab.txt")
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
         raise UserError(
-            f"tokenizer {path}: no such file or folder; "
-            "give a vocab.txt, a tokenizer.json or a folder with one of them"
+            f"tokenizer {given}: no such file or folder, or no tokenizer.json or vocab.txt in it"
         )
     config_file = path.with_name("tokenizer_config.json")
     config = {}
@@ -322,9 +318,8 @@ def read_tokenizer(folder: Path, config: BertConfig) -> Tokenizer:
     """The tokenizer of a BERT folder, whose entries the model must have rows for."""
     tokenizer = load_tokenizer(folder)
     words = tokenizer.get_vocab_size()
-    added = config.vocab_size - words
-    is_padded = 0 < added < PADDED_VOCABULARY and config.vocab_size % 8 == 0
-    if added and not is_padded:  # a line that was lost would shift all ids behind it
+    is_padded = config.vocab_size % 8 == 0 and 0 < config.vocab_size - words < PADDED_VOCABULARY
+    if words != config.vocab_size and not is_padded:  # a lost line would shift all ids behind it
         raise UserError(
             f"{folder}: the tokenizer has {words} entries and the model {config.vocab_size}: "
             "they belong to different checkpoints"
@@ -337,9 +332,8 @@ def _from_json(path: Path) -> Tokenizer:
     for part, wanted in PARTS.items():
         found = (state.get(part) or {}).get("type")
         if found != wanted:
-            found = shown(found) if found else "missing"
             raise UserError(
-                f"{path}: its {part} is {found}, where BERT's is {wanted}: "
+                f"{path}: its {part} is {shown(found)}, where BERT's is {wanted}: "
                 "not the tokenizer of a BERT model"
             )
     try:

@@ -5,10 +5,8 @@ One table. `understood` is what is read; `said` are words of what the command sa
 
 import gzip
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -74,8 +72,8 @@ FILES = {
     "LibreOffice, quotes around every text, and lines in them": File(
         "a.csv", b'"text","label"\n"good, she said: ""yes""\nand left","pos"\n"bad","neg"\n',
         texts(('good, she said: "yes"\nand left', "pos"), ("bad", "neg"))),
-    "a workbook, where openpyxl is not installed": File(
-        "a.xlsx", b"PK\x03\x04", refused="needs openpyxl: pip install openpyxl, or save the table"),
+    "a workbook": File(
+        "a.xlsx", b"PK\x03\x04", refused="save its table as .csv (in Excel: CSV UTF-8)"),
     "a workbook under the name of a CSV": File(
         "a.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00",
         refused="line 1 holds NUL bytes: a binary file"),
@@ -176,8 +174,7 @@ def test_a_file_is_understood_and_what_was_found_is_said(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, file in FILES.items() if file.refused])
-def test_a_file_that_cannot_be_told_is_refused_in_one_line(name, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "openpyxl", None)  # as where it is not installed
+def test_a_file_that_cannot_be_told_is_refused_in_one_line(name, tmp_path):
     file = FILES[name]
     with pytest.raises(UserError) as caught:
         read(file, tmp_path)
@@ -193,22 +190,6 @@ def test_the_answer_of_a_table_is_found_in_its_context(tmp_path):
     assert isinstance(question, Question) and question.answers[0].start == 0
 
 
-def write_texts(folder: Path) -> None:
-    for place in ("pos/1.txt", "neg/1.txt", "unsup/1.txt"):
-        path = folder / place
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("bad" if "neg" in place else "good", encoding="utf-8")
-
-
-def test_imdb_is_a_folder_of_texts_in_folders_of_labels(tmp_path):
-    for split in ("train", "test"):
-        write_texts(tmp_path / split)
-    data = load_files(tmp_path / "train", tmp_path / "test")
-    assert data.train == data.dev == GOOD_BAD[::-1]
-    assert "unsup/ left out, it has no labels" in data.tallies[0].found
-    assert data.tallies[1].source == str(tmp_path / "test")
-
-
 def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):
     import datasets
 
@@ -221,27 +202,3 @@ def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):
     datasets.Dataset.from_dict(rows, features=features).to_parquet(path)
     data = load_files(path, path)
     assert data.train == GOOD_BAD and "columns without a name left out" in data.tallies[0].found
-
-
-def test_a_workbook_is_read_where_openpyxl_is_installed(tmp_path, monkeypatch):
-    """The library is a stand-in here; what is tested is what is made of the cells."""
-
-    class Sheet:
-        def __init__(self, title, *rows):
-            self.title, self.rows = title, rows
-
-        def iter_rows(self, values_only):
-            return iter(self.rows)
-
-    rows = ("Text", "Stars", None), ("good", 5, None), (None,) * 3, ("bad", 1, None)
-    book = type("Book", (), {"worksheets": [Sheet("Empty"), Sheet("Reviews", *rows)]})
-    library = ModuleType("openpyxl")
-    library.load_workbook = lambda *_, **__: book
-    monkeypatch.setitem(sys.modules, "openpyxl", library)
-    path = tmp_path / "a.xlsx"
-    path.touch()
-    data = load_files(path, path)
-    assert data.train == texts(("good", "5"), ("bad", "1"))
-    assert list(data.tallies[0].found) == [
-        "sheet 'Reviews' (of 2)", "columns without a name left out",
-    ]  # fmt: skip

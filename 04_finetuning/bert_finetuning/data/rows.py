@@ -1,4 +1,4 @@
-"""Rows of tables, JSON, folders and the Hugging Face Hub; their columns and labels.
+"""Rows of tables, JSON and the Hugging Face Hub; their columns and labels.
 
 A row is a dict with its place, so that every error can name the file and the line. Of words in
 columns a row is a sentence, and of SQuAD's JSON a question. How a file is written is found from its
@@ -266,13 +266,11 @@ Lines = Iterator[tuple[int, str]]  # with their numbers from 1, without their en
 Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its first line
 
 TABLES = (".tsv", ".csv", ".tab", ".psv")
-SHEETS = (".xlsx", ".xlsm")
 WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
-WITH_ROWS = (*JSON_LINES, *TABLES, *SHEETS, *WORDS_IN_COLUMNS, ".parquet")
+WITH_ROWS = (*JSON_LINES, *TABLES, *WORDS_IN_COLUMNS, ".parquet")
 # Formats that cannot be read. A pickle can run code when it is opened.
-OTHERS = (".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
+OTHERS = (".xlsx", ".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
 NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
-UNLABELLED = "unsup"  # a folder of IMDB
 SAMPLED = 200  # lines by which the format and the separator are chosen
 
 
@@ -291,31 +289,27 @@ def is_file(source: str | Path) -> bool:
 def open_rows(
     source: str | Path, *, numbered: bool = False, stream: bool = True, note: Note = silent
 ) -> Table:
-    """All rows of a dataset of the Hub, streamed or downloaded first, of a file, or of a folder
-    with one text a file. The ending of a file tells its format, or else its first lines do.
-    `numbered`: a table has no line of names, its columns are "1", "2", …"""
+    """All rows of a dataset of the Hub, streamed or downloaded first, or of a file. The ending of a
+    file tells its format, or else its first lines do. `numbered`: a table has no line of names, its
+    columns are "1", "2", …"""
     if not is_file(source):
         name = HubName.parse(str(source))
         ask_for_revision(name, stream=stream)
         return with_names(str(name), open_dataset(name, stream=stream))
     path = Path(source).expanduser()
     suffix = bare_suffix(path)
-    if path.is_dir():
-        return folder_rows(path, note)
     if suffix in OTHERS:
-        raise UserError(f"{path}: {suffix} is not read here: save its table as .csv or .parquet")
+        way_out = "save its table as .csv (in Excel: CSV UTF-8) or .parquet"
+        raise UserError(f"{path}: {suffix} is not read here: {way_out}")
     if suffix == ".parquet":
         return without_index(parquet_rows(path), note)
-    if suffix in SHEETS:
-        cells = sheet_cells(path, note)
-        return without_index(table_rows(str(path), cells, numbered=numbered), note)
     lines = lines_of(path)
     first = list(islice(lines, SAMPLED))
     rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
     if rows is None:
         raise UserError(
-            f"{path} holds no table: save it as .csv, .tsv, .jsonl, .parquet or .xlsx with a line "
-            "of names; words in columns as .conll"
+            f"{path} holds no table: save it as .csv, .tsv, .jsonl or .parquet with a line of "
+            "names; words in columns as .conll"
         )
     return rows
 
@@ -356,31 +350,12 @@ def _by_name(value: Any, type_: Any) -> Any:
 
 
 def without_index(rows: Table, note: Note = silent) -> Table:
-    """The same without columns that have no name: R's and pandas' numbers of rows, Excel's empty
-    columns."""
+    """The same without columns that have no name: R's and pandas' numbers of rows, empty ones."""
     for row in rows:
         fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
         if len(fields) < len(row.fields):
             note("columns without a name left out")
         yield Row(row.place, fields)
-
-
-def folder_rows(folder: Path, note: Note = silent) -> Table:
-    """One text a file, in subfolders that are named by their labels, as IMDB is given out."""
-    parts = [part for part in sorted(folder.iterdir()) if any(part.glob("*.txt"))]
-    if not parts:
-        raise UserError(
-            f"{folder}: a folder: name a file in it, or a folder with one subfolder of .txt files "
-            "for each label"
-        )
-    note("one text a file, labels by folder")
-    for part in parts:
-        if part.name == UNLABELLED:
-            note(f"{part.name}/ left out, it has no labels")
-            continue
-        for path in sorted(part.glob("*.txt")):
-            text = "\n".join(line for _, line in lines_of(path))
-            yield Row(f"{path}: line 1", {"text": text, "label": part.name, "file": path.name})
 
 
 def parquet_rows(path: Path) -> Table:
@@ -396,32 +371,6 @@ def parquet_rows(path: Path) -> Table:
     except Exception as error:  # of pyarrow and of datasets
         raise UserError(f"{path}: damaged Parquet ({first_line(error)}): write it again") from None
     return with_names(str(path), rows)
-
-
-def sheet_cells(path: Path, note: Note = silent) -> Cells:
-    """The cells of the first sheet of a workbook that has any, as a CSV would hold them."""
-    check_file(path)
-    try:
-        import openpyxl
-
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except ImportError:
-        raise UserError(
-            f"{path}: reading Excel's .xlsx needs openpyxl: pip install openpyxl, or save the "
-            "table as CSV UTF-8"
-        ) from None
-    except Exception as error:  # of zipfile, XML and openpyxl
-        problem = f"cannot be opened as an Excel file ({error}): save the table as CSV UTF-8"
-        raise UserError(f"{path} {problem}") from None
-    for sheet in book.worksheets:
-        rows = [(number, ["" if cell is None else str(cell) for cell in row])
-                for number, row in enumerate(sheet.iter_rows(values_only=True), start=1)
-                if any(cell is not None for cell in row)]  # fmt: skip
-        if rows:
-            note(f"sheet {sheet.title!r} (of {len(book.worksheets)})")
-            width = max(len(row) for _, row in rows)
-            return iter([(number, [*row, *[""] * (width - len(row))]) for number, row in rows])
-    return iter(())
 
 
 def line_rows(
@@ -696,33 +645,27 @@ MANY = 10  # classes, from which on they are compared with the number of example
 Spellings = dict[str, tuple[str, str]]  # a label's plain form: as it was first written, and where
 
 
-@dataclass
-class Names:
-    """Reads labels that are names. `allowed` are those that may occur; None lets all pass."""
-
-    column: str
-    allowed: Sequence[str] | None = None
-    by_place: bool = True  # a number may stand for the name at its place in `allowed`
-    spellings: Spellings = field(default_factory=dict)
-
-    def of(self, row: Row) -> str | None:
-        """The label without blanks around it; None if the row is known to have none."""
-        value = value_of(row, self.column)
-        if value is None:
-            return None
-        if isinstance(value, list | dict):
-            raise row.wrong(self.column, ": several labels, and a text has one: choose one")
-        name = value.strip() if isinstance(value, str) else json.dumps(value)
-        if name.lower() in MISSING:
-            missing = ", which stands for a missing value: write a label, or remove the line"
-            raise row.wrong(self.column, missing)
-        check_label(name, row.place, {} if self.allowed else self.spellings)
-        if self.allowed is None or name in self.allowed:
-            return name
-        numbers = {str(place): label for place, label in enumerate(self.allowed)}
-        if self.by_place and name in numbers and not any(map(str.isdecimal, self.allowed)):
-            return numbers[name]  # a file of numbers means the places of the names in the list
-        raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(self.allowed)}")
+def label_of(
+    row: Row, column: str, *, allowed: Sequence[str] | None, by_place: bool, spellings: Spellings
+) -> str | None:
+    """The label without blanks around it; None if the row is known to have none. `allowed` are
+    those that may occur, None lets all pass; `by_place`: a number may stand for one of them."""
+    value = value_of(row, column)
+    if value is None:
+        return None
+    if isinstance(value, list | dict):
+        raise row.wrong(column, ": several labels, and a text has one: choose one")
+    name = value.strip() if isinstance(value, str) else json.dumps(value)
+    if name.lower() in MISSING:
+        way_out = ", which stands for a missing value: write a label, or remove the line"
+        raise row.wrong(column, way_out)
+    check_label(name, row.place, {} if allowed else spellings)
+    if allowed is None or name in allowed:
+        return name
+    numbers = {str(place): label for place, label in enumerate(allowed)}
+    if by_place and name in numbers and not any(map(str.isdecimal, allowed)):
+        return numbers[name]  # a file of numbers means the places of the names in the list
+    raise UserError(f"{row.place}: the label is {quoted(name)}, not {one_of(allowed)}")
 
 
 def value_of(row: Row, column: str) -> Any:

@@ -16,11 +16,11 @@ from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     Columns,
     Expected,
-    Names,
     Row,
     Table,
     are_numbers,
     check_classes,
+    label_of,
     number_of,
 )
 from bert_finetuning.metrics import Scorer, column_scorer
@@ -176,7 +176,8 @@ class Classification(base.OneOfSeveral[TextExample], TextTask):
 
     @classmethod
     def label_parser(cls, columns: Columns, expected: Expected):
-        return Names(columns.label or "", expected.labels, expected.by_place).of
+        return partial(label_of, column=columns.label or "", allowed=expected.labels,
+                       by_place=expected.by_place, spellings={})  # fmt: skip
 
     @classmethod
     def all_labels(cls, examples: TextExamples) -> list[str]:

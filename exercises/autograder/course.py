@@ -48,7 +48,6 @@ class Week:
     due: datetime | None = None
     title: str = ""
     parts: tuple[tuple[str, float], ...] = ()
-    libraries: tuple[str, ...] | None = None  # that answers may import; None: as each page says
 
     @property
     def names(self) -> set[str]:
@@ -72,9 +71,6 @@ class Course:
         check_fields(self)
         if not isinstance(self.variants, bool):
             raise UserError(f"variants is {shown(self.variants)}: it must be true or false")
-
-    def week_of(self, exercise: str) -> Week | None:
-        return next((week for week in self.weeks if exercise in week.names), None)
 
     def variant_of(self, student: str) -> int:
         """The number of a student, by their id in the roster, under the secret seed; 0 for none."""
@@ -137,8 +133,6 @@ POINTS = Real(at_least=0, at_most=1e6)
 OF_WEEK = {
     "exercises": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
                   '["01-02", "10"]'),
-    "libraries": (lambda value: isinstance(value, list) and {*map(type, value)} <= {str},
-                  '["numpy"]'),
     "due": (lambda value: isinstance(value, date), "2027-01-17T23:59:00+01:00, without quotes"),
     "title": (lambda value: isinstance(value, str), '"The project"'),
     "parts": (lambda value: isinstance(value, dict) and all(map(POINTS.admits, value.values())),
@@ -179,7 +173,7 @@ def parse_week(name: str, content: Any) -> Week:
         admits, example = OF_WEEK[field]
         if not admits(value):
             raise UserError(f"{place}: {field} is {shown(value)}: write {field} = {example}")
-    parts, libraries = content.get("parts", {}), content.get("libraries")
+    parts = content.get("parts", {})
     if taken := [part for part in parts if find(part) or part.startswith("week ")]:
         raise UserError(f"{place}: parts.{taken[0]} has the name of something else: take another")
     week = Week(
@@ -188,7 +182,6 @@ def parse_week(name: str, content: Any) -> Week:
         due_time(content["due"]) if "due" in content else None,
         content.get("title", ""),
         tuple((part, float(points)) for part, points in parts.items()),
-        None if libraries is None else tuple(libraries),
     )
     if not week.best:
         raise UserError(f"{place} has neither exercises nor parts: write exercises = ['01-02']")
@@ -256,8 +249,6 @@ PLANS = {
 
 def plan(weeks: int) -> dict[str, list[str]]:
     """The exercises of each week by its name; the last week may be of several, such as 11-12."""
-    if weeks not in PLANS:
-        raise UserError(f"--weeks {weeks}: there are plans for {', '.join(map(str, PLANS))} weeks")
     found = [part.split(", ") for part in PLANS[weeks].split(" · ")]
     names = [str(number) for number in range(1, len(found) + 1)]
     if len(found) < weeks:

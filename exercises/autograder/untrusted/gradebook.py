@@ -122,21 +122,14 @@ def saved_work(path: Path) -> Work | None:
 
 def save_reports(folder: Path, graded: Graded) -> None:
     """A student's report as a page, for programs and for Gradescope."""
-    save_page(folder / "report.html", graded)
-    report, marks = graded.report, graded.marks
+    report = graded.report
+    write(folder / "report.html", "student.html", student=graded.student, report=report,
+          marks=graded.marks, notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
+          hints=lambda name: hints_of(find(name)))  # fmt: skip
+    runner.write_report(folder / "report.json", report)
     results = runner.gradescope(report)
     results["output"] = "\n".join([results["output"], *graded.notes])
-    if marks.weeks:
-        report["weeks"] = [vars(week) for week in marks.weeks]
-        report["marks"] = [{**vars(mark), "points": mark.points} for mark in marks.items]
-    runner.write_report(folder / "report.json", report)
     runner.write_report(folder / "results.json", results)
-
-
-def save_page(path: Path, graded: Graded) -> None:
-    write(path, "student.html", student=graded.student, report=graded.report, marks=graded.marks,
-          notes=graded.notes, remark=runner.remark, sentence=runner.sentence,
-          hints=lambda name: hints_of(find(name)))  # fmt: skip
 
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:

@@ -7,20 +7,19 @@ lists of names. A document is a source file; a sentence that occurred before is 
 """
 
 import ast
-import hashlib
-import importlib.metadata
 import re
 import sys
 import sysconfig
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from importlib import metadata
 from multiprocessing import get_context
 from pathlib import Path
 
 from huggingface_hub import constants
 
-from bert_corpus.store import split_prose
+from bert_corpus.store import fingerprint_of, split_prose
 from bert_run.files import write_atomically
 from bert_run.training_loop import progress_bar
 
@@ -81,13 +80,8 @@ def is_prose(sentence: str) -> bool:
     tokens = sentence.split()
     words = [word for token in tokens if WORD.fullmatch(word := token.strip(".,;:!?()[]\"'"))]
     small = sum(word.lower() in SMALL_WORDS for word in words)
-    letters = sum(char.isalpha() or char == " " for char in sentence)
-    return (
-        4 <= len(tokens) <= 60
-        and len(words) >= 0.75 * len(tokens)
-        and small >= 0.2 * len(tokens)
-        and letters >= 0.85 * len(sentence)
-    )
+    is_english = len(words) >= 0.75 * len(tokens) and small >= 0.2 * len(tokens)
+    return is_english and 4 <= len(tokens) <= 60
 
 
 def source_files() -> list[Path]:
@@ -122,11 +116,8 @@ def pydocs_file(*, progress: bool = True) -> Path:
     It lies where the libraries of the Hub, too, keep what can be made again (`HF_HOME` moves it),
     under a name that changes with the installed packages.
     """
-    packages = sorted(
-        f"{package.name} {package.version}" for package in importlib.metadata.distributions()
-    )
-    identity = "\n".join([str(VERSION), sys.version, *packages]).encode()
-    name = f"pydocs-{hashlib.sha256(identity).hexdigest()[:16]}.txt"
+    packages = sorted(f"{each.name} {each.version}" for each in metadata.distributions())
+    name = f"pydocs-{fingerprint_of(VERSION, sys.version, packages)}.txt"
     path = Path(constants.HF_HOME) / "bert_corpus" / name
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,13 +128,11 @@ def pydocs_file(*, progress: bool = True) -> Path:
 def new_sentences(files: list[Path], *, progress: bool) -> Iterator[str]:
     """The text of each file's document, without what the ones before have said."""
     seen: set[str] = set()
-    with (
-        progress_bar(len(files), "reading docstrings", unit=" files", disable=not progress) as bar,
-        ProcessPoolExecutor(mp_context=get_context("spawn")) as pool,
-    ):
-        for document in pool.map(document_of, files, chunksize=FILES_AT_ONCE):
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        documents = pool.map(document_of, files, chunksize=FILES_AT_ONCE)
+        options = {"unit": " files", "iterable": documents, "disable": not progress}
+        for document in progress_bar(len(files), "reading docstrings", **options):
             new = [sentence for sentence in dict.fromkeys(document) if sentence not in seen]
             seen.update(new)
             if len(new) >= SHORTEST_DOCUMENT:
                 yield "".join(f"{sentence}\n" for sentence in new)
-            bar.update()

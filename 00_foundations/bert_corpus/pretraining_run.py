@@ -8,6 +8,7 @@ down what is measured and learned.
 import json
 import math
 import os
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -74,8 +75,8 @@ class PretrainingData:
     @property
     def ordinary_ids(self) -> np.ndarray:
         """Ids of ordinary words, from which masking draws random ones: all entries but `[…]`."""
-        entries = vocabulary_of(self.tokenizer)
-        return np.array([id_ for id_, entry in enumerate(entries) if not is_reserved(entry)])
+        entries = enumerate(vocabulary_of(self.tokenizer))
+        return np.array([id_ for id_, entry in entries if not re.fullmatch(r"\[.+]", entry)])
 
     def unigram_entropy(self) -> float:
         """Entropy of the held-out text's word frequencies, in nats: the loss of a model that knows
@@ -204,11 +205,6 @@ def prepare_tokenizer(
 
 def special_tokens(tokenizer: Tokenizer) -> SpecialTokens:
     return SpecialTokens(*map(tokenizer.token_to_id, ("[PAD]", "[CLS]", "[SEP]")))
-
-
-def is_reserved(entry: str) -> bool:
-    """Whether a vocabulary entry stands for no word: [CLS], [unused7]; but a lone bracket does."""
-    return len(entry) > 2 and entry.startswith("[") and entry.endswith("]")
 
 
 def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
@@ -423,8 +419,6 @@ class PretrainingRun:
     def reached(self) -> str:
         """The last measurement on held-out text, in words."""
         final = self.measurements()
-        if not final.keys() >= MEASURED:
-            return f"{self.log.path} holds no measurement"
         words = "next words" if self.config.is_decoder else "masked words"
         pairs = "sentence order" if self.settings.pairs.sentence_task == "sop" else "next sentence"
         reached = (
@@ -448,15 +442,14 @@ BYTES_A_PARAMETER = 16  # in float32: the weight, its gradient and Adam's two mo
 
 def refuse_too_large(config: BertConfig) -> None:
     """Raise `UserError` for a model that cannot be trained in the memory of this machine."""
-    try:
-        here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows
+    if not hasattr(os, "sysconf"):  # Windows
         return
+    here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     parameters = count_parameters(parameter_shapes(config))
-    if BYTES_A_PARAMETER * parameters > here:
+    needed = BYTES_A_PARAMETER * parameters
+    if needed > here:
         raise UserError(
-            f"a model of {parameters:,} parameters takes "
-            f"{BYTES_A_PARAMETER * parameters >> 30:,} GB to train, and this machine has "
-            f"{here >> 30:,} GB: take a smaller --model, or lower --hidden-size, "
+            f"a model of {parameters:,} parameters takes {needed >> 30:,} GB to train, and this "
+            f"machine has {here >> 30:,} GB: take a smaller --model, or lower --hidden-size, "
             "--intermediate-size, --num-hidden-layers, --vocab-size or --max-position-embeddings"
         )

@@ -42,11 +42,7 @@ class StoreSettings:
     without it a sample of the text decides"""
 
     def __post_init__(self) -> None:
-        self.as_run()
-
-    def as_run(self) -> RunSettings:
-        """The same as settings of a run, which check what is said."""
-        return RunSettings(**vars(self))
+        RunSettings(**vars(self))  # checks what is said
 
 
 def build_stores(settings: RunSettings) -> TokenStore:
@@ -67,7 +63,7 @@ def build_stores(settings: RunSettings) -> TokenStore:
 @command
 def main() -> None:
     settings = tyro.cli(StoreSettings, prog="python -m bert_corpus.build_stores")
-    report = build_stores(settings.as_run()).report
+    report = build_stores(RunSettings(**vars(settings))).report
     print(
         f"{report['documents']:,} documents, {report['sentences']:,} sentences, "
         f"{report['tokens']:,} tokens, {report['unknown_share']:.2%} unknown",

@@ -67,15 +67,10 @@ def open_dataset(name: HubName, *, stream: bool) -> Any:
     try:
         return datasets.load_dataset(name.id, name.config, split=name.split, streaming=stream)
     except Exception as error:  # unknown config, unknown split, a dataset that is a script, …
+        problem = f"{first_line(error)} (a config is named as ID:CONFIG, a split as @SPLIT)"
         if constants.HF_HUB_OFFLINE:
-            raise UserError(
-                f"Hub dataset {str(name)!r} was not downloaded earlier, and HF_HUB_OFFLINE is set: "
-                "unset it, or give a local file or folder"
-            ) from None
-        raise UserError(
-            f"Hub dataset {str(name)!r} cannot be opened: {first_line(error)} "
-            "(a config is named as ID:CONFIG, a split as @SPLIT)"
-        ) from None
+            problem = "it was not downloaded earlier, and HF_HUB_OFFLINE is set: unset it"
+        raise UserError(f"Hub dataset {str(name)!r} cannot be opened: {problem}") from None
 
 
 def dataset_rows(name: str, dataset: Any) -> Iterator[dict[str, Any]]:

@@ -147,8 +147,7 @@ def _open_whole(
         def walk() -> Iterator[Document]:
             for reader in readers:
                 reader.packed = None
-            for reader in readers:
-                yield from _documents_of(reader, split_sentences)
+            return chain.from_iterable(_documents_of(each, split_sentences) for each in readers)
     elif kind_of(path) or ("/" in name and path.parent.is_dir()):
         raise UserError(f"corpus {name}: no such file or folder; check the path")
     else:

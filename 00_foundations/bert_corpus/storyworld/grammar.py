@@ -41,6 +41,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 
 from bert_corpus.storyworld.generator import Kind
@@ -67,13 +68,8 @@ class Anything:
         return self
 
 
-class FirstOfAll:
-    """The dice that give an example of what is drawn."""
-
-    pick = staticmethod(itemgetter(0))
-
-
 ANYTHING = Anything()
+FIRST_OF_ALL = SimpleNamespace(pick=itemgetter(0))  # dice that give an example of what is drawn
 
 
 class Line(NamedTuple):
@@ -168,7 +164,7 @@ class StoryFile:
         if code.startswith("functions"):
             return ANYTHING
         names = {f"{name}_": value for name, value in known.items()}
-        return eval(code, {"tables": self.tables, "dice": FirstOfAll, **names})
+        return eval(code, {"tables": self.tables, "dice": FIRST_OF_ALL, **names})
 
     def statements(self, lines: list[Line], known: Examples) -> list[Code]:
         """What some lines do; `known` gets the names that they define."""

@@ -34,15 +34,11 @@ NEVER = 2.0  # above any draw of [0, 1)
 
 @dataclass(frozen=True)
 class MaskingVocabulary:
-    """What masking needs to know of the vocabulary.
-
-    `ordinary_ids` are the words that a random word is drawn from; `is_piece` tells the entries that
-    continue a word ("##ing"), which whole words need.
-    """
+    """What masking needs to know of the vocabulary."""
 
     mask_id: int
-    ordinary_ids: Int[Tensor, "ordinary"]
-    is_piece: Bool[Tensor, "vocab"] | None = None
+    ordinary_ids: Int[Tensor, "ordinary"]  # of which a random word is drawn
+    is_piece: Bool[Tensor, "vocab"] | None = None  # goes on with a word ("##ing"): for whole words
 
     def to(self, device: torch.device | str) -> "MaskingVocabulary":
         is_piece = None if self.is_piece is None else self.is_piece.to(device)
@@ -172,9 +168,8 @@ def uniforms(seed: int, index: Int[Tensor, "batch"], draws: int) -> Float[Tensor
 # Whole words: all the tokens of a word are masked, or none.
 #
 # With single tokens a piece of a word can be guessed from its other pieces: "phil [MASK] ##mon".
-# Whole-word masking (added to the released code in May 2019) leaves no such pieces. The share of
-# tokens that are masked stays the same, and each of them still becomes [MASK], another word or
-# itself by a draw of its own, as in the released code.
+# Whole-word masking (added to the released code in May 2019) leaves no such pieces. As many tokens
+# are masked, and each still becomes [MASK], another word or itself by a draw of its own.
 #
 #     [CLS] the phil ##am ##mon plays the lute [SEP] he sings ##on [SEP]
 #       0    1    2    2    2     3    4   5     0   6    7     7    0
@@ -210,13 +205,12 @@ def choose_words(
     as the released code does.
 
     `words` count from 1, and 0 may not be taken. Returns positions, and which of them are taken;
-    a row stays short when no word left is small enough. Skipping has a price: longer words are
-    masked a little less often (in rows of 128 tokens, of which three in ten are continuation
-    pieces, 16% of the words of one token, 15% of those of two, 14% of those of three).
+    a row stays short when no word left is small enough. So longer words are masked a little less
+    often (in rows of 128 tokens, of which three in ten are continuation pieces, 16% of the words
+    of one token, 15% of those of two, 14% of those of three).
 
     A round takes words one after another up to the first that is too long; the next round passes
-    over all that are longer than what is left. So ROUNDS equals a walk word by word whenever no
-    word has more than ROUNDS tokens, and nearly always when some have.
+    over all that are longer than what is left.
     """
     batch, seq = words.shape
     key = draws.gather(1, words.clamp(min=1) - 1)  # the same for all tokens of a word

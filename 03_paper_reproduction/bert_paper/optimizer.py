@@ -141,7 +141,8 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
     """`bert-adam` is the paper's; `adamw` is torch's fused AdamW, which corrects the bias;
     `muon` orthogonalizes the updates of the encoder's matrices, and is AdamW for the rest."""
     named = list(model.named_parameters())
-    matrices = [p for n, p in named if name == "muon" and is_encoder_matrix(n, p)]
+    is_muon = name == "muon"
+    matrices = [p for n, p in named if is_muon and ".encoder.layer." in n and p.dim() == 2]
     apart = {id(p) for p in matrices}
     groups = [
         {
@@ -152,13 +153,9 @@ def make_optimizer(model: nn.Module, settings: AdamSettings, *, name: str) -> to
     ]
     if name == "bert-adam":
         return BertAdam(groups, settings)
-    if name == "muon":
+    if is_muon:
         return Muon(matrices, groups, settings)
     return make_adamw(groups, settings)
-
-
-def is_encoder_matrix(name: str, parameter: Tensor) -> bool:
-    return ".encoder.layer." in name and parameter.dim() == 2
 
 
 def make_adamw(groups: list[dict], settings: AdamSettings) -> torch.optim.AdamW:
@@ -212,8 +209,7 @@ def refuse_broken(tensors: dict[str, Tensor], ranks: Ranks, *, step: int) -> Non
 
 
 def gathered(tensors: dict[str, Tensor]) -> Weights:
-    """The same as float32 arrays; every rank must ask, and gets the whole of what FSDP shares out,
-    one tensor after another."""
+    """The same as float32 arrays, whole where FSDP shares them out; every rank must ask."""
     return {
         name: (t.full_tensor() if hasattr(t, "full_tensor") else t).float().cpu().numpy()
         for name, t in tensors.items()
@@ -221,7 +217,7 @@ def gathered(tensors: dict[str, Tensor]) -> Weights:
 
 
 def restore_state(optimizer: torch.optim.Optimizer, model: nn.Module, arrays: Weights) -> None:
-    """Put the moments back whose arrays were saved; of FSDP's parts each rank takes its own."""
+    """Put the saved moments back; of FSDP's parts each rank takes its own."""
     parameters = dict(model.named_parameters())
     for key, array in arrays.items():
         moment, _, name = key.partition(".")

@@ -121,7 +121,7 @@ def training_step(
 
 
 class Window:
-    """Losses since the last line of metrics. Sums stay on the device until they are read."""
+    """Losses since the last line of metrics, on the device until they are read."""
 
     def __init__(self, device: torch.device, ranks: Ranks) -> None:
         self.losses = torch.zeros(2, device=device)
@@ -148,8 +148,8 @@ def evaluate(
 ) -> Record:
     """Both losses in nats and both accuracies, over the first `examples` held-out pairs.
 
-    Every rank measures its part, in as many forward passes as the others, as FSDP wants it: a rank
-    with an example less takes the first once more, and does not count it.
+    Every rank measures its part, in as many forward passes as the others, for FSDP: one with an
+    example less takes the first once more, and does not count it.
     """
     was_training = model.training
     model.eval()
@@ -264,24 +264,20 @@ def train(
 
 # The pairs of the next steps, prepared in a thread while this step computes.
 #
-# A batch is a function of its step's number, so preparing it early changes nothing: the same
-# batches come in the same order, and a run that goes on at step s asks for s, s + 1, … as one that
-# was never stopped. Only what needs no GPU belongs in here: NumPy lets other threads work while it
-# computes, and what is sent to the device stays in the order in which one thread sends it.
+# A batch is a function of its step's number, so preparing it early changes nothing. Only what needs
+# no GPU belongs in here: NumPy lets other threads work while it computes, and what is sent to the
+# device stays in the order in which one thread sends it.
 
 
 Made = TypeVar("Made")
-AHEAD = 2  # one is ready when a step ends, the other levels out what now and then takes longer
 
 
 @contextmanager
 def prefetch(
-    make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = AHEAD
+    make: Callable[[int], Made], steps: Iterable[int], *, ahead: int = 2
 ) -> Iterator[Iterator[Made]]:
-    """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance.
-
-    with prefetch(pairs_of, range(start, steps)) as made:
-        for pairs in made: …
+    """`make(step)` of each of the steps, in their order, at most `ahead` of them in advance: one is
+    ready when a step ends, the other levels out what now and then takes longer.
 
     What `make` raises is raised where its result is read. When the block is left, also by Ctrl-C,
     pending work is canceled and the thread ends after the call that it has begun.
@@ -309,38 +305,26 @@ def prefetch(
 #           computed and let go after. Memory falls with the number of ranks, traffic grows by half.
 #
 # Both average gradients over the ranks. A rank's loss is its share of the whole batch's, so it is
-# taken times the number of ranks first: then the average is the sum. What FSDP needs is imported
-# where it is used: half a second that no other command should wait.
+# taken times the number of ranks first: then the average is the sum.
 
 
 Parallel = Literal["ddp", "fsdp"]
 
 
-def spread(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
-    """A model whose `forward` is computed on all ranks; alone it is the model itself.
+def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
+    """A model whose `loss` and `forward` are computed on all ranks; alone it is the model itself.
 
     With FSDP the model's own parameters become parts: make the optimizer after this.
     """
     if ranks.size == 1:
         return model
     if parallel == "ddp":
-        return DistributedDataParallel(model, gradient_as_bucket_view=True)  # no second copy
-    from torch.distributed.fsdp import fully_shard
+        return Replicas(model)
+    from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method  # slow to import
 
     for layer in model.bert.encoder.layer:
         fully_shard(layer)
-    return fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
-
-
-def spread_loss(model: nn.Module, parallel: Parallel, ranks: Ranks) -> nn.Module:
-    """The same for a model that is trained by its method `loss`."""
-    if ranks.size == 1:
-        return model
-    if parallel == "ddp":
-        return Replicas(model)
-    from torch.distributed.fsdp import register_fsdp_forward_method
-
-    model = spread(model, parallel, ranks)
+    fully_shard(model, reshard_after_forward=True)  # evaluating, too, lets go of it
     register_fsdp_forward_method(model, "loss")
     return model
 
@@ -357,15 +341,13 @@ class LossAsForward(nn.Module):
 
 
 class Replicas(nn.Module):
-    """A model that every rank holds whole, and whose `loss` exchanges gradients.
-
-    DDP exchanges the gradients of what its module's `forward` returns, so it is given a module
-    whose forward is the loss. The forward of this one is the model's, for measuring.
-    """
+    """A model that every rank holds whole, and whose `loss` exchanges gradients: DDP does so for
+    what its module's `forward` returns. The forward of this one is the model's, for measuring."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = model
+        # Gradients are views of what is exchanged: no second copy.
         self.ddp = DistributedDataParallel(LossAsForward(model), gradient_as_bucket_view=True)
 
     def forward(self, *inputs):
@@ -379,9 +361,7 @@ class Replicas(nn.Module):
 def without_exchange(model: nn.Module) -> Iterator[None]:
     """In here gradients add up on each rank alone: for all micro-batches but the last."""
     if isinstance(model, Replicas):
-        model = model.ddp
-    if isinstance(model, DistributedDataParallel):
-        with model.no_sync():
+        with model.ddp.no_sync():
             yield
     elif hasattr(model, "set_requires_gradient_sync"):  # FSDP shares it out
         model.set_requires_gradient_sync(False)

@@ -1,8 +1,7 @@
-"""What a CPU computes faster in another way than torch's own; the mathematics is the same.
+"""What a CPU computes faster in another way than torch's own: dropout from fewer random draws,
+attention from its formula, and the word loss without all logits at once (`word_loss`).
 
-`use_cpu_kernels(model)` switches it on for a model that is on a CPU: dropout from fewer random
-draws, attention from its formula where that is faster than torch's kernel, and the word loss
-without all logits at once (`word_loss`). How much each brings: results/without_each.md.
+`use_cpu_kernels(model)` switches it on. How much each brings: results/without_each.md.
 """
 
 import math
@@ -19,10 +18,8 @@ RANDOM_BITS = 16  # that decide whether a number is kept
 
 
 def dropout_mask(shape: torch.Size, prob: float) -> Bool[Tensor, "*shape"]:
-    """Which numbers dropout keeps, each with probability 1 - `prob`, to the nearest 1/65,536.
-
-    One draw of the generator decides about four numbers; `bernoulli_` takes a draw for each.
-    """
+    """Which numbers dropout keeps, each with probability 1 - `prob`, to the nearest 1/65,536. One
+    draw of the generator decides about four numbers; `bernoulli_` takes a draw for each."""
     count = math.prod(shape)
     draws = torch.empty(math.ceil(count / 4), dtype=torch.int64).random_(-(2**63), None)
     bits = draws.view(torch.int16)[:count].view(shape)  # -32,768 … 32,767, any as likely
@@ -54,11 +51,8 @@ def attention(
     mask: Bool[Tensor, "#batch 1 #seq seq"] | None,
     prob: float,
 ) -> Heads:
-    """softmax(query · keyᵀ / √head_dim) · value, with dropout of the attention weights.
-
-    `F.scaled_dot_product_attention`, except where the formula as it stands is faster on a CPU: with
-    dropout, and in bfloat16.
-    """
+    """`F.scaled_dot_product_attention`, except where the formula as it stands is faster on a CPU:
+    with dropout, and in bfloat16."""
     if prob == 0 and query.dtype != torch.bfloat16:
         return F.scaled_dot_product_attention(query, key, value, mask)
     scores = query / math.sqrt(query.shape[-1]) @ key.mT
@@ -113,11 +107,10 @@ KERNELS = {
 
 
 def use_cpu_kernels(model: nn.Module) -> None:
-    """Let a model that is on a CPU compute with the functions of this file; others stay as they
-    are. Parameters, their names and the results, apart from rounding and from which numbers dropout
-    draws, are the same.
+    """Give the parts of a model that is on a CPU the classes above. Its parameters, their names and
+    the results stay, apart from rounding and from which numbers dropout draws.
 
-    Its parts take the classes above, so call it before the model is compiled or spread over ranks.
+    Call it before the model is compiled or spread over ranks.
     """
     if next(model.parameters()).device.type == "cpu":
         for module in model.modules():
@@ -127,10 +120,9 @@ def use_cpu_kernels(model: nn.Module) -> None:
 # The loss of the masked words, without their logits where these are large.
 #
 # The logits of a step are its largest array: 5,120 masks × 20,256 words in float32 are 415 MB. But
-# no row needs another one. So the loss and the gradient of some rows are computed, and their memory
-# serves the next rows; the backward pass only multiplies by what comes from above, as in the fused
-# linear cross-entropy of Liger Kernel (Hsu et al. 2024, arXiv 2410.10989). What that brings:
-# results/word_loss.md.
+# no row needs another one. So loss and gradient are computed some rows at a time, in the same
+# memory; the backward pass only multiplies by what comes from above, as in Liger Kernel (Hsu et al.
+# 2024, arXiv 2410.10989). What that brings: results/word_loss.md.
 
 
 BLOCK_ROWS = 512
@@ -144,11 +136,8 @@ def word_loss(
     words: Int[Tensor, "masks"],
     weights: Float[Tensor, "masks"],
 ) -> Float[Tensor, ""]:
-    """Σ weight · -log softmax(x · word_embeddingsᵀ + bias)[word], in nats.
-
-    In blocks where the logits are large, on a CPU. One that compiles fuses by itself, and on a GPU
-    this is not measured.
-    """
+    """Σ weight · -log softmax(x · word_embeddingsᵀ + bias)[word], in nats; in blocks where the
+    logits are large, on a CPU, unless torch compiles, which fuses by itself."""
     large = len(x) * len(word_embeddings) > LARGE
     if large and x.device.type == "cpu" and not torch.compiler.is_compiling():
         precision = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype

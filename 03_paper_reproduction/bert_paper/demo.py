@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,17 +13,17 @@ import torch
 from bert_corpus.pairs import Batch
 from bert_corpus.storyworld import CLASSIC_BLANKS, Story, stories
 from bert_corpus.storyworld.evaluation import Guess, inputs_of, measure_settled_words, probes_of
-from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask
+from bert_paper.fill_mask import BAR, BAR_WIDTH, fill_mask, show
+from bert_paper.model import PRETRAINING_INPUTS
 from bert_paper.pretrain import PretrainSettings, pretrain
 from bert_paper.pretrained import Pretrained, open_pretrained
 from bert_run.device import to_device
 from bert_run.errors import command
 from bert_run.files import write_atomically
 
-# What makes it learn in minutes: a narrow model with small heads; short examples first, in which
-# neighbours are soon found; attention that starts by looking and copying; no dropout, since hardly
-# a text is seen twice; a high rate, which Adam with its bias corrected takes; and 20% of the words
-# hidden in place of 15%, for more to learn from each step.
+# What makes it learn in minutes: a narrow model with small heads; short examples first; attention
+# that starts by looking and copying; no dropout, since hardly a text is seen twice; a high rate,
+# which Adam with its bias corrected takes; 20% of the words hidden, to learn more from each step.
 DEMO = PretrainSettings(
     corpus="storyworld",
     out=Path("runs/demo"),
@@ -100,10 +99,7 @@ def heading(text: str) -> None:
 def show_blank(pretrained: Pretrained, text: str, accepted: frozenset[str]) -> dict:
     guesses = fill_mask(pretrained, text, top=3)[0]
     right = guesses[0].token in accepted
-    print(f"  {text}  {'✓' if right else '✗'}")
-    for guess in guesses:
-        bar = BAR * round(guess.probability * BAR_WIDTH)
-        print(f"      {guess.token:<14} {guess.probability:6.1%}  {bar}")
+    print(show(f"{text}  {'✓' if right else '✗'}", [guesses]))
     return {"answer": guesses[0].token, "probability": guesses[0].probability, "right": right}
 
 
@@ -127,17 +123,13 @@ def draw_senses(points: np.ndarray, senses: list[str], path: Path) -> None:
     picture.save(path)
 
 
-# What it has learned: blanks with one right answer, and words with two senses.
-
-
 def first_guess(pretrained: Pretrained) -> Guess:
     """The model as `bert_corpus.storyworld.evaluation` asks for it."""
     device = next(pretrained.model.parameters()).device
-    names = ("input_ids", "token_type_ids", "attention_mask", "masked_lm_positions")
 
     @torch.no_grad()
     def guess(batch: Batch) -> np.ndarray:
-        tensors = to_device({name: batch[name] for name in names}, device)
+        tensors = to_device({name: batch[name] for name in PRETRAINING_INPUTS}, device)
         words, _ = pretrained.model(**tensors)
         return words.argmax(-1).cpu().numpy()
 
@@ -148,10 +140,8 @@ def first_guess(pretrained: Pretrained) -> Guess:
 def sense_vectors(
     pretrained: Pretrained, stories: Iterable[Story], word: str, *, seq_length: int
 ) -> tuple[np.ndarray, list[str]]:
-    """The last layer's vector of every marked occurrence of `word`, and its sense in words.
-
-    Returns (occurrences, hidden) and as many senses, "bird" or "machine".
-    """
+    """The last layer's vector of every marked occurrence of `word`, (occurrences, hidden), and its
+    sense in words, "bird" or "machine"."""
     tokenizer, device = pretrained.tokenizer, next(pretrained.model.parameters()).device
     vectors, senses = [], []
     for story in stories:
@@ -188,8 +178,8 @@ def main() -> None:
     about = "Pretrain a small BERT on StoryWorld into runs/demo, and show what it learned."
     argparse.ArgumentParser(prog="python -m bert_paper.demo", description=about).parse_args()
     started = time.perf_counter()
-    print("BERT from nothing: a town is invented, its words are learned, its sentences read.\n")
-    sys.stdout.flush()
+    print("BERT from nothing: a town is invented, its words are learned, its sentences read.\n",
+          flush=True)  # fmt: skip
     measured = pretrain(DEMO).measurements()
     trained = time.perf_counter()
     pretrained = open_pretrained(DEMO.out)

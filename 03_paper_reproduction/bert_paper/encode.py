@@ -92,11 +92,10 @@ def encode(
     precision: torch.dtype = torch.float32,
     progress: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Contextual vectors of many texts, in their order, padded to the longest.
+    """Contextual vectors of many texts, in their order, padded to the longest, in float32.
 
-    Texts of like length are computed together. Returns `input_ids`, `token_type_ids`,
-    `attention_mask` (texts, seq), `last_hidden_state` (texts, seq, hidden), zero on padding, and
-    `pooler_output` (texts, hidden) unless the checkpoint has no pooler; vectors in float32.
+    Returns `input_ids`, `token_type_ids`, `attention_mask` (texts, seq), `last_hidden_state`
+    (texts, seq, hidden), zero on padding, and `pooler_output` (texts, hidden) if there is a pooler.
     """
     model, tokenizer = pretrained.model, pretrained.tokenizer
     for text in texts:
@@ -112,10 +111,8 @@ def encode(
 
     by_length = sorted(range(len(texts)), key=lambda row: len(encodings[row].ids))
     device = next(model.parameters()).device
-    with (
-        mixed_precision(device, precision),
-        progress_bar(len(texts), "encoding", unit="text", disable=not progress) as bar,
-    ):
+    bar = progress_bar(len(texts), "encoding", unit="text", disable=not progress)
+    with mixed_precision(device, precision), bar:
         for first in range(0, len(texts), batch_size):
             rows = by_length[first : first + batch_size]
             length = len(encodings[rows[-1]].ids)

@@ -1,7 +1,4 @@
-"""Open a BERT folder: one of ours, any that `transformers` saved, or a model of the Hub.
-
-A checkpoint may hold more or fewer parts than BERT before fine-tuning has, so each is named.
-"""
+"""Open a BERT folder: one of ours, any that `transformers` saved, or a model of the Hub."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,11 +32,8 @@ class Pretrained:
 
 
 def open_pretrained(checkpoint: str | Path, device: torch.device | str = "cpu") -> Pretrained:
-    """Load config, weights and tokenizer of a folder, or of a Hub model such as
-    `google-bert/bert-base-uncased`. Parts that the file lacks are named in `missing`.
-
-    Raises `UserError` for a folder of no BERT, a damaged one, or one with another tokenizer.
-    """
+    """Load config, weights and tokenizer of a folder, or of a model of the Hub. Raises `UserError`
+    for a folder of no BERT, a damaged one, or one with another tokenizer."""
     folder = locate(checkpoint).folder
     config, weights = read_model(folder, decoders=True)
     tokenizer = read_tokenizer(folder, config)
@@ -57,8 +51,7 @@ def check_text(text: str) -> None:
 def check_length(ids: list[int], text: str, config: BertConfig) -> None:
     """Refuse a text that the model has no positions for."""
     if len(ids) > config.max_position_embeddings:
-        shown = text if len(text) <= 40 else text[:37] + "..."
         raise UserError(
-            f'"{shown}" is {len(ids)} tokens long, the model reads at most '
+            f"{shown(text)} is {len(ids)} tokens long, the model reads at most "
             f"{config.max_position_embeddings}: shorten it"
         )

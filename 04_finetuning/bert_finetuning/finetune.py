@@ -517,8 +517,11 @@ class Outcome:
             score = percent(median_of(results, self.metric))
             rows.append((name, score, "the best of the grid" if name == self.chosen else ""))
         for result in self.results:
-            score = percent(result.best[self.metric])
-            rows.append((f"seed {result.seed}", score, self.note(result)))
+            last = f"{result.last['step']:,}, {percent(result.last[self.metric])}"
+            note = f"at step {result.best['step']:,}; at the last, {last}"
+            if result.collapsed:
+                note = "collapsed: it says the same of every example"
+            rows.append((f"seed {result.seed}", percent(result.best[self.metric]), note))
         if len(self.results) > 1:
             spread = f"from {percent(min(self.scores))} to {percent(max(self.scores))}"
             median = percent(statistics.median(self.scores))
@@ -526,14 +529,6 @@ class Outcome:
         unread = percent(self.majority[self.metric])
         rows.append(("majority", unread, "the most common, said unread"))
         return aligned(rows)
-
-    def note(self, result: SeedResult) -> str:
-        """At which step a seed was best, and where it ended."""
-        if result.collapsed:
-            return "collapsed: it says the same of every example"
-        if result.best["step"] == result.last["step"]:
-            return f"at the last step, {result.last['step']:,}"
-        return f"at step {result.best['step']:,}; at the last {percent(result.last[self.metric])}"
 
 
 def median_of(results: Sequence[SeedResult], metric: str) -> float:

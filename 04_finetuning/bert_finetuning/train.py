@@ -546,11 +546,6 @@ class SeedRun:
         """The result, written down; what only an unfinished run needs goes."""
         key = f"dev_{self.metric}"
         measured = [entry for entry in self.records if key in entry]
-        if not measured:
-            raise UserError(
-                f"{self.folder.path / METRICS_FILE} has lost its measurements: remove "
-                f"{self.folder.path}, and the seed runs again"
-            )
         best, last = max(measured, key=lambda entry: entry[key]), measured[-1]
         scores = [
             {name.removeprefix("dev_"): value for name, value in entry.items()

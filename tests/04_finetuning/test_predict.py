@@ -16,7 +16,7 @@ from bert_finetuning import predict
 from bert_finetuning.checkpoint import SavedTask, init_from_nothing, save_finetuned
 from bert_finetuning.predict import Predictor, from_source
 from bert_finetuning.tasks import TASKS
-from bert_finetuning.tasks.base import HeadConfig, Prediction, marked
+from bert_finetuning.tasks.base import HeadConfig, Prediction
 from bert_finetuning.tasks.classification import Classification, Regression, TextExample
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Question, QuestionAnswering
@@ -324,10 +324,6 @@ def test_entities_are_marked_in_the_sentence_as_it_was_given():
     assert (second["type"], second["start"], second["end"]) == ("LOC", 17, 22)
     told = NAMES.render(TaggedSentence(asked.words), TAGGED)
     assert told == "[Anna Hill PER] likes [Paris LOC] ."
-
-
-def test_a_span_is_marked_with_its_name():
-    assert marked("a b c", [(2, 3, "X")]) == "a [b X] c"
 
 
 def test_arguments_that_are_no_text_at_all_do_not_stop_the_model():

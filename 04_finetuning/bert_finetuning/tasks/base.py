@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
+from bert_corpus.wordpiece import padded
 from bert_finetuning.data.rows import (
     USUAL,
     Columns,
@@ -54,6 +55,7 @@ SHORTEST = 8  # tokens; fewer leave no room for a pair
 IGNORED = -100  # the label of a token that has no answer, as in `transformers`
 
 Batch = dict[str, np.ndarray]
+TokenRow = tuple[list[int], list[int]]  # ids and segments
 
 
 class Features(NamedTuple):
@@ -72,11 +74,6 @@ class Features(NamedTuple):
         return max(map(len, rows)) if rows and isinstance(rows[0], list) else len(rows)
 
 
-class TokenRow(NamedTuple):
-    input_ids: list[int]
-    token_type_ids: list[int]
-
-
 def encodings(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[Encoding]:
     """Each text in tokens, without special ones, and the characters of each token."""
     for first in range(0, len(texts), AT_ONCE):
@@ -90,21 +87,19 @@ def token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
 
 
 def framed(tokenizer: Tokenizer, text: list[int], pair: list[int] | None = None) -> TokenRow:
-    """What the model reads: the tokens with the special tokens in their places."""
+    """What the model reads: the tokens with the special tokens in their places, and segments."""
     cls_id, sep_id = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     first = [cls_id, *text, sep_id]
     if pair is None:
-        return TokenRow(first, [0] * len(first))
-    return TokenRow([*first, *pair, sep_id], [0] * len(first) + [1] * (len(pair) + 1))
+        return first, [0] * len(first)
+    return [*first, *pair, sep_id], [0] * len(first) + [1] * (len(pair) + 1)
 
 
 def truncated(
     text: list[int], pair: list[int] | None, room: int
 ) -> tuple[list[int], list[int] | None]:
-    """Both, cut at their ends to `room` tokens in all, token by token from the longer one.
-
-    So does the released code (`_truncate_seq_pair`): where the two are equal, the pair gives way.
-    """
+    """Both, cut at their ends to `room` tokens in all, token by token from the longer one; of equal
+    ones the pair gives way, as in the released code (`_truncate_seq_pair`)."""
     if pair is None:
         return text[:room], None
     if len(text) + len(pair) <= room:
@@ -147,20 +142,10 @@ def report_cut(
             f"are {how}; the first is number {cut[0] + 1:,}: {quoted(texts[cut[0]])}")  # fmt: skip
 
 
-def padded(rows: Sequence[Sequence[int]], *, fill: int, seq: int | None = None) -> np.ndarray:
-    """Rows of different lengths as one array (rows, seq), filled up on the right."""
-    array = np.full((len(rows), seq or max(map(len, rows))), fill, np.int64)
-    for row, values in zip(array, rows, strict=True):
-        row[: len(values)] = values
-    return array
-
-
-def collate_inputs(features: Sequence[Features | TokenRow], *, pad_id: int) -> Batch:
+def collate_inputs(features: Sequence[Features], *, pad_id: int) -> Batch:
     """What every model reads, padded to the longest: tokens, segments, and which are no padding."""
-    ids = padded([each.input_ids for each in features], fill=pad_id)
-    mask = padded([[1] * len(each.input_ids) for each in features], fill=0)
-    segments = padded([each.token_type_ids for each in features], fill=0)
-    return {"input_ids": ids, "token_type_ids": segments, "attention_mask": mask}
+    rows = [(each.input_ids, each.token_type_ids) for each in features]
+    return padded(rows, max(len(ids) for ids, _ in rows), pad_id)
 
 
 def with_labels(batch: Batch, features: Sequence[Features], dtype: type) -> Batch:
@@ -757,7 +742,7 @@ class OneOfSeveral(Task[ExampleType]):
                               "probability": f"{sure:.3f}", "right": right})  # fmt: skip
 
 
-# --- For people: bars, marked text, lines --------------------------------------------------------
+# --- For people: bars and lines ------------------------------------------------------------------
 
 BAR, BAR_WIDTH = "█", 30
 
@@ -767,15 +752,6 @@ def bars(probabilities: Sequence[tuple[str, float]]) -> list[str]:
     width = min(max((len(name) for name, _ in probabilities), default=0), 40)
     return [f"  {name:<{width}}  {p:6.1%}  {BAR * round(p * BAR_WIDTH)}".rstrip()
             for name, p in probabilities]  # fmt: skip
-
-
-def marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
-    """Spans of a text between brackets, each with its name."""
-    parts, last = [], 0
-    for start, end, name in spans:
-        parts += [text[last:start], f"[{text[start:end]}{' ' * bool(name)}{name}]"]
-        last = end
-    return "".join([*parts, text[last:]])
 
 
 def one_line(cells: Iterable[Any]) -> str:

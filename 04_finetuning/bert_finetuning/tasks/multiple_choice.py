@@ -138,9 +138,9 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
 
     def collate(self, features: base.Encoded, *, pad_id: int) -> base.Batch:
         """Arrays of shape (batch, choices, seq)."""
-        rows = [base.TokenRow(*row) for each in features
-                for row in zip(each.input_ids, each.token_type_ids, strict=True)]  # fmt: skip
-        flat = base.collate_inputs(rows, pad_id=pad_id)  # (batch · choices, seq)
+        endings = [each._replace(input_ids=ids, token_type_ids=segments) for each in features
+                   for ids, segments in zip(*each[1:3], strict=True)]  # fmt: skip
+        flat = base.collate_inputs(endings, pad_id=pad_id)  # (batch · choices, seq)
         arrays = {name: x.reshape(len(features), -1, x.shape[1]) for name, x in flat.items()}
         return base.with_labels(arrays, features, self.label_type)
 

@@ -324,8 +324,6 @@ class QuestionAnswering(base.Task[Question]):
     has_null: bool = False
     null_threshold: Annotated[float, Real(at_least=-1e9, at_most=1e9)] = 0.0
 
-    # --- From rows to examples -------------------------------------------------------------------
-
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[Question]:
         """Rows with `id`, `question`, `context`, and answers as `answers_in` finds them."""
@@ -348,8 +346,6 @@ class QuestionAnswering(base.Task[Question]):
     def adapted(self, train: Questions) -> "QuestionAnswering":
         """Where a question of train has no answer, none may be given."""
         return replace(self, has_null=any(not question.answers for question in train))
-
-    # --- From examples to predictions and scores --------------------------------------------------
 
     def encode(
         self, examples: Questions, tokenizer: Tokenizer, *, max_length: int
@@ -441,8 +437,6 @@ class QuestionAnswering(base.Task[Question]):
     def answer(self, prediction: SpanPrediction) -> str:
         return prediction.text
 
-    # --- New text, and predictions shown ---------------------------------------------------------
-
     def answer_cells(self, example: Question, prediction: SpanPrediction) -> dict[str, Any]:
         start = "" if prediction.start is None else prediction.start
         return {"predicted_answer": prediction.text, "predicted_start": start,
@@ -466,9 +460,8 @@ class QuestionAnswering(base.Task[Question]):
         bars = base.bars([(each.text, each.probability) for each in candidates])
         if (start := prediction.start) is None:
             return [f"  no answer  {prediction.probability:6.1%}", *bars]
-        end, begin = start + len(prediction.text), max(0, start - SHOWN)
-        part = example.context[begin : end + SHOWN]
-        around = base.marked(part, [(start - begin, end - begin, "")])
+        text, end = example.context, start + len(prediction.text)
+        around = f"{text[max(0, start - SHOWN) : start]}[{text[start:end]}]{text[end:][:SHOWN]}"
         return [*bars, f"  characters {start} to {end}: {' '.join(around.split())}"]
 
     def error_row(self, example: Question, prediction: SpanPrediction) -> base.Mistake | None:

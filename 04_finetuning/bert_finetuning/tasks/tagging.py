@@ -8,7 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
+from itertools import chain
+from operator import add
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -118,8 +119,6 @@ class Tagging(base.Task[TaggedSentence]):
     def has_entities(self) -> bool:
         return self.metrics != ("accuracy",)
 
-    # --- From rows to examples -------------------------------------------------------------------
-
     @classmethod
     def parse(cls, rows: Table, expected: Expected) -> Iterator[TaggedSentence]:
         """Sentences whose tags are all written well, and of those that may occur. Without labels
@@ -164,8 +163,6 @@ class Tagging(base.Task[TaggedSentence]):
             are_names = False
         return ("entity_f1",) if are_names else ("accuracy",)
 
-    # --- From examples to predictions and scores --------------------------------------------------
-
     def encode(
         self, examples: TaggedSentences, tokenizer: Tokenizer, *, max_length: int
     ) -> list[base.Features]:
@@ -200,9 +197,10 @@ class Tagging(base.Task[TaggedSentence]):
         batch = base.collate_inputs(features, pad_id=pad_id)
         if not any(each.targets for each in features):
             return batch
-        labels = [each.targets.get("labels", ()) for each in features]
-        seq = batch["input_ids"].shape[1]
-        return batch | {"labels": base.padded(labels, fill=base.IGNORED, seq=seq)}
+        labels = np.full_like(batch["input_ids"], base.IGNORED)
+        for row, each in zip(labels, features, strict=True):
+            row[: each.length] = each.targets.get("labels", base.IGNORED)
+        return batch | {"labels": labels}
 
     def loss_count(self, batch: base.Batch) -> int:
         return int((batch["labels"] != base.IGNORED).sum())
@@ -271,8 +269,6 @@ class Tagging(base.Task[TaggedSentence]):
         tags = {tag for prediction in predictions for tag in prediction.answer}
         return len(predictions) > 1 and len(tags) == 1
 
-    # --- New text, and predictions shown ---------------------------------------------------------
-
     @classmethod
     def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
         words = row.find(WORDS)
@@ -306,17 +302,18 @@ class Tagging(base.Task[TaggedSentence]):
 
     def render(self, example: TaggedSentence, prediction: base.Prediction, **style: Any) -> str:
         """The text with its names marked; of other tags each word with its own."""
-        words = example.words
         if not self.has_entities:
-            return " ".join(map("/".join, zip(words, prediction.answer, strict=True)))
-        begins = accumulate((len(word) + 1 for word in words), initial=0)  # with spaces between
-        ends = [(at, at + len(word)) for word, at in zip(words, begins, strict=False)]
-        places = example.places or ends
-        spans = [(places[first][0], places[end - 1][1], name)
-                 for name, first, end in entities(prediction.answer)]  # fmt: skip
-        return base.marked(example.text or " ".join(words), spans)
-
-    # --- The report ------------------------------------------------------------------------------
+            return " ".join(map("/".join, zip(example.words, prediction.answer, strict=True)))
+        words = list(example.words)
+        for name, first, end in entities(prediction.answer):
+            words[first] = f"[{words[first]}"
+            words[end - 1] += f" {name}]"
+        if not example.places:
+            return " ".join(words)
+        ends = [0, *(end for _, end in example.places)]
+        gaps = [example.text[end:begin]
+                for end, (begin, _) in zip(ends, example.places, strict=False)]  # fmt: skip
+        return "".join(map(add, gaps, words)) + example.text[ends[-1] :]
 
     def error_row(
         self, example: TaggedSentence, prediction: base.Prediction
@@ -383,9 +380,7 @@ def pieces_of_words(
 
 def stretches(words: Sequence[list[int]], *, room: int) -> Iterator[tuple[WordPlaces, list[int]]]:
     """A sentence in stretches of at most `room` tokens, cut between words, each as long as can be.
-
-    A word with more pieces than that is cut to its first ones: they hold the piece that answers.
-    """
+    A longer word is cut to its first pieces: they hold the one that answers."""
     first, pieces, starts = 0, [], []
     for number, word in enumerate(words):
         word = word[:room]

@@ -1,5 +1,4 @@
-"""The official metrics of each task, written out: labels, numbers, entities, answers; and how much
-of a score may be chance.
+"""The official metrics of each task, and how much of a score may be chance.
 
 All lie between 0 and 1, correlations between -1 and 1; papers print them times 100. Each wants at
 least one example. scikit-learn, SciPy and seqeval count the same: see the tests.
@@ -35,9 +34,7 @@ def accuracy(right: Labels, predicted: Labels) -> float:
 def confusion_matrix(
     right: Labels, predicted: Labels, *, num_labels: int | None = None
 ) -> Int[ndarray, "labels labels"]:
-    """How often label `row` was taken for label `column`; what was found is on the diagonal.
-
-    Without `num_labels` the last label is the last one that occurs."""
+    """How often label `row` was taken for label `column`; what was found is on the diagonal."""
     num_labels = num_labels or 1 + int(max(right.max(), predicted.max()))
     cells = np.bincount(num_labels * right + predicted, minlength=num_labels**2)
     return cells.reshape(num_labels, num_labels)
@@ -80,8 +77,8 @@ class PrecisionRecall:
 
 def set_scorer(right: Sequence[Set], predicted: Sequence[Set]) -> Callable[[Any], PrecisionRecall]:
     """From the places of some examples to the score over all that these hold together."""
-    each = [PrecisionRecall.of_sets(*pair) for pair in zip(right, predicted, strict=True)]
-    counts = np.array([(score.found, score.predicted, score.right) for score in each])
+    both = zip(right, predicted, strict=True)
+    counts = np.array([(len(a & b), len(b), len(a)) for a, b in both])  # (examples, 3)
     return lambda at: PrecisionRecall(*counts[at].sum(axis=0).tolist())
 
 
@@ -109,16 +106,14 @@ def f1(right: Labels, predicted: Labels) -> float:
 
 
 def macro_f1(right: Labels, predicted: Labels) -> float:
-    """The mean of every label's F1, rare labels as heavy as common ones. Labels that are neither
-    there nor predicted do not count."""
+    """The mean F1 of all labels that are there or predicted, rare ones as heavy as common ones."""
     scores = PrecisionRecall.of_labels(confusion_matrix(right, predicted))
     return float(np.mean([each.f1 for each in scores if each.right or each.predicted]))
 
 
 def matthews(right: Labels, predicted: Labels) -> float:
     """Matthews' correlation of the two columns of labels (Gorodkin 2004 for more than two), the
-    measure of CoLA: always saying the commonest label scores 0, however common it is. 0 too where
-    only one label is right, and nothing can be told apart."""
+    measure of CoLA: always saying the commonest label scores 0, however common it is."""
     table = confusion_matrix(right, predicted).astype(float)
     total, found = table.sum(), table.trace()
     of_right, of_predicted = table.sum(axis=1), table.sum(axis=0)  # (labels,)
@@ -198,26 +193,23 @@ def entity_scores(
     for number, (tags, guess) in enumerate(zip(right, predicted, strict=True)):
         if len(tags) != len(guess):
             raise ValueError(f"sentence {number}: {len(guess)} predictions, {len(tags)} tags")
-    there, guessed = (
+    sides = [
         {(number, *entity) for number, tags in enumerate(side) for entity in entities(tags)}
         for side in (right, predicted)
-    )
-    of_type = {
-        type_: [{each for each in side if each[1] == type_} for side in (there, guessed)]
-        for type_ in sorted({type_ for _, type_, _, _ in there | guessed})
-    }
-    by_type = {type_: PrecisionRecall.of_sets(*sides) for type_, sides in of_type.items()}
-    return PrecisionRecall.of_sets(there, guessed), by_type
+    ]
+    by_type = {}
+    for type_ in sorted({type_ for _, type_, _, _ in sides[0] | sides[1]}):
+        own = [{each for each in side if each[1] == type_} for side in sides]
+        by_type[type_] = PrecisionRecall.of_sets(*own)
+    return PrecisionRecall.of_sets(*sides), by_type
 
 
 # Answers: SQuAD compares words, not characters (Rajpurkar et al. 2016, section 6.1).
 
 
 def normalize_answer(text: str) -> str:
-    """What is compared: lower case, no ASCII punctuation, no articles, single spaces.
-
-    In this order, so "U.S." becomes "us", and "the-best" one word that no longer holds an article.
-    """
+    """What is compared: lower case, no ASCII punctuation, no articles, single spaces. In this
+    order, so "U.S." becomes "us", and "the-best" one word that no longer holds an article."""
     bare = text.lower().translate(str.maketrans("", "", string.punctuation))
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 
@@ -280,8 +272,6 @@ def bootstrap(scorer: Scorer, count: int, *, seed: int = 0) -> dict[str, tuple[f
     scores of these draws (the percentile bootstrap, Efron 1979)."""
     generator = np.random.default_rng(seed)
     scores = [scorer(generator.integers(count, size=count)) for _ in range(DRAWS)]
-    return {
-        name: tuple(np.quantile([each[name] for each in scores], [0.025, 0.975]).tolist())
-        for name in scores[0]
-        if all(name in each for each in scores)
-    }
+    names = [name for name in scores[0] if all(name in each for each in scores)]
+    ends = np.quantile([[each[name] for name in names] for each in scores], [0.025, 0.975], axis=0)
+    return dict(zip(names, map(tuple, ends.T.tolist()), strict=True))

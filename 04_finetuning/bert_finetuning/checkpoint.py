@@ -8,7 +8,7 @@ architecture and the labels tell the type of task.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,13 +42,9 @@ class InitialModel(NamedTuple):
 
 
 def init_from(
-    checkpoint: str | Path,
-    model_type: type[BertWithHead],
-    head: HeadConfig,
-    *,
-    seed: int,
+    checkpoint: str | Path, model_type: type[BertWithHead], head: HeadConfig, *, seed: int,
     **changes: Any,
-) -> InitialModel:
+) -> InitialModel:  # fmt: skip
     """A new head on the encoder of a checkpoint: a run, any BERT folder, a model of the Hub. The
     head that it has is never taken over; `changes` are to the config: dropout. Raises `UserError`
     if this is no BERT folder, is damaged, or reads in a way that the head cannot use."""
@@ -137,8 +133,8 @@ class SavedTask:
 
     @classmethod
     def of(cls, task: Task, name: str, *, max_length: int, pairs: bool) -> "SavedTask":
-        own = [each.name for each in fields(task) if each.name not in ("head", "metrics")]
-        options = {name: getattr(task, name) for name in own}
+        options = {name: value for name, value in vars(task).items()
+                   if name not in ("head", "metrics")}  # fmt: skip
         return cls(task.format, name, max_length, pairs, task.metrics, options)
 
     @classmethod
@@ -226,15 +222,14 @@ def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:
 def read_head(folder: Path) -> Weights:
     """The arrays of the head alone, as float32."""
     parts = tuple(f"{model.part}." for model in HEADS.values())
-    found: Weights = {}
     path = weights_file(folder)
     with safe_open(path, framework="pt") as file:  # half precision too, unlike NumPy
         names = [name for name in file.keys() if name.startswith(parts)]  # noqa: SIM118
-        for name in names:
-            if not (tensor := file.get_tensor(name)).is_floating_point():
-                raise UserError(f"{path}: {name} holds whole numbers: save it as float32")
-            found[name] = tensor.float().numpy()
-    return found
+        tensors = {name: file.get_tensor(name) for name in names}
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            raise UserError(f"{path}: {name} holds whole numbers: save it as float32")
+    return {name: tensor.float().numpy() for name, tensor in tensors.items()}
 
 
 def head_of(

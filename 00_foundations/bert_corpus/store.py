@@ -330,11 +330,6 @@ class LineReader:
         with self.unpacked() as file:
             yield from decoded_lines(file, str(self.path))
 
-    def pieces(self, longest: int) -> Iterator[bytes]:
-        """The lines as bytes, with their ends, cut where they are longer."""
-        with self.unpacked() as file:
-            yield from iter(lambda: file.readline(longest), b"")
-
 
 def json_texts(reader: LineReader) -> Iterator[str]:
     """The text of each line's JSON object."""

@@ -73,11 +73,12 @@ FILES = {
         "a.csv", b'"text","label"\n"good, she said: ""yes""\nand left","pos"\n"bad","neg"\n',
         texts(('good, she said: "yes"\nand left', "pos"), ("bad", "neg"))),
     "a workbook": File(
-        "a.xlsx", b"PK\x03\x04", refused="save its table as .csv (in Excel: CSV UTF-8)"),
+        "a.xlsx", b"PK\x03\x04", refused="save it as .csv (in Excel: CSV UTF-8)"),
     "a workbook under the name of a CSV": File(
         "a.csv", b"PK\x03\x04\x14\x00\x06\x00\x08\x00\x00\x00!\x00",
         refused="line 1 holds NUL bytes: a binary file"),
-    "an old workbook": File("a.xls", b"\xd0\xcf", refused=".xls is not read here: save its table"),
+    "Parquet": File("a.parquet", b"PAR1", refused="holds no table that can be read"),
+    "an old workbook": File("a.xls", b"\xd0\xcf", refused="holds no table that can be read"),
     # R and pandas.
     "R, write.csv": File(
         "a.csv", b'"","text","label"\n"1","good","pos"\n"2","bad","neg"\n',
@@ -91,7 +92,7 @@ FILES = {
     "a cell longer than the csv module allows": File(
         "a.csv", f"text,label\n{LONG},pos\nbad,neg\n".encode(),
         texts((LONG, "pos"), ("bad", "neg"))),
-    "a pickle": File("a.pkl", b"\x80\x05", refused=".pkl is not read here: save its table as .csv"),
+    "a pickle": File("a.pkl", b"\x80\x05", refused="holds no table that can be read"),
     # JSON.
     "JSON, a list of records": File("a.json", json.dumps(RECORDS, indent=1).encode(), GOOD_BAD),
     "JSON, to_json() of pandas": File(
@@ -123,8 +124,9 @@ FILES = {
     "no line of names": File(
         "a.txt", b"pos\tgood\nneg\tbad\n", refused="--columns 1,2, if line 1 is no line of names"),
     "the same, numbered": File("a.txt", b"pos\tgood\nneg\tbad\n", GOOD_BAD, columns="2,1"),
-    "fastText": File("a.txt", b"__label__pos good\n__label__neg bad\n", refused="holds no table"),
-    "texts alone": File("a.txt", b"good film\nbad\n", refused="holds no table: save it as .csv"),
+    "fastText": File(
+        "a.txt", b"__label__pos good\n__label__neg bad\n", refused="holds no table that can be"),
+    "texts alone": File("a.txt", b"good film\nbad\n", refused="save it as .csv"),
     # Words in columns.
     "CoNLL-2003 with four columns, BIO1": File(
         "eng.train", b"-DOCSTART- -X- O O\n\nAnn NNP I-NP I-PER\nLee NNP I-NP I-PER\n"
@@ -188,17 +190,3 @@ def test_a_file_that_cannot_be_told_is_refused_in_one_line(name, tmp_path):
 def test_the_answer_of_a_table_is_found_in_its_context(tmp_path):
     (question,) = read(FILES["questions in a table"], tmp_path).train
     assert isinstance(question, Question) and question.answers[0].start == 0
-
-
-def test_a_parquet_file_is_read_with_the_names_of_its_labels(tmp_path):
-    import datasets
-
-    label = datasets.ClassLabel(names=["neg", "pos"])
-    features = datasets.Features(
-        text=datasets.Value("string"), label=label, __index_level_0__=datasets.Value("int64")
-    )
-    rows = {"text": ["good", "bad"], "label": [1, 0], "__index_level_0__": [7, 8]}
-    path = tmp_path / "a.parquet"
-    datasets.Dataset.from_dict(rows, features=features).to_parquet(path)
-    data = load_files(path, path)
-    assert data.train == GOOD_BAD and "columns without a name left out" in data.tallies[0].found

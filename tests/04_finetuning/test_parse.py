@@ -242,7 +242,6 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
         ),
         ("a.tsv", b"text\tlabel\n\xc3\xbc\tb\nCaf\xe9\tx\n", "line 3, byte 4"),
         ("a.tsv.gz", b"text\tlabel\n", "damaged archive"),
-        ("a.parquet", b"PAR1", "is no Parquet file, or a piece of one"),
     ],
 )
 def test_a_table_that_is_wrong_is_told_with_its_line(file, name, content, words):
@@ -688,8 +687,3 @@ def test_kinds__are_not_known_before_the_word_after_the_name():
                 before[sentence.words[i]][tag] += 1
     assert all(len(tags) == 1 for tags in after.values())
     assert all(max(tags.values()) < 0.42 * tags.total() for tags in before.values())
-
-
-def test_an_unknown_set_or_split_of_storyworld_is_told():
-    assert "choose sentiment, pairs, names, questions" in error_of(storyworld, "taste", "train", 1)
-    assert "choose train or heldout" in error_of(storyworld, "names", "dev", 1)

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 from bert_corpus.hub import HubName, ask_for_revision, dataset_rows, open_dataset
 from bert_corpus.store import JSON_LINES, PACKED, LineReader
 from bert_run.errors import UserError, parse_strictly
-from bert_run.files import LONGEST_LINE, decode_line, refuse_old_mac_line_ends, refuse_pipe
-from bert_run.weights import first_line
+from bert_run.files import refuse_pipe
 
 Item = TypeVar("Item")
 Note = Callable[[str], object]  # takes a few words about what was found
@@ -267,10 +266,10 @@ Cells = Iterator[tuple[int, list[str]]]  # of a row, with the number of its firs
 
 TABLES = (".tsv", ".csv", ".tab", ".psv")
 WORDS_IN_COLUMNS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".bioes")
-WITH_ROWS = (*JSON_LINES, *TABLES, *WORDS_IN_COLUMNS, ".parquet")
+WITH_ROWS = (*JSON_LINES, *TABLES, *WORDS_IN_COLUMNS)
 # Formats that cannot be read. A pickle can run code when it is opened.
-OTHERS = (".xlsx", ".xls", ".ods", ".pkl", ".pickle", ".rds", ".zip", ".tar", ".feather", ".arrow")
-NAMELESS = re.compile(r"|Unnamed: \d+\w*|__index_level_\d+__")  # columns that R and pandas add
+OTHERS = (".xlsx", ".xls", ".ods", ".parquet", ".feather", ".arrow", ".pkl", ".pickle", ".rds",
+          ".zip", ".tar")  # fmt: skip
 SAMPLED = 200  # lines by which the format and the separator are chosen
 
 
@@ -298,38 +297,25 @@ def open_rows(
         return with_names(str(name), open_dataset(name, stream=stream))
     path = Path(source).expanduser()
     suffix = bare_suffix(path)
-    if suffix in OTHERS:
-        way_out = "save its table as .csv (in Excel: CSV UTF-8) or .parquet"
-        raise UserError(f"{path}: {suffix} is not read here: {way_out}")
-    if suffix == ".parquet":
-        return without_index(parquet_rows(path), note)
-    lines = lines_of(path)
-    first = list(islice(lines, SAMPLED))
-    rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
-    if rows is None:
-        raise UserError(
-            f"{path} holds no table: save it as .csv, .tsv, .jsonl or .parquet with a line of "
-            "names; words in columns as .conll"
-        )
-    return rows
+    if suffix not in OTHERS:
+        lines = lines_of(path)
+        first = list(islice(lines, SAMPLED))
+        rows = line_rows(str(path), first, lines, suffix=suffix, numbered=numbered, note=note)
+        if rows is not None:
+            return rows
+    raise UserError(
+        f"{path} holds no table that can be read: save it as .csv (in Excel: CSV UTF-8), .tsv or "
+        ".jsonl with a line of names; words in columns as .conll"
+    )
 
 
 def lines_of(path: Path) -> Lines:
-    """Whole lines without their ends, and their numbers from 1, unpacked. A missing file and text
-    that is not UTF-8 are errors."""
-    check_file(path)
-    for number, line in enumerate(LineReader(path).pieces(LONGEST_LINE), start=1):
-        if number == 1:
-            refuse_old_mac_line_ends(line, str(path))
-        yield number, decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), number, str(path))
-
-
-def check_file(path: Path) -> None:
-    """Raise `UserError` unless there is a file, which can be read twice."""
+    """The lines of a file, plain or packed, that can be read twice."""
     if not path.is_file():
         refuse_pipe(path, str(path))
         problem = "a folder: name a file in it" if path.is_dir() else "there is no such file"
         raise UserError(f"{path}: {problem}")
+    return iter(LineReader(path))
 
 
 def with_names(name: str, dataset: Any) -> Table:
@@ -347,30 +333,6 @@ def _by_name(value: Any, type_: Any) -> Any:
     if isinstance(value, int) and (names := getattr(type_, "names", None)):
         return names[value] if 0 <= value < len(names) else None
     return value
-
-
-def without_index(rows: Table, note: Note = silent) -> Table:
-    """The same without columns that have no name: R's and pandas' numbers of rows, empty ones."""
-    for row in rows:
-        fields = {name: value for name, value in row.fields.items() if not NAMELESS.fullmatch(name)}
-        if len(fields) < len(row.fields):
-            note("columns without a name left out")
-        yield Row(row.place, fields)
-
-
-def parquet_rows(path: Path) -> Table:
-    """The rows of a Parquet file, with the names of labels if `datasets` has written them."""
-    check_file(path)
-    with path.open("rb") as file:  # `datasets` would print lines of its own
-        if file.read(4) != b"PAR1" or path.stat().st_size < 12:
-            raise UserError(f"{path} is no Parquet file, or a piece of one: write it again")
-    import datasets
-
-    try:
-        rows = datasets.load_dataset("parquet", data_files=str(path), split="train", streaming=True)
-    except Exception as error:  # of pyarrow and of datasets
-        raise UserError(f"{path}: damaged Parquet ({first_line(error)}): write it again") from None
-    return with_names(str(path), rows)
 
 
 def line_rows(
@@ -391,7 +353,7 @@ def line_rows(
         return None
     suffix = suffix or (".tsv" if "\t" in start else ".csv")
     cells = split_table(source, lines, sample, suffix=suffix, note=note)
-    return without_index(table_rows(source, cells, numbered=numbered), note)
+    return table_rows(source, cells, numbered=numbered, note=note)
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -458,6 +420,7 @@ def whole(value: Any) -> Any:
 # --- Tables --------------------------------------------------------------------------------------
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+NAMELESS = re.compile(r"|Unnamed: \d+\w*")  # columns that R, pandas and spreadsheets add
 # A cell may be as long as a text is; the module's own limit of 131,072 characters is not for data.
 csv.field_size_limit(2**31 - 1)
 
@@ -478,17 +441,19 @@ def is_name(cell: str) -> bool:
 
 def table_rows(
     source: str, cells: Cells, *, numbered: bool = False, header: Sequence[str] = (),
-    skip_short: bool = False,
+    skip_short: bool = False, note: Note = silent,
 ) -> Table:  # fmt: skip
     """Each row under the names of its columns: those in `header`, or the numbers "1", "2", …, or
-    else what stands in the first row. All rows must have as many columns; `skip_short` passes over
-    those with fewer."""
+    else what stands in the first row. Columns without a name are left out. All rows must have as
+    many columns; `skip_short` passes over those with fewer."""
     if not header and not numbered:
         number, names = next(cells, (1, []))
         header = [name.strip() for name in names]  # people write "text, label"
         if twice := [name for name in header if name and header.count(name) > 1]:
             place = f"{source}: line {number}"
             raise UserError(f"{place} names two columns {quoted(twice[0])}: rename one")
+        if any(map(NAMELESS.fullmatch, header)):
+            note("columns without a name left out")
     for number, row in cells:
         header = header or [str(column) for column in range(1, len(row) + 1)]
         if skip_short and len(row) < len(header):
@@ -499,7 +464,9 @@ def table_rows(
                 f"table ({listed(header)}): put a text that holds a separator in quotes, or repair "
                 "the line"
             )
-        yield Row(f"{source}: line {number}", dict(zip(header, row, strict=True)))
+        fields = {name: cell for name, cell in zip(header, row, strict=True)
+                  if not NAMELESS.fullmatch(name)}  # fmt: skip
+        yield Row(f"{source}: line {number}", fields)
 
 
 def split_table(
@@ -698,15 +665,9 @@ def check_label(name: str, place: str, spellings: Spellings) -> None:
 
 
 def plain_form(name: str) -> str:
-    """What two spellings of one label have in common. They may differ in case, in blanks, in
-    invisible characters, and in how Unicode writes a letter (é as one character or as two).
-
-    >>> plain_form("Ve\u200bry  good")
-    'very good'
-    """
-    letters = unicodedata.normalize("NFKC", name)
-    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
-    return " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
+    """What two spellings of one label have in common: they may differ in case, in blanks, and in
+    how Unicode writes a letter (é as one character or as two)."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def number_of(row: Row, column: str) -> float | None:

@@ -1,8 +1,7 @@
 """The labelled sets of StoryWorld: a small task of each type that needs no download.
 
-Four are drawn by `bert_corpus.storyworld`, the others here. The facts of its town are known, so
-every label is certain. An example is a pure function of (index, seed, split), and what it is about
-is reserved for one split: no held-out text is ever in train.
+The facts of its town are known, so every label is certain. An example is a pure function of (index,
+seed, split), and what it is about is reserved for one split: no held-out text is ever in train.
 """
 
 import json
@@ -19,7 +18,6 @@ from bert_finetuning.tasks.classification import Classification, Regression, Tex
 from bert_finetuning.tasks.multiple_choice import Choice, MultipleChoice
 from bert_finetuning.tasks.question_answering import Answer, Question, QuestionAnswering
 from bert_finetuning.tasks.tagging import TaggedSentence, Tagging
-from bert_run.errors import UserError
 
 # What is picked from: things, places, and the sentences that they are told in.
 PROSE = json.loads(Path(__file__).with_name("storyworld.json").read_text("utf-8"))
@@ -70,17 +68,14 @@ def stars(index: int, seed: int, split: str) -> TextExample:
     things = say.shuffled(*_JUDGED)
     count = say(*range(len(_JUDGED) + 1))
     praised = say.shuffled(*(place < count for place in range(len(_JUDGED))))
-    told = [_judgement(say, *each) for each in zip(things, praised, strict=True)]
+    told = []
+    for (thing, praise, blame), good in zip(things, praised, strict=True):
+        negated = say.chance(0.25)
+        word = say.pick(praise if good != negated else blame)
+        told.append(f"the {thing} was not {word}" if negated else f"the {thing} was {word}")
     first, second = ("and" if a == b else "but" for a, b in (praised[:2], praised[2:4]))
     pairs = f"{told[0]}, {first} {told[1]}.", f"{told[2]}, {second} {told[3]}.", f"{told[4]}."
     return TextExample(" ".join((opening, *map(_capital, pairs))), label=float(count))
-
-
-def _judgement(say: Dice, judged: tuple, good: bool) -> str:
-    thing, praise, blame = judged
-    if say.chance(0.25):
-        return f"the {thing} was not {say.pick(blame if good else praise)}"
-    return f"the {thing} was {say.pick(praise if good else blame)}"
 
 
 # How does the story go on? The right sentence takes up words that were told; the others speak of
@@ -216,8 +211,4 @@ STORYWORLD = {
 
 def storyworld(name: str, split: str, count: int, *, seed: int = 0) -> list[Example]:
     """The first `count` examples of a set: sentiment, pairs, names, questions, …"""
-    if name not in STORYWORLD:
-        raise UserError(f"StoryWorld has no set {name!r}: choose {', '.join(STORYWORLD)}")
-    if split not in ("train", "heldout"):
-        raise UserError(f"split {split!r} of StoryWorld: choose train or heldout")
     return [STORYWORLD[name].make(index, seed, split) for index in range(count)]

@@ -340,8 +340,7 @@ class Split:
             "file": Path(source).name,
             "share": self.share,
             "seed": self.seed,
-            "numbers_are": "lines of the file (of JSON that is one document and of a dataset of "
-            "the Hub, rows)",
+            "numbers_are": "lines of the file (rows of a JSON document or of the Hub)",
             "dev": [lines[place] for place in self.dev],
             "train": [lines[place] for place in self.train],
         }
@@ -398,32 +397,30 @@ def describe(
     task, tallies, columns = data.task, data.tallies, data.tallies[0].columns
     what = "pair of texts" if data.is_pairs else "text"
     what = task.learns.format(labels=len(task.head.labels), what=what)
-    lines = [titled("task", f"{data.name}: {what} (format {task.format})")]
+    said = {"task": f"{data.name}: {what} (format {task.format})"}
     if columns is not None:
         pair = f", second text from {columns.pair!r}" if columns.pair else ""
-        named = f"text from {columns.text!r}{pair}, label from {columns.label!r}"
-        lines.append(titled("columns", named))
-    train = count_in_words(data.train, tallies[0], few=settings.few_shot)
-    dev = count_in_words(data.dev, tallies[1])
-    dev += f", set aside from {settings.train}" if data.split else ""
-    dev += f"; of them also in train: {data.seen[0]:,}" if data.seen[0] else ""
-    lines += [titled("train", train), titled("dev", dev)]
+        said["columns"] = f"text from {columns.text!r}{pair}, label from {columns.label!r}"
+    said["train"] = count_in_words(data.train, tallies[0], few=settings.few_shot)
+    said["dev"] = count_in_words(data.dev, tallies[1])
+    if data.split is not None:
+        said["dev"] += f", set aside from {settings.train}"
+    if data.seen[0]:
+        said["dev"] += f"; of them also in train: {data.seen[0]:,}"
     if data.test:
-        test = count_in_words(data.test, tallies[2])
-        test += f"; of them also in train or dev: {data.seen[1]:,}" if data.seen[1] else ""
-        lines.append(titled("test", test))
+        said["test"] = count_in_words(data.test, tallies[2])
+        if data.seen[1]:
+            said["test"] += f"; of them also in train or dev: {data.seen[1]:,}"
     if lengths := [each.length for each in features]:
         full = sum(length >= max_length for length in lengths)
-        said = f"; {full:,} of {len(lengths):,} fill all {max_length} (--max-length)"
-        lines.append(titled("lengths", f"median {statistics.median_low(lengths)} tokens{said}"))
+        said["lengths"] = (f"median {statistics.median_low(lengths)} tokens; {full:,} of "
+                           f"{len(lengths):,} fill all {max_length} (--max-length)")  # fmt: skip
     title, found = task.summary(data.train, data.dev)
-    if isinstance(found, str):
-        return [*lines, titled(title, found)]
-    return [*lines, *label_table(title, task.head.labels, *map(Counter, found))]
-
-
-def titled(name: str, content: str) -> str:
-    return f"{name:<12}{content}"
+    is_text = isinstance(found, str)
+    table = [found] if is_text else label_table(task.head.labels, *map(Counter, found))
+    titles = [title, *[""] * len(table)]
+    lines = [*said.items(), *zip(titles, table, strict=False)]
+    return [f"{name:<12}{content}" for name, content in lines]
 
 
 def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None = None) -> str:
@@ -439,7 +436,7 @@ def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None
     return "; ".join(parts)
 
 
-def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
+def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
     """How often each label occurs in train and in dev; nothing for tasks without labels."""
     if not train:
         return []
@@ -451,5 +448,5 @@ def label_table(title: str, labels: Sequence[str], train: Counter, dev: Counter)
         rest = (each.total() - sum(each[label] for label in labels) for each in (train, dev))
         rows.append((f"… and {more} more", *rest))
     width = max(len(name) for name, _, _ in rows)
-    return [titled(title, f"{'':<{width}}  {'train':>9}{'dev':>9}"),
-            *(titled("", f"{name:<{width}}  {a:>9,}{b:>9,}") for name, a, b in rows)]  # fmt: skip
+    counts = [f"{name:<{width}}  {a:>9,}{b:>9,}" for name, a, b in rows]
+    return [f"{'':<{width}}  {'train':>9}{'dev':>9}", *counts]

@@ -26,7 +26,7 @@ from autograder.untrusted.sandbox import WARNINGS
 from autograder.untrusted.submissions import Handed
 from bert_run.files import sha256, write_atomically
 
-NOT_GRADED = Done([], "", 0.0, sound=False)
+NOT_GRADED = Done([], 0.0, sound=False)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,6 @@ class Graded:
     counted: list[Exercise] = field(default_factory=list)  # asked for so far
     works: dict[str, Work] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    likeness: list[str] = field(default_factory=list)
     person: Person | None = None
     offered: set[str] = field(default_factory=set)  # exercises that this call is to grade
     marks: Marks = field(default_factory=Marks)
@@ -99,7 +98,7 @@ def save_work(path: Path, work: Work) -> None:
     tests = [vars(outcome) for outcome in work.done.outcomes]
     time = work.handed.time
     runner.write_report(path, {
-        "exercise": path.stem, "fingerprint": work.done.fingerprint, "tests": tests,
+        "exercise": path.stem, "tests": tests,
         "key": work.key, "name": work.handed.name, "time": time.isoformat() if time else "",
         "late": work.handed.late, "replaced": list(work.replaced),
         "file": work.file.decode("utf-8", "surrogateescape"),
@@ -114,7 +113,7 @@ def saved_work(path: Path) -> Work | None:
         time = datetime.fromisoformat(saved["time"]) if saved["time"] else None
         return Work(saved["file"].encode("utf-8", "surrogateescape"),
                     Handed(saved["name"], time, saved["late"]),
-                    Done(outcomes, saved["fingerprint"], 0.0), saved["key"],
+                    Done(outcomes, 0.0), saved["key"],
                     tuple(saved["replaced"]))  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -151,7 +150,7 @@ def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
     cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
     if marks.weeks:
         cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
-    return [*cells, ("notes", "; ".join(one.notes)), ("alike", "; ".join(one.likeness))]
+    return [*cells, ("notes", "; ".join(one.notes))]
 
 
 # Pages to read. Everything that a student wrote is escaped, and the pages allow no script at all.
@@ -177,7 +176,6 @@ def save_summary(
         sandbox=sandbox, warning=WARNINGS.get(sandbox, ""), unread=unread,
         bins=bins([row["share"] for row in rows]), exercises=by_exercise(graded, reports),
         mistakes=mistakes(reports, course),
-        alike=[(one.student, one.likeness) for one in graded if one.likeness],
     )  # fmt: skip
 
 

@@ -20,10 +20,9 @@ from pathlib import Path
 
 from autograder.codec import BadMessage
 from autograder.points import Exercise, present
-from autograder.runner import NOT_RUN, ComparesTooLong, Outcome, for_all_checks, grade, limited
+from autograder.runner import NOT_RUN, Outcome, for_all_checks, grade
 from autograder.student import StudentError
 from autograder.untrusted.cell import CannotStart, Cell, CellTransport
-from autograder.untrusted.likeness import fingerprint
 from autograder.untrusted.sandbox import LIMITS, Sandbox, candidates, make_box
 from bert_run.errors import UserError
 
@@ -52,7 +51,6 @@ class Done:
     """What became of a job; not `sound`, and not kept, if it could not be graded."""
 
     outcomes: list[Outcome]
-    fingerprint: str
     seconds: float
     sound: bool = True
 
@@ -107,7 +105,7 @@ class Grader:
             return None
         outcomes = for_all_checks(lost.exercise, NOT_RUN,
                                   "the grader was ended while it graded this file")  # fmt: skip
-        return lost, Done(outcomes, "", 0.0, sound=False)
+        return lost, Done(outcomes, 0.0, sound=False)
 
     def stop(self) -> None:
         self.pipe.close()
@@ -147,7 +145,7 @@ def end_with_parent() -> None:
 
 
 def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
-    start, sound, exercise, prints = time.monotonic(), True, job.exercise, ""
+    start, sound, exercise = time.monotonic(), True, job.exercise
     transport = CellTransport(cell, exercise, job.file, timeout)
     cell.sandbox.private.mkdir(0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cell.sandbox.private) as folder:
@@ -160,9 +158,7 @@ def grade_file(cell: Cell, job: Job, timeout: float, seed: int = 0) -> Done:
             sound = False
             outcomes = for_all_checks(exercise, NOT_RUN, f"the sandbox did not start: {error}")
     outcomes = [replace(o, message=settle(o.message, cell)) for o in outcomes]
-    with suppress(ComparesTooLong), limited(COMPARING):
-        prints = fingerprint(job.file)
-    return Done(outcomes, prints, time.monotonic() - start, sound)
+    return Done(outcomes, time.monotonic() - start, sound)
 
 
 def settle(message: str, cell: Cell) -> str:

@@ -18,8 +18,5 @@ def pytest_addoption(parser) -> None:
                     help="write what was scored, as Gradescope's results.json")  # fmt: skip
     group.addoption("--seed", metavar="N", type=int, default=0,
                     help="draw the inputs of all checks from this seed: 0, as at home")  # fmt: skip
-    group.addoption("--variant", metavar="N", type=int, default=0,
-                    help="your number, where your course gave you defaults of your own; or write "
-                    "variant = N into course.toml")  # fmt: skip
     group.addoption("--hints", metavar="N", type=int, default=0,
                     help="show N hints for what is not yet right, fitting ones first")  # fmt: skip

@@ -30,8 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
     use_one_thread()
-    variant = config.getoption("--variant") or course.variant
-    seeded = drawing_from(config.getoption("--seed"), variant=variant)
+    seeded = drawing_from(config.getoption("--seed"), variant=course.variant)
     seeded.__enter__()
     config.add_cleanup(lambda: seeded.__exit__(None, None, None))
     config.pluginmanager.register(Grading(config, asked), "grading")

@@ -130,7 +130,6 @@ def test_at_home__the_checks_expect_the_defaults_of_the_students_number(tmp_path
                  "--submission", tmp_path / "mine")  # fmt: skip
     usual = called(*pytest_of, cwd=tmp_path)
     assert usual.returncode == 1 and "test_without_the_argument_eps_is_1e_12" in usual.stdout
-    assert called(*pytest_of, "--variant", NUMBER, cwd=tmp_path).returncode == 0
     (tmp_path / "course.toml").write_text(f"variant = {NUMBER}\n[week.1]\nexercises = ['04']\n")
     assert called(*pytest_of, cwd=tmp_path).returncode == 0
 

@@ -167,19 +167,15 @@ def prepare_tokenizer(
     found = load_tokenizer(folder) if (folder / "tokenizer_config.json").exists() else None
     record = folder / MADE_FROM_FILE
     before = read_record(record, way_out="remove it") if record.exists() else {}
-    asked, tokenizer = settings.vocab_size, None
+    size, tokenizer = settings.vocab_size, None
     if settings.tokenizer is not None:
         tokenizer = load_tokenizer(settings.tokenizer, lowercase=settings.lowercase)
     if found and has_begun:
-        if tokenizer and tokenizer_sha256(tokenizer) != tokenizer_sha256(found):
+        is_same = not tokenizer or tokenizer_sha256(tokenizer) == tokenizer_sha256(found)
+        if not is_same or (size and before.get("vocab_size", size) != size):
             raise UserError(
-                f"--tokenizer {settings.tokenizer}: the stores in {folder.parent} are those of "
-                "another tokenizer; leave the option out, or choose another --out"
-            )
-        if asked is not None and before.get("vocab_size", asked) != asked:
-            raise UserError(
-                f"--vocab-size is {asked}, and the tokenizer in {folder} was trained with "
-                f"{before['vocab_size']}: leave the option out, or choose another --out"
+                f"the stores in {folder.parent} are those of another tokenizer: leave --tokenizer "
+                "and --vocab-size out, or choose another --out"
             )
         return found
     if tokenizer:
@@ -187,7 +183,7 @@ def prepare_tokenizer(
     else:
         made_from = {
             "corpus": opened().fingerprint,
-            "vocab_size": asked or DEFAULT_VOCABULARY,
+            "vocab_size": size or DEFAULT_VOCABULARY,
             "lowercase": settings.lowercase is not False,
         }
     if found and before == made_from:

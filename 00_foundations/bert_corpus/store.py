@@ -637,7 +637,10 @@ def build_store(
                 "tokenizer_sha256": tokenizer_sha256(tokenizer)}  # fmt: skip
     refuse_other_things(folder)
     with held_alone(folder):
-        if not (corpus.fingerprint and is_made_from(identity, folder)):
+        is_built = False
+        with suppress(UserError):  # there is no store yet, or a damaged one
+            is_built = identity.items() <= TokenStore.open(folder).report.items()
+        if not (is_built and corpus.fingerprint):
             with closing(StoreWriter(folder, tokenizer, identity)) as writer:
                 fill(writer, corpus, tokenizer, progress=progress)
                 writer.finish(corpus.name)
@@ -670,13 +673,6 @@ def held_alone(folder: Path) -> Iterator[None]:
     finally:
         lock.close()
         path.unlink(missing_ok=True)
-
-
-def is_made_from(identity: dict, folder: Path) -> bool:
-    """Whether a store of these very documents stands there, undamaged."""
-    with suppress(UserError):
-        return identity.items() <= TokenStore.open(folder).report.items()
-    return False
 
 
 def fill(writer: "StoreWriter", corpus: Corpus, tokenizer: Tokenizer, *, progress: bool) -> None:

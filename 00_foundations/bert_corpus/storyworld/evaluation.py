@@ -51,15 +51,10 @@ def probes_of(
             continue
         first, last = window(lengths, number, room=seq_length - 3)
         middle = first + max(1, (last - first) // 2)
-        ids, segments, begin = [cls_id], [0], 0
-        for other in range(first, last):
-            if other == middle:
-                ids, segments = [*ids, sep_id], [*segments, 0]
-            if other == number:
-                begin = len(ids)
-            ids += encoded[other].ids
-            segments += [int(other >= middle)] * len(encoded[other].ids)
-        ids, segments = [*ids, sep_id], [*segments, int(last > middle)]
+        a = [cls_id, *chain(*(e.ids for e in encoded[first:middle])), sep_id]
+        b = [*chain(*(e.ids for e in encoded[middle:last])), sep_id] if middle < last else []
+        ids, segments = a + b, [0] * len(a) + [1] * len(b)
+        begin = 1 + int(lengths[first:number].sum()) + (number >= middle)  # in `ids`
         for mark in marks:
             pieces = [i for i, (start, end) in enumerate(encoded[number].offsets)
                       if mark.start <= start and end <= mark.end]  # fmt: skip

@@ -232,7 +232,7 @@ def test_a_label_can_be_a_number_to_be_predicted(file):
             '[{"text": "1e999", "label": 1.5e-3},\n{"text": "b", "label": -1.5e999}]\n',
             "line 2 is not JSON (-1.5e999 is too large a number)",
         ),
-        ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', 'line 2 is ["a"], no object'),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n["a"]\n', "row 1 is 'a', no object"),
         ("a.jsonl", '{"text": 5, "label": "b"}\n', "line 1: 'text' is 5: it must be text"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"label": "b"}', "line 2 has no 'text'"),
         (

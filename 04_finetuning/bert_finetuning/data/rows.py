@@ -359,20 +359,18 @@ def line_rows(
 # --- JSON ----------------------------------------------------------------------------------------
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*("|$)|\s*\[\s*$')
-DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # the first line of one that has several
+DOCUMENT_START = re.compile(r"\s*\[.*|.*[{:,\[]\s*")  # its first line; the others follow
 
 
 def json_rows(source: str, lines: Lines) -> Table:
     """The object on each line, empty lines passed over; or the rows of one document: a list of
     objects, or SQuAD's JSON."""
     texts = ((f"{source}: line {number}", line) for number, line in lines if line.strip())
-    first = list(islice(texts, 1))
-    texts, is_document = chain(first, texts), any(DOCUMENT_START.fullmatch(t) for _, t in first)
-    if is_document:
-        texts = iter([(f"{source}: line 1", "\n".join(line for _, line in texts))])
     for place, text in texts:
+        if DOCUMENT_START.fullmatch(text):
+            text = "\n".join([text, *(line for _, line in texts)])
         content = parsed_json(place, text)
-        records = content if is_document and isinstance(content, list) else squad_records(content)
+        records = content if isinstance(content, list) else squad_records(content)
         rows = [(place, content)]
         if records is not None:
             rows = [(f"{source}: row {number}", each) for number, each in enumerate(records, 1)]
@@ -488,18 +486,13 @@ def separator_of(sample: Sequence[str], suffix: str) -> str:
         return usual
 
     def fit(mark: str) -> tuple[bool, float, int, bool]:
-        width, *others = widths(sample, mark)
-        return width > 1, others.count(width) / max(len(others), 1), width, mark == usual
+        with suppress(csv.Error):  # which is told with its line when that is read
+            rows = csv.reader((line + "\n" for line in sample), delimiter=mark)
+            width, *others = map(len, rows)
+            return width > 1, others.count(width) / max(len(others), 1), width, mark == usual
+        return False, 0.0, 0, mark == usual
 
     return max(SEPARATORS, key=fit)
-
-
-def widths(sample: Sequence[str], separator: str) -> list[int]:
-    """How many cells each row has; [0] where that cannot be told."""
-    with suppress(csv.Error):  # which is told with its line when that is read
-        reader = csv.reader((line + "\n" for line in sample), delimiter=separator)
-        return [len(row) for row in reader if row] or [0]
-    return [0]
 
 
 def split_tsv(lines: Lines) -> Cells:
@@ -540,12 +533,9 @@ def column_rows(
     source: str, lines: Lines, sample: Sequence[str], *, is_conllu: bool = False,
     note: Note = silent,
 ) -> Table:  # fmt: skip
-    """The `words` of each sentence and their `tags`, if there is more than one column; `sample` are
-    the first of the lines.
-
-    Passed over: comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that
-    were fused (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`).
-    """
+    """The `words` of each sentence and their `tags`, if there is more than one column. Passed over:
+    comments, lines with -DOCSTART-, which part documents, and of CoNLL-U words that were fused
+    (`1-2  don't` before `1  do`, `2  n't`) or left out of the sentence (`1.1`)."""
     has_names, rows = is_tagged_text(sample), rows_of_words(sample)
     width = 10 if is_conllu else next(map(len, rows), 0)
     word, tag = (1, 3) if is_conllu else (0, width - 1)
@@ -568,9 +558,8 @@ def column_rows(
                 continue
             if len(cells) != width:
                 raise UserError(
-                    f"{source}: line {number} has {len(cells)} columns, not {width}: write the "
-                    "word first and its tag last (in CoNLL-U as its columns 2 and 4), with a tab "
-                    "or a space between"
+                    f"{source}: line {number} has {len(cells)} columns, not {width}: write the word "
+                    "first, its tag last (in CoNLL-U second and fourth), a tab or a space between"
                 )
             begin = begin or number
             words.append(cells[word])

@@ -43,12 +43,12 @@ def test_two_labels_are_said_with_columns_rows_and_counts(tmp_path):
     ]
 
 
-def test_of_forty_labels_the_commonest_are_said_and_the_others_are_counted(tmp_path):
+def test_of_forty_labels_the_commonest_are_said(tmp_path):
     labels = [f"label-{n:02}" for n in range(45) for _ in range(n + 1)]
     lines = lines_about(tmp_path, labels, labels)
-    assert len(lines) == 5 + 5 + 1
+    assert len(lines) == 5 + 5
+    assert lines[4].split() == ["labels", "5", "of", "45", "train", "dev"]
     assert lines[5].split() == ["label-44", "45", "45"]
-    assert lines[-1].split() == ["…", "and", "40", "more", "820", "820"]
     assert len({len(line) for line in lines[4:]}) == 1, "one column below the other"
 
 
@@ -78,7 +78,7 @@ def test_every_kind_of_task_says_what_it_learns(name):
     if data.task.format == "numbers":
         assert "in train, mean" in lines[-1]
     if data.task.format == "tags":
-        assert lines[3].split() == ["tags", "train", "dev"]
+        assert lines[3].split() == ["tags", "5", "of", "7", "train", "dev"]
 
 
 @pytest.mark.parametrize(

@@ -437,16 +437,15 @@ def count_in_words(examples: Sequence[Example], tally: Tally, *, few: int | None
 
 
 def label_table(labels: Sequence[str], train: Counter, dev: Counter) -> list[str]:
-    """How often each label occurs in train and in dev; nothing for tasks without labels."""
+    """How often each label occurs in train and in dev, of many the commonest; nothing for tasks
+    without labels."""
     if not train:
         return []
-    more = len(labels) - MOST
-    if more > 0:
-        labels = [label for label, _ in train.most_common(MOST)]
-    rows = [(shortened(label, WIDEST), train[label], dev[label]) for label in labels]
-    if more > 0:
-        rest = (each.total() - sum(each[label] for label in labels) for each in (train, dev))
-        rows.append((f"… and {more} more", *rest))
-    width = max(len(name) for name, _, _ in rows)
-    counts = [f"{name:<{width}}  {a:>9,}{b:>9,}" for name, a, b in rows]
-    return [f"{'':<{width}}  {'train':>9}{'dev':>9}", *counts]
+    head, shown = "", labels
+    if len(labels) > MOST:
+        head, shown = f"{MOST} of {len(labels)}", [label for label, _ in train.most_common(MOST)]
+    names = {label: shortened(label, WIDEST) for label in shown}
+    width = max(map(len, [head, *names.values()]))
+    counts = [f"{name:<{width}}  {train[label]:>9,}{dev[label]:>9,}"
+              for label, name in names.items()]  # fmt: skip
+    return [f"{head:<{width}}  {'train':>9}{'dev':>9}", *counts]

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -39,6 +40,8 @@ ADVICE = {
     (errno.EEXIST, errno.ENOTEMPTY, errno.ENAMETOOLONG): "choose another name",
     (errno.EMFILE,): f"raise the limit of open files (ulimit -n), {SAME_COMMAND}",
 }
+PLACES = ("--out", "--save", "--checkpoint", "--train", "--dev", "--test", "--data", "--tokenizer",
+          "--vocab-file", "--model", "--input", "--score")  # options that name a file  # fmt: skip
 PATIENCE = 3.0  # seconds that are enough to print a line
 SMALLER = (
     "take a smaller --model, --batch-size or --seq-length, or a --micro-batch-size, where the "
@@ -79,8 +82,12 @@ def command(main: Callable[..., None]) -> Callable[..., None]:
         leads = os.environ.get("RANK", "0") == "0"  # of many processes one says what is wrong
         try:
             try:
-                sys.argv[1:] = [with_home_folder(word) for word in sys.argv[1:]]
+                sys.argv[1:] = with_whole_paths(sys.argv[1:])
                 main(*args, **kwargs)
+            except SystemExit as done:
+                if done.code in (None, 0) and {"-h", "--help"} & set(sys.argv[1:]):
+                    print("--version prints the versions of this command and its libraries.")
+                raise
             finally:
                 print(end="", flush=True)
         except BrokenPipeError:  # who reads, `head` say, has seen enough
@@ -127,10 +134,15 @@ def version_line() -> str:
     return f"{found[0]} ({', '.join(found[1:])}, Python {platform.python_version()})"
 
 
-def with_home_folder(argument: str) -> str:
-    """`--out=~/runs` with the home folder in place of the ~, which shells leave there."""
-    option, equals, value = argument.partition("=")
-    return option + equals + os.path.expanduser(value) if option[:2] == "--" else argument
+def with_whole_paths(arguments: list[str]) -> list[str]:
+    """The home folder in place of the ~ in `--out=~/runs`, where shells leave it as it is. Raises
+    `UserError` for `--out ""`, what a shell makes of an unset variable."""
+    for option, value in pairwise(part for word in arguments for part in word.split("=", 1)):
+        if option in PLACES and not value:
+            raise UserError(f'{option} is empty (""): is a variable unset? Give a name')
+    parts = [word.partition("=") for word in arguments]
+    return [f"{option}{equals}{os.path.expanduser(value) if option[:2] == '--' else value}"
+            for option, equals, value in parts]  # fmt: skip
 
 
 def in_one_line(error: Exception) -> str | None:
@@ -150,10 +162,8 @@ def in_one_line(error: Exception) -> str | None:
 
 
 class Range(PrimitiveConstructorSpec):
-    """The numbers from `low` to `high`, except those of `without`, which may be the ends.
-
-    It also tells tyro to hand on whatever was typed, for `check_numbers` to answer.
-    """
+    """The numbers from `low` to `high`, except those of `without`, which may be the ends. Tells
+    tyro to hand on whatever was typed, for `check_numbers` to answer."""
 
     def __init__(self, type_: type, low: float, high: float, without: tuple = ()) -> None:
         number = {int: numbers.Integral, float: numbers.Real}[type_]
@@ -235,9 +245,7 @@ def check_fields(settings: Any) -> None:
 @cache
 def number_fields(settings: type) -> dict[str, tuple[Range, bool]]:
     """The fields of a dataclass that hold numbers: their range, and whether they may be None.
-
-    Raises `TypeError` for a number without a range: a new field cannot do without.
-    """
+    Raises `TypeError` for a number without a range."""
     hints = get_type_hints(settings, include_extras=True)
     found = {}
     for field in fields(settings):
@@ -275,11 +283,8 @@ def read_record(
     *,
     way_out: str,
 ) -> dict[str, Any]:
-    """The JSON object of a file, with all `required` fields, each value of its type.
-
-    A field of `optional` may be absent or null. `way_out` says what to do when the file is missing
-    or damaged, and ends the line of the `UserError` that is raised then.
-    """
+    """The JSON object of a file, with all `required` fields, each value of its type; those of
+    `optional` may be absent or null. `way_out` ends the `UserError` for a file that is damaged."""
     try:
         problem, record = parse_object(path.read_bytes())
     except FileNotFoundError:
@@ -329,10 +334,8 @@ def wrong_field(
 
 
 def is_of(kind: type, value: Any) -> bool:
-    """Whether a value has a type; true is no number, and a whole number may stand for a float.
-
-    A whole number beyond 64 bits is none, nor is NaN: nothing that computes would take it.
-    """
+    """Whether a value has a type; a whole number may stand for a float. True, NaN and what has more
+    than 64 bits are no numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return False
     if isinstance(value, bool):

@@ -186,6 +186,16 @@ def test_what_is_printed_to_a_pipe_is_utf8_whatever_the_locale_says(tmp_path):
     assert done.stdout.decode() == "█ é ?\n"
 
 
+@pytest.mark.parametrize("arguments", [
+    ["--out", ""], ["--steps", "3", "--save="], ["a text", "--checkpoint", "", "--json"],
+])  # fmt: skip
+def test_an_unset_variable_in_the_place_of_a_folder_is_no_folder(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bert", *arguments])
+    with pytest.raises(SystemExit):
+        command(lambda: pytest.fail("it means the present folder"))()
+    assert 'is empty (""): is a variable unset?' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--json", ""], ["--context", ""], ["--top=1", ""]])
 def test_a_text_may_be_empty(arguments, monkeypatch):
     called = []

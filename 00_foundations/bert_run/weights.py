@@ -22,6 +22,7 @@ from bert_run.config import BertConfig, Weights, parameter_shapes
 from bert_run.errors import Diverged, UserError
 
 WEIGHTS_FILE = "model.safetensors"
+PART_FILES = "model-?????-of-?????.safetensors"
 OF_ANOTHER = "the file and the config belong to different checkpoints"
 NUMBER_TYPES = {"BF16", "F16", "F32", "F64", "I64", "I32", "U8", "BOOL"}
 EMBEDDINGS, DECODER = "bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"
@@ -69,14 +70,14 @@ def load_weights(folder: Path, config: BertConfig) -> Weights:
     result; see `missing_heads`. Raises `UserError` when an encoder parameter is absent, a shape
     differs from what `config` says, or the output matrix is not that of the word embeddings.
     """
-    found = read_safetensors(weights_file(folder))
-    named = {common_name(name): array for name, array in found.items()}
+    named: Weights = {}
+    for path in weight_files(folder):
+        named |= {common_name(name): array for name, array in read_safetensors(path).items()}
     shapes = parameter_shapes(config)
     weights = {name: named[name] for name in shapes if name in named}
 
-    required = [name for name in shapes if name.startswith(("bert.embeddings", "bert.encoder"))]
-    absent = [name for name in required if name not in weights]
-    if absent:
+    encoder = ("bert.embeddings", "bert.encoder")
+    if absent := [name for name in shapes if name.startswith(encoder) and name not in weights]:
         raise UserError(
             f"{folder} lacks {len(absent)} encoder parameters, the first being {absent[0]}: "
             "it is not a BERT checkpoint, or its config.json belongs to another one"
@@ -129,13 +130,14 @@ def missing_heads(weights: Weights, config: BertConfig) -> list[str]:
 def left_out(folder: Path, config: BertConfig, parts: Collection[str]) -> str:
     """In words, what a checkpoint has beside the encoder and `parts`, such as a classifier."""
     shapes, found = parameter_shapes(config), set()
-    with safe_open(weights_file(folder), framework="np") as file:
-        names = [common_name(name) for name in file.keys()]  # noqa: SIM118
-    for name in names:
-        if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
-            found.add(part)
-        elif name not in shapes and not name.endswith("position_ids"):
-            found.add(name if name.startswith("bert.") else name.split(".")[0])
+    for path in weight_files(folder):
+        with safe_open(path, framework="np") as file:
+            names = [common_name(name) for name in file.keys()]  # noqa: SIM118
+        for name in names:
+            if part := next((p for p, prefix in PARTS.items() if name.startswith(prefix)), None):
+                found.add(part)
+            elif name not in shapes and not name.endswith("position_ids"):
+                found.add(name if name.startswith("bert.") else name.split(".")[0])
     return in_words(sorted(found - {*parts}))
 
 
@@ -145,15 +147,20 @@ def in_words(parts: list[str]) -> str:
     return ", ".join(words[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
-def weights_file(folder: Path) -> Path:
-    """The safetensors file of a checkpoint folder."""
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors files of a checkpoint folder: one, or all parts of a large model."""
     if not folder.is_dir():
         raise UserError(f"there is no checkpoint folder {folder}: check the path")
-    if not (folder / WEIGHTS_FILE).exists():
+    if (folder / WEIGHTS_FILE).exists():
+        return [folder / WEIGHTS_FILE]
+    files = sorted(folder.glob(PART_FILES))
+    if not files:
         form = other_form(path.name for path in folder.iterdir())
         form = form or f"holds no {WEIGHTS_FILE}: it is not a checkpoint folder"
         raise UserError(f"{folder} {form}")
-    return folder / WEIGHTS_FILE
+    if not files[0].stem.endswith(f"-of-{len(files):05}"):
+        raise UserError(f"{folder} lacks parts of {WEIGHTS_FILE}: copy the checkpoint again")
+    return files
 
 
 def read_safetensors(path: Path) -> Weights:
@@ -202,8 +209,8 @@ RELEASED = (
     *(f"bert-large-{case}-whole-word-masking" for case in ("uncased", "cased")),
     *(f"bert-base-{kind}" for kind in ("multilingual-uncased", "multilingual-cased", "chinese")),
 )
-WANTED = ("config.json", WEIGHTS_FILE, "tokenizer.json", "tokenizer_config.json", "vocab.txt",
-          "README.md", "LICENSE")  # fmt: skip
+WANTED = ("config.json", WEIGHTS_FILE, PART_FILES, "tokenizer.json", "tokenizer_config.json",
+          "vocab.txt", "README.md", "LICENSE")  # fmt: skip
 SECONDS_TO_ANSWER = 10  # for the first question to the Hub; then we say that it is out of reach
 
 
@@ -257,15 +264,13 @@ OTHER_FORMS = (
      "--revision that has safetensors"),
     ("tf_model.h5", "flax_model.msgpack", "holds its weights only in the form of TensorFlow or "
      "Flax: save it again with save_pretrained of transformers 4.57, which still reads it"),
-    ("model.safetensors.index.json", "model-*-of-*.safetensors", "holds its weights in several "
-     "files: save it again with save_pretrained(..., max_shard_size='10GB')"),
 )  # fmt: skip
 
 
 def other_form(names: Iterable[str]) -> str | None:
     """What the weights among these files are if not safetensors, and the way out, in words."""
     names = set(names)
-    if WEIGHTS_FILE in names:
+    if any(fnmatch(name, "model*.safetensors") for name in names):
         return None
     for *patterns, words in OTHER_FORMS:
         if any(fnmatch(name, pattern) for name in names for pattern in patterns):
@@ -275,15 +280,11 @@ def other_form(names: Iterable[str]) -> str | None:
 
 def fetch(hub_id: str, revision: str | None = None) -> Located:
     """Download a model, or find the copy of an earlier download when the Hub is out of reach."""
-    import huggingface_hub  # only those who ask the Hub pay for its import
+    import huggingface_hub as hub  # only those who ask the Hub pay for its import
 
-    download = partial(
-        huggingface_hub.snapshot_download, hub_id, revision=revision, allow_patterns=[*WANTED]
-    )
+    download = partial(hub.snapshot_download, hub_id, revision=revision, allow_patterns=[*WANTED])
     try:
-        info = huggingface_hub.HfApi().model_info(
-            hub_id, revision=revision, timeout=SECONDS_TO_ANSWER
-        )
+        info = hub.HfApi().model_info(hub_id, revision=revision, timeout=SECONDS_TO_ANSWER)
     except Exception as error:  # the kind depends on the HTTP library underneath
         try:
             copy = Path(download(local_files_only=True))
@@ -295,9 +296,10 @@ def fetch(hub_id: str, revision: str | None = None) -> Located:
 
     names = {file.rfilename for file in info.siblings or []}
     problem = other_form(names)
-    for name in ("config.json", WEIGHTS_FILE):
-        if name not in names:
-            problem = problem or f"holds no {name}: it is no model of transformers"
+    for needed in ("config.json", "model*.safetensors"):
+        if not any(fnmatch(name, needed) for name in names):
+            missing = needed.replace("*", "")
+            problem = problem or f"holds no {missing}: it is no model of transformers"
     if (model_type := (info.config or {}).get("model_type", "bert")) != "bert":
         problem = problem or f"holds a {model_type!r} model: only BERT can be opened"
     if problem:

@@ -24,7 +24,7 @@ from bert_paper.model import load_arrays, to_arrays
 from bert_run.config import PRESETS, BertConfig, Weights, initial_weights
 from bert_run.errors import UserError, wrong_field
 from bert_run.files import for_others
-from bert_run.weights import WEIGHTS_FILE, left_out, locate, read_model, save_weights, weights_file
+from bert_run.weights import WEIGHTS_FILE, left_out, locate, read_model, save_weights, weight_files
 
 FIELD = "bert_finetuning"  # of config.json
 VOCABULARY = 8192  # at most, where one is trained on the task's own text
@@ -222,14 +222,15 @@ def model_type_of(folder: Path, content: dict[str, Any]) -> type[BertWithHead]:
 def read_head(folder: Path) -> Weights:
     """The arrays of the head alone, as float32."""
     parts = tuple(f"{model.part}." for model in HEADS.values())
-    path = weights_file(folder)
-    with safe_open(path, framework="pt") as file:  # half precision too, unlike NumPy
-        names = [name for name in file.keys() if name.startswith(parts)]  # noqa: SIM118
-        tensors = {name: file.get_tensor(name) for name in names}
-    for name, tensor in tensors.items():
-        if not tensor.is_floating_point():
-            raise UserError(f"{path}: {name} holds whole numbers: save it as float32")
-    return {name: tensor.float().numpy() for name, tensor in tensors.items()}
+    found: Weights = {}
+    for path in weight_files(folder):
+        with safe_open(path, framework="pt") as file:  # half precision too, unlike NumPy
+            names = [name for name in file.keys() if name.startswith(parts)]  # noqa: SIM118
+            for name in names:
+                if not (tensor := file.get_tensor(name)).is_floating_point():
+                    raise UserError(f"{path}: {name} holds whole numbers: save it as float32")
+                found[name] = tensor.float().numpy()
+    return found
 
 
 def head_of(

@@ -124,6 +124,25 @@ def test_a_position_ids_buffer_and_a_decoder_of_its_own_are_passed_over(tmp_path
     assert np.array_equal(load_weights(tmp_path, CONFIG)["cls.predictions.bias"], bias)
 
 
+def test_weights_in_several_files_open(tmp_path):
+    model = transformers.BertForPreTraining(transformers_config())
+    model.save_pretrained(tmp_path, max_shard_size="8KB")
+    files = sorted(tmp_path.glob("model-*.safetensors"))
+    assert len(files) > 1
+    assert same(load_weights(tmp_path, CONFIG), state_of(model))
+    files[1].unlink()
+    assert "lacks parts of model.safetensors" in error_of(tmp_path)
+
+
+def test_what_an_index_says_is_not_asked(tmp_path):
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    save_weights(random_weights(), tmp_path / "outside.safetensors")
+    index = '{"weight_map": {"bert.pooler.dense.bias": "../outside.safetensors"}}'
+    (folder / "model.safetensors.index.json").write_text(index)
+    assert "holds no model.safetensors" in error_of(folder)
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
 def test_any_floating_type_is_read_as_float32(dtype, tmp_path):
     weights = {name: torch.from_numpy(a).to(dtype) for name, a in random_weights().items()}

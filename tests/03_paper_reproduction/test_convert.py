@@ -202,6 +202,17 @@ def test_old_names_without_a_prefix_become_todays(tmp_path):
         assert torch.equal(value, got[name]), name
 
 
+def test_several_files_with_an_index_become_one(tmp_path):
+    source = their_model("BertForPreTraining")
+    source.save_pretrained(tmp_path / "in", max_shard_size="8KB")
+    assert len(list((tmp_path / "in").glob("model-*.safetensors"))) > 1
+    run(tmp_path / "in", tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").glob("*.safetensors*")] == [FILE]
+    got = their_outputs(opened(tmp_path / "out"))
+    for name, value in their_outputs(source).items():
+        assert torch.equal(value, got[name]), name
+
+
 def test_a_padded_vocabulary_stays_padded(tmp_path):
     entries = len(SPECIAL + WORDS)
     saved("BertForMaskedLM", tmp_path / "in", vocab_size=64)
@@ -445,9 +456,9 @@ BAD = {
     "absurd depth": (lambda f: edit_config(f, num_hidden_layers=10**9), "num_hidden_layers is 10"),
     "absurd width": (lambda f: edit_config(f, hidden_size=10**9), "hidden_size is 10"),
     "another width": (lambda f: edit_config(f, hidden_size=96), "has shape"),
-    "weights in several files": (
-        only("config.json", "model-00001-of-00002.safetensors", "model.safetensors.index.json"),
-        "max_shard_size"),
+    "half of the weights": (
+        lambda folder: (folder / FILE).rename(folder / "model-00001-of-00002.safetensors"),
+        "lacks parts"),
 }  # fmt: skip
 
 

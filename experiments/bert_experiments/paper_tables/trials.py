@@ -45,7 +45,7 @@ from bert_run.device import choose_device, choose_precision
 from bert_run.errors import UserError
 from bert_run.files import sha256
 from bert_run.training_loop import Record
-from bert_run.weights import locate, weights_file
+from bert_run.weights import locate, weight_files
 
 # Under "scores" those of the run, under "majority" those without reading.
 Scores = dict[str, Record]
@@ -148,7 +148,10 @@ def start_of(settings: FinetuneSettings) -> Path:
 @cache
 def weights_of(folder: Path) -> str:
     """A fingerprint of a checkpoint: one that was trained anew is another."""
-    return hashlib.sha256(bytes.fromhex(sha256(weights_file(folder)))).hexdigest()
+    digest = hashlib.sha256()
+    for path in weight_files(folder):
+        digest.update(bytes.fromhex(sha256(path)))
+    return digest.hexdigest()
 
 
 # --- What is run ---------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ from bert_run.files import (
 )
 from bert_run.pictures import drawable, picture_with_axes
 from bert_run.training_loop import HELD_OUT, REFERENCE, TRAINING, Record, read_metrics
-from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weights_file
+from bert_run.weights import WEIGHTS_FILE, check_push, locate, push_folder, weight_files
 
 # The paper's grid (appendix A.3), for BERT-base and large.
 RATES, BATCHES, EPOCHS = (5e-5, 3e-5, 2e-5), (16, 32), (2.0, 3.0, 4.0)
@@ -360,7 +360,7 @@ def reading_files(source: Path) -> list[Path]:
 
 def files_of_start(checkpoint: str) -> list[Path]:
     folder = locate(checkpoint).folder
-    return [*reading_files(folder), weights_file(folder)]
+    return [*reading_files(folder), *weight_files(folder)]
 
 
 def fingerprint_of_start(checkpoint: str) -> str:

@@ -222,6 +222,7 @@ class RunFolder:
                 f"{self.path} is not empty and holds no run: choose another --out, lest its files "
                 "be written over"
             )
+        self.made = [p for p in (self.path, *self.path.parents) if not p.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self.found = {path.name for path in self.path.iterdir()}
         self.lock = hold(self.path / LOCK_FILE)
@@ -288,15 +289,17 @@ class RunFolder:
             self.lock = None
 
     def give_up(self) -> None:
-        """Take back the claim of a new run that came to nothing, unless data were prepared."""
+        """Take back the claim of a new run that came to nothing: what `claim` made goes, unless
+        data were prepared."""
         with contextlib.suppress(OSError):  # it is absent, or it holds something
             (self.path / "data").rmdir()
         own = {RECORD_FILE, LOCK_FILE} - self.found
         if {path.name for path in self.path.iterdir()} <= self.found | own:
             for name in own:
                 (self.path / name).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # it holds hidden files
-                self.path.rmdir()
+            with contextlib.suppress(OSError):  # somebody has put something into it
+                for folder in self.made:
+                    folder.rmdir()
         self.release()
 
     def save(self, step: int, write: Callable[[Path], None], *, keep: int = 2) -> Path:
@@ -450,12 +453,9 @@ DEMO = Path("runs/demo")
 
 
 def demo_folder(start: Path = Path()) -> Path:
-    """The folder of `make demo`, seen from `start`: the repository or a chapter in it.
-
-    Raises `UserError` without `summary.json`, the last file that the demo writes.
-    """
+    """The folder of `make demo`, seen from `start`: the repository or a chapter in it."""
     for folder in (start / DEMO, start / ".." / DEMO):
-        if (folder / "summary.json").is_file():
+        if (folder / "summary.json").is_file():  # the last file that the demo writes
             return folder
     raise UserError(
         f"{DEMO} holds no model that was trained to the end: run `make demo` first "
@@ -557,10 +557,8 @@ UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 def text_lines(path: Path | None) -> Iterator[tuple[int, str]]:
     """The number (from 1) and the text of every line of a file, or of standard input if `path` is
-    None, as they arrive; without the line's end, "\\n" or "\\r\\n", and a byte order mark.
-
-    Raises `UserError` for bytes that are not UTF-8 text.
-    """
+    None, as they arrive; without the line's end and a byte order mark. Raises `UserError` for
+    bytes that are not UTF-8 text."""
     if path is None:
         yield from decoded_lines(sys.stdin.buffer if sys.stdin else io.BytesIO(), STANDARD_INPUT)
         return

@@ -393,11 +393,15 @@ def test_a_claim_that_is_given_up_leaves_the_hidden_files_that_were_there(tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == [".env", ".git"]
 
 
-def test_a_claim_that_is_given_up_leaves_no_folder(tmp_path):
-    run = RunFolder(tmp_path / "new" / "run")
-    assert run.claim(SETTINGS)
-    run.give_up()
-    assert not run.path.exists()
+def test_a_claim_that_is_given_up_leaves_a_folder_that_was_there_and_no_other(tmp_path):
+    (tmp_path / "mine").mkdir(mode=0o750)
+    for path, stays in (("mine", True), ("new/deep/run", False), ("mine/run", False)):
+        run = RunFolder(tmp_path / path)
+        assert run.claim(SETTINGS)
+        run.give_up()
+        assert (tmp_path / path).exists() == stays
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o750
 
 
 def test_a_claim_that_is_given_up_keeps_prepared_data_and_does_not_bind_the_corrected_call(

@@ -1,8 +1,5 @@
-"""Validate weights and a batch before the computing begins: names, types, shapes and ranges.
-
-A level says what type an entry has and which types it computes with; the rest is the same for all.
-Every function raises `UserError`, which names the array, the value and the way out.
-"""
+"""Validate weights and a batch before computing begins: names, types, shapes and ranges. A level
+says what type an entry has and which types it computes with. All functions raise `UserError`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -43,8 +40,7 @@ def check_alike(
 
 
 def check_types(batch: Mapping[str, Any], *, type_of: TypeOf, whole: tuple[str, ...]) -> None:
-    """Every entry must be there: ids of a type of `whole`, a mask of those, int32 or bool, and
-    weights of float32 or float64."""
+    """Every entry must be there; `whole` are the types of ids."""
     for name in ENTRIES:
         if name not in batch:
             has = ", ".join(sorted(batch)) or "nothing"

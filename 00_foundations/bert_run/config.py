@@ -46,10 +46,7 @@ LayerNormEps = Annotated[float, Real(at_least=1e-30, at_most=1)]  # float32 roun
 
 @dataclass(frozen=True)
 class BertConfig:
-    """Sizes of a BERT and the constants of its layers; the defaults are BERT-base, uncased.
-
-    Raises `UserError` when the fields contradict one another.
-    """
+    """Sizes of a BERT and the constants of its layers; the defaults are BERT-base, uncased."""
 
     vocab_size: Vocabulary = 30522
     hidden_size: Width = 768
@@ -95,8 +92,7 @@ class BertConfig:
         return replace(self, **changes)
 
     def save(self, folder: Path, **more: Any) -> None:
-        """Write `folder/config.json` as `transformers` reads it; `more` are fields of a head, or
-        of another class."""
+        """Write `folder/config.json` as `transformers` reads it, with `more` fields."""
         content = {
             "architectures": ["BertForPreTraining"],
             "model_type": "bert",
@@ -213,10 +209,8 @@ def is_decayed(name: str) -> bool:
 def truncated_normal(
     shape: tuple[int, ...], std: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Normal draws of deviation `std`; those beyond two deviations are drawn again.
-
-    The cut leaves a deviation of 0.88 `std`: 0.0176 for the paper's 0.02.
-    """
+    """Normal draws of deviation `std`; those beyond two deviations are drawn again, which leaves a
+    deviation of 0.88 `std`: 0.0176 for the paper's 0.02."""
     values = generator.standard_normal(shape, dtype=np.float32)
     while (outside := np.abs(values) > 2).any():
         values[outside] = generator.standard_normal(int(outside.sum()), dtype=np.float32)

@@ -43,8 +43,7 @@ class FillMaskSettings:
 
 def read_texts(given: tuple[str, ...]) -> tuple[str, ...]:
     """The texts of the command line, or where there are none the lines of standard input."""
-    is_typed = sys.stdin is not None and sys.stdin.isatty()
-    texts = given or tuple(line for _, line in (() if is_typed else text_lines(None)))
+    texts = given or (() if sys.stdin.isatty() else tuple(line for _, line in text_lines(None)))
     if not texts:
         raise UserError('there is no text: give one with a [MASK], as in "The [MASK] sat."')
     return texts
@@ -58,10 +57,7 @@ class Guess:
 
 @torch.no_grad()
 def fill_mask(pretrained: Pretrained, text: str, *, top: int = 5) -> list[list[Guess]]:
-    """The `top` likeliest vocabulary entries for each [MASK] of `text`, likeliest first.
-
-    Raises `UserError` if there is no [MASK], or the text is longer than the model.
-    """
+    """The `top` likeliest vocabulary entries for each [MASK] of `text`, likeliest first."""
     model, tokenizer = pretrained.model, pretrained.tokenizer
     pretrained.require_word_head()
     if model.config.is_decoder:

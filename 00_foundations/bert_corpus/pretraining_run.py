@@ -228,7 +228,6 @@ def changed_text(settings: RunSettings, data: PretrainingData) -> str | None:
 FREE_TO_CHANGE = {"out", "device", "cores", "parallel", "compile", "eval_every", "eval_examples",
                   "save_every", "keep_checkpoints", "micro_batch_size"}  # fmt: skip
 DRAWN_EVERY = 30.0  # seconds between two drawings of the curve: one takes longer than a small step
-MEASURED = {"heldout_mlm_loss", "heldout_mlm_accuracy"}  # every measurement on held-out text
 
 
 class PretrainingRun:
@@ -278,14 +277,12 @@ class PretrainingRun:
             "heldout": self.data.heldout.corpus.report["checksums"],
             "tokenizer": tokenizer_sha256(self.data.tokenizer),
         }
-        words = {"train": "text", "heldout": "held-out text", "tokenizer": "tokenizer"}
-        for name, content in found.items() if has_begun else ():
-            if self.folder.facts.get(name, content) != content:
-                raise UserError(
-                    f"{self.settings.out}: the {words[name]} is not what this run was trained on "
-                    f"so far: restore it and remove {self.settings.out / 'data'}, or choose "
-                    "another --out"
-                )
+        if has_begun and not self.folder.facts.items() <= found.items():
+            out = self.settings.out
+            raise UserError(
+                f"{out}: its text or its tokenizer is not what this run was trained on so far: "
+                f"restore it and remove {out / 'data'}, or choose another --out"
+            )
         is_noted = has_begun and self.folder.facts  # else an older version made the stores
         if is_noted and (changed := changed_text(self.settings, self.data)):
             raise UserError(
@@ -385,13 +382,12 @@ class PretrainingRun:
         """Draw both losses up to the newest checkpoint as `curve.png`, unless that is done."""
         if not self.undrawn_step:
             return
-        settings, step = self.settings, self.undrawn_step
-        entropy = self.unigram_entropy
+        settings, entropy = self.settings, self.unigram_entropy
         turns = {p.first_step: f"from here on {p.seq_length} tokens" for p in settings.phases[1:]}
         draw_curve(
             read_metrics(self.log.path),
             settings.out / "curve.png",
-            title=f"{settings.model} on {settings.corpus}, {step:,} steps",
+            title=f"{settings.model} on {settings.corpus}, {self.undrawn_step:,} steps",
             references={f"word frequencies alone: {entropy:.2f}": entropy},
             turns=turns,
         )
@@ -399,22 +395,14 @@ class PretrainingRun:
 
     def measurements(self) -> Record:
         """The last ones on held-out text; none in the first steps."""
-        measured = [r for r in read_metrics(self.log.path) if r.keys() >= MEASURED]
+        measured = [r for r in read_metrics(self.log.path) if "heldout_mlm_loss" in r]
         last = measured[-1] if measured else {}
         return {**last, "heldout_unigram_entropy": self.unigram_entropy}
 
     def conclude(self) -> None:
         """Print what was reached, and what to do with it."""
         self.draw_curve()
-        out = self.settings.out
-        print(f"\nheld out: {self.reached()}")
-        print(f"model:    {out}      curve: {out / 'curve.png'}")
-        if not self.config.is_decoder:
-            print(f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}')
-
-    def reached(self) -> str:
-        """The last measurement on held-out text, in words."""
-        final = self.measurements()
+        out, final = self.settings.out, self.measurements()
         words = "next words" if self.config.is_decoder else "masked words"
         pairs = "sentence order" if self.settings.pairs.sentence_task == "sop" else "next sentence"
         reached = (
@@ -424,7 +412,10 @@ class PretrainingRun:
         if "heldout_nsp_loss" in final:
             reached += f"; {pairs}, loss {final['heldout_nsp_loss']:.3f}, "
             reached += f"{final['heldout_nsp_accuracy']:.1%} right"
-        return reached
+        print(f"\nheld out: {reached}")
+        print(f"model:    {out}      curve: {out / 'curve.png'}")
+        if not self.config.is_decoder:
+            print(f'try:      bert-fill-mask "The [MASK] sat on the mat." --checkpoint {out}')
 
 
 def identity(settings: RunSettings) -> dict:

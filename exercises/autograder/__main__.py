@@ -19,6 +19,7 @@ from autograder.course import COURSE, chosen, find_course, table_of_defaults
 from autograder.points import READY, Check, Exercise, checks_of, find, present
 from autograder.runner import load_test, obstacle, run
 from autograder.student import LocalTransport, Student
+from autograder.untrusted.roster import read_roster
 from bert_run.config import Steps
 from bert_run.errors import UserError, check_numbers, command
 
@@ -176,8 +177,6 @@ class Variants:
     """who is in the class"""
 
     def run(self) -> None:
-        from autograder.untrusted.roster import read_roster
-
         course = find_course()
         if not (course.variants and course.seed):
             raise UserError(f"{COURSE} has no secret seed and variants = true: write both into it")

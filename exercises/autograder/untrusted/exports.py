@@ -74,8 +74,8 @@ def column_of(week: Week, header: list[str], file: str) -> int:
 def write_feedback(
     path: Path, graded: list[Graded], exercises: list[Exercise], place: Callable[[str], Path]
 ) -> None:
-    """A zip with the page of each student who handed in one of the exercises, under the name that
-    Canvas or Moodle know the submission by; else in a folder of the name that was handed in."""
+    """A zip with the page of each student who handed in one of the exercises, under the name by
+    which Canvas or Moodle know the submission, else in a folder of the name that was handed in."""
     pages = []
     for one in graded:
         names = [one.works[e.name].handed.name for e in exercises if e.name in one.works]

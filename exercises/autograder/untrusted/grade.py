@@ -240,9 +240,8 @@ def take_file(one: Graded, exercise: Exercise, submission: Submission) -> None:
     name = exercise.name
     new, old = Work(submission.files[name], submission.handed[name]), one.works.get(name)
     if old and old.file == new.file:  # it was handed in when it came first
-        late, times = old.handed.late and new.handed.late, (old.handed.time, new.handed.time)
-        is_first = times[0] and (not times[1] or times[0] <= times[1])
-        new = replace(old, handed=replace((old if is_first else new).handed, late=late))
+        before, now = old.handed.time, new.handed.time
+        new = replace(old, handed=new.handed) if now and not (before and before <= now) else old
     elif old and is_untouched(exercise, new.file):
         return
     elif old:

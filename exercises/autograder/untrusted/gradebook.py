@@ -133,24 +133,19 @@ def save_reports(folder: Path, graded: Graded) -> None:
 
 def save_gradebook(path: Path, graded: list[Graded]) -> None:
     """A row for each student, a column for each exercise; in a spreadsheet it runs nothing."""
-    has_roster = any(one.person for one in graded)
-    table = [cells_of(one, has_roster) for one in graded]
+    has_roster, table = any(one.person for one in graded), []
+    for one in graded:
+        marks, cells = one.marks, [("student", one.student)]
+        if has_roster:
+            cells += [("name", one.person.name if one.person else "")]
+        cells += [("score", f"{marks.points:g}"), ("max_score", f"{marks.best:g}")]
+        cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
+        cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
+        if marks.weeks:
+            cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
+        table.append([*cells, ("notes", "; ".join(one.notes))])
     save_table(path, [[title for title, _ in table[0]],
                       *[[harmless(cell) for _, cell in row] for row in table]])  # fmt: skip
-
-
-def cells_of(one: Graded, has_roster: bool) -> list[tuple[str, str]]:
-    """A student's row of the gradebook, each cell with the title of its column."""
-    marks, person = one.marks, one.person or Person(one.student)
-    cells = [("student", one.student)]
-    if has_roster:
-        cells += [("name", person.name)]
-    cells += [("score", f"{marks.points:g}"), ("max_score", f"{marks.best:g}")]
-    cells += [(mark.what, f"{mark.points:g}") for mark in marks.items]
-    cells += [(f"week {week.name}", f"{week.points:g}") for week in marks.weeks]
-    if marks.weeks:
-        cells += [("late days", f"{sum(week.days for week in marks.weeks)}")]
-    return [*cells, ("notes", "; ".join(one.notes))]
 
 
 # Pages to read. Everything that a student wrote is escaped, and the pages allow no script at all.

@@ -7,7 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from autograder.course import Course, Week, parse_exercises
+from autograder.course import Course, Week
+from autograder.points import find
 from autograder.runner import Report, write_report
 from autograder.untrusted.roster import Person, harmless, read_table, save_table
 from autograder.untrusted.submissions import Handed
@@ -87,12 +88,12 @@ def marks_of(
         days = max(late.values(), default=0)
         free = min(days, left)
         left -= free
-        items = [mark(name, *own[name], late[name], max(0, late[name] - free)) for name in late]
-        items += [mark(part, 0.0, best) for part, best in week.parts]
-        marks.items += items
-        best, points = (round(sum(getattr(item, field) for item in items), 2)
-                        for field in ("best", "points"))  # fmt: skip
-        marks.weeks.append(WeekMark(week.name, points, best, days, free))
+        of_week = Marks(
+            [mark(name, *own[name], late[name], max(0, late[name] - free)) for name in late]
+            + [mark(part, 0.0, best) for part, best in week.parts]
+        )
+        marks.items += of_week.items
+        marks.weeks.append(WeekMark(week.name, of_week.points, of_week.best, days, free))
     in_weeks = {item.what for item in marks.items}
     marks.items += [mark(name, *points) for name, points in own.items() if name not in in_weeks]
     return marks
@@ -119,14 +120,11 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Ad
         if student is None:
             raise UserError(f"{place}: nobody is called {row['student']!r}: take the name of a "
                             "folder in students/")  # fmt: skip
-        if what not in parts:
-            try:
-                [exercise] = parse_exercises([what], place)
-            except (UserError, ValueError):
-                raise UserError(f"{place}: {what!r} is neither one exercise nor a part of "
-                                f"course.toml, which has {', '.join(parts) or 'none'}"
-                                ) from None  # fmt: skip
-            what = exercise.name
+        exercise = find(what.zfill(2))
+        if what not in parts and exercise is None:
+            raise UserError(f"{place}: {what!r} is neither one exercise nor a part of course.toml, "
+                            f"which has {', '.join(parts) or 'none'}")  # fmt: skip
+        what = what if what in parts else exercise.name
         points = as_typed(row["points"], float)
         if not POINTS.admits(points):
             raise UserError(f"{place}: {row['points']!r} is no number of points: write 2 or -0.5")
@@ -138,10 +136,8 @@ def read_adjustments(path: Path, course: Course, names: Mapping[str, str]) -> Ad
 # Which marks have changed since marks.json was written. changes.csv is written before it, so that a
 # call that is ended between both is made good by the next one.
 
-State = dict[str, Any]
 
-
-def read_state(out: Path) -> State:
+def read_state(out: Path) -> dict[str, Any]:
     way_out = "put it back from a backup, or remove it: then this call lists no changes"
     return read_record(out / STATE, way_out=way_out) if (out / STATE).exists() else {}
 
@@ -152,7 +148,7 @@ def ledger(marks: Marks) -> dict[str, dict[str, float]]:
     return found | {f"week {week.name}": {"points": week.points} for week in marks.weeks}
 
 
-def write_changes(out: Path, state: State, *, why: str) -> None:
+def write_changes(out: Path, state: dict[str, Any], *, why: str) -> None:
     """Add to changes.csv what differs from marks.json, and write `state` there."""
     path, rows = out / CHANGES, []
     lines = [line for _, line in read_table(path, ["student"])] if path.is_file() else []

@@ -25,8 +25,7 @@ from autograder.untrusted.roster import Label, Roster
 from bert_run.errors import UserError
 
 # What people and systems add to a name: softmax-1.py, softmax (1).py, softmax_final_v2.py.
-ADDED = (r"(?:_*(?:\(?\d+(?!\d)\)?|v\d+(?!\d)|final|copy|new|fixed|late|answer|solution|submission"
-         r"|by|kopie))*")  # fmt: skip
+ADDED = r"(?:_*(?:\(?\d+(?!\d)\)?|v\d+(?!\d)|final|copy|new))*"
 
 Wanted = Callable[[PurePosixPath], bool]  # whether a file in a folder or a zip is read
 
@@ -237,10 +236,10 @@ def meant_by(place: PurePosixPath) -> Exercise | None:
     """The exercise that a file with another name may be of, by its name or its folder."""
     if place.suffix.casefold() not in (".py", ".ipynb") or place.name.startswith("test_"):
         return None
-    stems = {exercise.file[:-3]: exercise for exercise in present()}
+    here = {each.name: each for each in present()}
+    stems = {each.file[:-3]: each for each in here.values()}
     close = get_close_matches(place.stem.casefold(), stems, 1, 0.75)
-    folders = (each for each in present() if each.name == place.parent.name)
-    return stems[close[0]] if close else next(folders, None)
+    return stems[close[0]] if close else here.get(place.parent.name)
 
 
 def places_of(exercise: Exercise, files: dict[str, bytes]) -> list[str]:

@@ -38,20 +38,13 @@ import torch
 import tyro
 from jaxtyping import Int
 
+from bert_finetuning import train
 from bert_finetuning.checkpoint import InitialModel, ModelInit, SavedTask, load_finetuned
 from bert_finetuning.data.load import TaskData, describe, few_of, load_task
 from bert_finetuning.data.rows import say
 from bert_finetuning.metrics import DRAWS, bootstrap, label_counts
 from bert_finetuning.settings import FREE_TO_CHANGE, FinetuneSettings, fields_of, wider
 from bert_finetuning.tasks.base import ALONE, Example, Features, Task
-from bert_finetuning.train import (
-    Evaluator,
-    SeedResult,
-    SeedRun,
-    TrainingData,
-    freeze,
-    label_weights,
-)
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_run.config import PRESETS
 from bert_run.device import Ranks, choose_precision, join
@@ -82,7 +75,8 @@ def finetune(settings: FinetuneSettings) -> "Outcome":
         if settings.push is not None:  # before hours of training
             ranks.after_first(lambda leads: leads and check_push(settings.push))
         folder = RunFolder(settings.out)
-        ranks.after_first(lambda leads: leads and claim(folder, settings))
+        # More epochs are another run: at the end of this one its rate has fallen to zero.
+        ranks.after_first(lambda leads: leads and folder.claim(identity(settings)))
         try:
             ranks.after_first(lambda leads: check_inputs(settings.out, work.inputs))
             if ranks.leads:
@@ -98,7 +92,7 @@ def finetune(settings: FinetuneSettings) -> "Outcome":
 def learn(
     data: TaskData, settings: FinetuneSettings, *, seed: int = 0, progress: bool = False,
     device: torch.device | str = "cpu",
-) -> SeedRun:  # fmt: skip
+) -> train.SeedRun:  # fmt: skip
     """One seed in memory, in float32; on the CPU it is a function of its arguments.
 
     Returns the finished run: its `model`, and the `predictions` and `scores` on dev.
@@ -116,20 +110,6 @@ def identity(settings: FinetuneSettings) -> dict[str, Any]:
     """The settings that make the run what it is. A grid chooses anew if it gets more seeds."""
     free = FREE_TO_CHANGE - ({"seeds"} if settings.grid else set())
     return {name: value for name, value in fields_of(settings).items() if name not in free}
-
-
-def claim(folder: RunFolder, settings: FinetuneSettings) -> None:
-    """Make the folder this run's own. More epochs are another run: its rate has fallen to zero."""
-    wanted, earlier = identity(settings), folder.read_settings()
-    before = earlier.get("epochs")
-    if earlier != wanted and earlier | {"epochs": settings.epochs} == wanted and folder.has_begun():
-        raise UserError(
-            f"{folder.path} holds a run planned for {before} epochs, whose learning rate falls to "
-            f"zero at their end, so it cannot go on to {settings.epochs}: choose another --out; or "
-            "start another run, with a new head and a new schedule, from this one's weights: "
-            f"--checkpoint {folder.path} --out {folder.path}-more"
-        )
-    folder.claim(wanted)
 
 
 class Finetuning:
@@ -154,15 +134,15 @@ class Finetuning:
             self.init = ModelInit(settings, self.task, data.train)
         self.first = initial or self.init.build(settings.seed)
         self.tokenizer, self.note = self.first.tokenizer, self.first.note
-        freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
+        train.freeze(self.first.model, settings.freeze)  # a mistake in it shows before any work
         if settings.class_weights is not None:
-            label_weights(self.first.model, [])
+            train.label_weights(self.first.model, [])
         self.config = self.first.model.config
         self.max_length = self.task.reading_length(settings.max_length, self.config)
         dev = self.encode(data.dev)
         if not dev:
             raise UserError(f"{data.name}: there is nothing to measure on")
-        self.evaluator = Evaluator(self.task, data.dev, dev, self.max_length)
+        self.evaluator = train.Evaluator(self.task, data.dev, dev, self.max_length)
         self.encoded: dict[int | None, list[Features]] = {}  # of a seed that draws a few, or of all
 
     def encode(self, examples: Sequence[Example]) -> list[Features]:
@@ -188,14 +168,16 @@ class Finetuning:
 
     def seed_run(
         self, settings: FinetuneSettings, seed: int, folder: Path | None = None
-    ) -> SeedRun:
+    ) -> train.SeedRun:
         """The run of a seed where it stands. `settings` are those of a combination of the grid;
         without a folder the run is in memory."""
         pad_id = self.config.pad_token_id
-        data = TrainingData(self.task, self.features(seed), settings, seed, pad_id, self.ranks)
+        data = train.TrainingData(
+            self.task, self.features(seed), settings, seed, pad_id, self.ranks
+        )
         saved_task = partial(SavedTask.of, name=self.data.name, max_length=self.max_length,
                              pairs=self.data.is_pairs)  # fmt: skip
-        return SeedRun(
+        return train.SeedRun(
             self.initial(seed), data, self.evaluator, precision=self.precision,
             device=self.device, folder=folder, saved_task=saved_task,
         )  # fmt: skip
@@ -219,7 +201,7 @@ class Finetuning:
 
     def run(self) -> "Outcome":
         settings, metric = self.settings, self.task.metrics[0]
-        grid: dict[str, list[SeedResult]] = {}
+        grid: dict[str, list[train.SeedResult]] = {}
         chosen = ""
         for name, own in self.combinations().items():
             seeds = range(settings.seed, settings.seed + settings.seeds)
@@ -240,11 +222,11 @@ class Finetuning:
             inputs=self.inputs, seen=self.data.seen,
         )  # fmt: skip
 
-    def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> SeedResult:
+    def run_seed(self, settings: FinetuneSettings, seed: int, folder: Path) -> train.SeedResult:
         """The result of a seed; what is left of its run is done first."""
         folder = folder / f"seed-{seed}"
         title = folder.relative_to(settings.out).as_posix()
-        done = SeedResult.read(folder, self.task.metrics[0])
+        done = train.SeedResult.read(folder, self.task.metrics[0])
         return done or self.seed_run(settings, seed, folder).run(title)
 
     def introduce(self) -> None:
@@ -463,9 +445,9 @@ class Outcome:
     start: str  # what the model began from, in a line
     examples: tuple[int, int]  # to learn from, and to measure on
     majority: Record  # the scores of saying the most common of every example
-    results: Sequence[SeedResult]
+    results: Sequence[train.SeedResult]
     folder: Path  # that of the best seed's run
-    grid: dict[str, list[SeedResult]]  # the results of each combination, by its name
+    grid: dict[str, list[train.SeedResult]]  # the results of each combination, by its name
     chosen: str  # the combination of the grid that won, or ""
     inputs: "Inputs"
     seen: tuple[int, int]  # examples of dev that are in train; of test in train or dev
@@ -477,7 +459,7 @@ class Outcome:
         return [result.best[self.metric] for result in self.results]
 
     @property
-    def best(self) -> SeedResult:
+    def best(self) -> train.SeedResult:
         return max(self.results, key=lambda result: result.best[self.metric])
 
     def as_json(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -531,7 +513,7 @@ class Outcome:
         return aligned(rows)
 
 
-def median_of(results: Sequence[SeedResult], metric: str) -> float:
+def median_of(results: Sequence[train.SeedResult], metric: str) -> float:
     return statistics.median(result.best[metric] for result in results)
 
 

@@ -29,9 +29,6 @@ from bert_run.training_loop import progress_bar
 BATCH = 64  # sentences
 
 
-# --- Which layers, and how they become one vector ------------------------------------------------
-
-
 class Feature(NamedTuple):
     """The layers that are read, 0 for the embeddings, and what is done with them."""
 
@@ -44,10 +41,8 @@ class Feature(NamedTuple):
 
 def features_of(layers: int) -> dict[str, Feature]:
     """All features of a model with so many layers, by name; the paper's six, and two plain sums.
-
     "All" are the layers without the embeddings (the paper: "all 12 layers"). A model of fewer than
-    four layers has no last four: it gives those it has.
-    """
+    four layers gives those it has for the last four."""
     one = {"embeddings": 0, "second-to-last": layers - 1, "last": layers}
     last_four = tuple(range(max(1, layers - 3), layers + 1))
     every = tuple(range(1, layers + 1))
@@ -62,11 +57,9 @@ def features_of(layers: int) -> dict[str, Feature]:
 
 
 class LayerMix(nn.Module):
-    """The layers of a word as one vector: summed, weighted and summed, or side by side.
-
-    The weights are learned: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1).
-    They begin as a plain mean.
-    """
+    """The layers of a word as one vector: summed, weighted and summed, or side by side. The weights
+    are learned: s_l = softmax(w)_l, times one scale (Peters et al. 2018, equation 1). They begin as
+    a plain mean."""
 
     def __init__(self, feature: Feature) -> None:
         super().__init__()
@@ -84,9 +77,6 @@ class LayerMix(nn.Module):
             return x.sum(dim=2)
         shares = self.scale * self.weights.softmax(dim=0)  # (layers,)
         return torch.einsum("bslh,l->bsh", x, shares)
-
-
-# --- The vectors of all words --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -109,21 +99,13 @@ class WordVectors:
 
 @torch.no_grad()
 def word_vectors(
-    bert: BertModel,
-    tokenizer: Tokenizer,
-    sentences: Sequence[Sequence[str]],
-    *,
-    layers: Sequence[int],
-    max_length: int | None = None,
-    progress: str | None = None,
+    bert: BertModel, tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], *,
+    layers: Sequence[int], max_length: int | None = None, progress: str | None = None,
     make_array: Callable[..., np.ndarray] = np.zeros,
-) -> WordVectors:
-    """Read every sentence once, and keep each word's first piece in the given layers.
-
-    A sentence that is longer than the model reads is read in parts, cut between words. `progress`
+) -> WordVectors:  # fmt: skip
+    """Read every sentence once, and keep each word's first piece in the given layers. `progress`
     names the bar to be shown; `make_array` makes room for the vectors. The model must be in
-    evaluation: dropout would blur the features.
-    """
+    evaluation: dropout would blur the features."""
     room = (max_length or bert.config.max_position_embeddings) - 2
     encoded = [
         Features(sentence, *framed(tokenizer, pieces), {}, place)

@@ -22,7 +22,6 @@ from bert_finetuning.data.rows import (
     SAMPLED,
     SEPARATORS,
     USUAL,
-    WITH_ROWS,
     Columns,
     Lines,
     Row,
@@ -58,7 +57,6 @@ class Query:
     example: Any
     line: int | None = None  # of the file or of standard input; of a dataset of the Hub its row
     row: Mapping[str, Any] = field(default_factory=dict)  # all columns
-    read: Sequence[str | None] = ()  # those of them that the example was made of
 
 
 Answered = tuple[Query, Any]  # with its prediction; None where there was no text to answer
@@ -195,7 +193,7 @@ class Predictor:
         place = f"item {number}"
         if isinstance(item, Mapping):
             row = Row(place, {name: whole(value) for name, value in item.items()})
-            return Query(self.task.from_row(row), None, item, self.task.columns_read(row, USUAL))
+            return Query(self.task.from_row(row), row=item)
         texts = item if isinstance(item, tuple) else (item,)
         if not all(isinstance(text, str) for text in texts):
             problem = shortened(" ".join(repr(item).split()))
@@ -327,10 +325,10 @@ def from_source(source: str, task_type: type[Task], columns: Columns = USUAL) ->
     if source == "-":
         source = STANDARD_INPUT
         queries = from_lines(source, text_lines(None), task_type, columns)
-    elif not is_file(source) or path.is_dir() or bare_suffix(path) in (*WITH_ROWS, *OTHERS):
-        queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
-    else:
+    elif is_file(source) and bare_suffix(path) not in OTHERS:
         queries = from_lines(str(path), lines_of(path), task_type, columns, bare_suffix(path))
+    else:
+        queries = from_rows(open_rows(source, numbered=columns.numbered), task_type, columns)
     return at_least_one(queries, source)
 
 
@@ -371,15 +369,12 @@ def from_text_lines(source: str, lines: Lines, task_type: type[Task]) -> Iterato
     """One example a line, its parts between tabs."""
     for number, line in lines:
         parts, place = line.split("\t"), f"{source}: line {number}"
-        example = task_type.from_parts(parts, place) if line.strip() else task_type.empty
-        yield Query(example, number)
+        yield Query(task_type.from_parts(parts, place) if line.strip() else task_type.empty, number)
 
 
 def from_rows(rows: Table, task_type: type[Task], columns: Columns) -> Iterator[Query]:
     """One query for each row, in their order."""
-    for row in rows:
-        read = task_type.columns_read(row, columns)
-        yield Query(task_type.from_row(row, columns), row.line, row.fields, read)
+    return (Query(task_type.from_row(row, columns), row.line, row.fields) for row in rows)
 
 
 # --- Answers on the terminal and in JSON ---------------------------------------------------------
@@ -397,10 +392,10 @@ def print_answers(task: Task, answered: Iterable[Answered], settings: PredictSet
 
 
 def to_json(task: Task, query: Query, prediction: Any) -> dict[str, Any]:
-    """A prediction as one object: its line, the answer, the other columns of its row. A query
-    without text has no answer, and is marked as `empty`."""
-    line = {} if query.line is None else {"line": query.line}
-    others = {name: value for name, value in query.row.items() if name not in query.read}
+    """A prediction as one object: its line, the answer, the columns of its row that the example
+    does not repeat. A query without text has no answer, and is marked as `empty`."""
+    line, given = {} if query.line is None else {"line": query.line}, query.example.given.values()
+    others = {name: value for name, value in query.row.items() if value not in given}
     row = {"row": others} if others else {}
     if prediction is None:
         return {**line, **query.example.given, "empty": True, **row}

@@ -27,17 +27,7 @@ from torch.utils.checkpoint import checkpoint
 from bert_finetuning.checkpoint import InitialModel, SavedTask, save_finetuned
 from bert_finetuning.data.rows import say
 from bert_finetuning.settings import FinetuneSettings
-from bert_finetuning.tasks.base import (
-    ALONE,
-    IGNORED,
-    Batch,
-    BertWithHead,
-    Example,
-    Features,
-    Task,
-    forward,
-    logits_of,
-)
+from bert_finetuning.tasks import base
 from bert_paper.cpu_kernels import use_cpu_kernels
 from bert_paper.model import load_arrays
 from bert_paper.optimizer import (
@@ -121,7 +111,7 @@ def cut(indices: Indices, size: int) -> list[Indices]:
 class MicroBatch(NamedTuple):
     """What is computed at once, and how many answers its loss is the mean of."""
 
-    batch: Batch
+    batch: base.Batch
     count: int
 
 
@@ -129,12 +119,12 @@ class MicroBatch(NamedTuple):
 class TrainingData:
     """What one run learns, and in which order."""
 
-    task: Task
-    features: Sequence[Features]
+    task: base.Task
+    features: Sequence[base.Features]
     settings: FinetuneSettings
     seed: int
     pad_id: int
-    ranks: Ranks = ALONE
+    ranks: Ranks = base.ALONE
 
     @cached_property
     def batches(self) -> Batches:
@@ -156,7 +146,7 @@ class TrainingData:
         batches = [self.collate(part) for part in parts]
         return [MicroBatch(batch, self.task.loss_count(batch)) for batch in batches]
 
-    def collate(self, indices: Indices) -> Batch:
+    def collate(self, indices: Indices) -> base.Batch:
         return self.task.collate([self.features[i] for i in indices], pad_id=self.pad_id)
 
 
@@ -172,7 +162,7 @@ def depth(name: str, layers: int) -> int:
     return layers - int(layer[1]) if layer else 0
 
 
-def freeze(model: BertWithHead, what: str) -> None:
+def freeze(model: base.BertWithHead, what: str) -> None:
     """Let the embeddings, they and the lowest layers, or all of the encoder stay as they are."""
     if what == "nothing":
         return
@@ -184,7 +174,7 @@ def freeze(model: BertWithHead, what: str) -> None:
         parameter.requires_grad_(depth(name, layers) <= layers - lowest)
 
 
-def make_optimizer(model: BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
+def make_optimizer(model: base.BertWithHead, settings: FinetuneSettings) -> torch.optim.Optimizer:
     """One group of parameters for each depth and for decayed and others; what is frozen is in none.
     A group's rate is the run's times its `share`."""
     adam = AdamSettings(
@@ -208,23 +198,22 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
         group["lr"] = rate * group["share"]
 
 
-# --- How much a label counts ---------------------------------------------------------------------
-
-
-def label_weights(model: BertWithHead, features: Sequence[Features]) -> Float[Tensor, "labels"]:
+def label_weights(
+    model: base.BertWithHead, features: Sequence[base.Features]
+) -> Float[Tensor, "labels"]:
     """The weight of each label in the loss (--class-weights balanced): all labels have the same
     share of the loss, and the mean of the weights over the features is 1."""
     if not model.has_labels or model.head.problem_type != "single_label_classification":
         raise UserError("--class-weights are for tasks with one label of several: leave them out")
     found = [np.ravel(each.targets["labels"]).astype(np.int64) for each in features]
     known = np.concatenate([np.zeros(0, np.int64), *found])
-    counts = np.bincount(known[known != IGNORED], minlength=len(model.head.labels))
+    counts = np.bincount(known[known != base.IGNORED], minlength=len(model.head.labels))
     weights = 1 / np.maximum(counts, 1)
     total = weights @ counts or 1.0
     return torch.tensor(weights * counts.sum() / total, dtype=torch.float32)
 
 
-def checkpoint_layers(model: BertWithHead) -> None:
+def checkpoint_layers(model: base.BertWithHead) -> None:
     """Let each layer keep only its input for the backward pass, which computes the rest again, with
     the same dropout (Chen et al. 2016, arXiv 1604.06174). Gradients do not change."""
     for layer in model.bert.encoder.layer:
@@ -235,16 +224,15 @@ def checkpoint_layers(model: BertWithHead) -> None:
 
 
 def training_step(
-    model: BertWithHead, optimizer: torch.optim.Optimizer, parts: Sequence[MicroBatch], *,
-    precision: torch.dtype, max_grad_norm: float, ranks: Ranks = ALONE,
+    model: base.BertWithHead, optimizer: torch.optim.Optimizer, parts: Sequence[MicroBatch], *,
+    precision: torch.dtype, max_grad_norm: float, ranks: Ranks = base.ALONE,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The gradient of the whole batch, one micro-batch after another, summed over all ranks; then
-    one update.
+    one update. Returns this rank's part of the batch's loss, and the norm of the gradient before
+    clipping, both still on the device.
 
     The loss of a part is the mean over its answers, weighted by their share of all answers of the
     batch, on all ranks: a mean of means would give the words of short sentences more weight.
-    Returns this rank's part of the batch's loss, and the norm of the gradient before clipping, both
-    still on the device.
     """
     device = next(model.parameters()).device
     mine = sum(part.count for part in parts)
@@ -253,7 +241,7 @@ def training_step(
     for part in parts:
         batch = to_device(part.batch, device)
         with mixed_precision(device, precision):
-            mean = model.loss(forward(model, batch), batch)
+            mean = model.loss(base.forward(model, batch), batch)
         share = mean * (part.count / answers)
         share.backward()
         loss += share.detach()
@@ -264,7 +252,7 @@ def training_step(
     return loss, norm
 
 
-def sum_gradients(model: BertWithHead, ranks: Ranks) -> None:
+def sum_gradients(model: base.BertWithHead, ranks: Ranks) -> None:
     """Give every rank the sum of all ranks' gradients, exchanged as one long vector."""
     if ranks.size > 1:
         gradients = [p.grad for p in model.parameters() if p.grad is not None]
@@ -308,15 +296,15 @@ WRITTEN = {"seed": int, "best": dict, "last": dict, "collapsed": bool}  # in it
 class Evaluator:
     """What a run is measured on."""
 
-    task: Task
-    examples: Sequence[Example]
-    features: Sequence[Features]
+    task: base.Task
+    examples: Sequence[base.Example]
+    features: Sequence[base.Features]
     max_length: int  # tokens that were read at once
 
-    def predict(self, model: BertWithHead, **machine: Any) -> tuple[Task, list]:
+    def predict(self, model: base.BertWithHead, **machine: Any) -> tuple[base.Task, list]:
         """Predictions, and the task with what was chosen on these examples, as the threshold of "no
         answer" (section 4.3). `machine`: precision and ranks, as of `logits_of`."""
-        logits = logits_of(model, self.task, self.features, **machine)
+        logits = base.logits_of(model, self.task, self.features, **machine)
         predictions = self.task.predict(self.examples, self.features, logits)
         return self.task.tuned(self.examples, predictions)
 
@@ -354,7 +342,7 @@ class SeedRun:
     def __init__(
         self, initial: InitialModel, data: TrainingData, evaluator: Evaluator, *,
         precision: torch.dtype = torch.float32, device: torch.device | str = "cpu",
-        folder: Path | None = None, saved_task: Callable[[Task], SavedTask] | None = None,
+        folder: Path | None = None, saved_task: Callable[[base.Task], SavedTask] | None = None,
     ) -> None:  # fmt: skip
         """`saved_task`: what a saved model's folder says of its task."""
         self.data, self.evaluator, self.precision = data, evaluator, precision
@@ -484,7 +472,7 @@ class SeedRun:
         found = [record for record in self.records if key in record]
         return [record["step"] for record in found], [record[key] for record in found]
 
-    def predict(self, examples: Sequence[Example], *, max_length: int | None = None) -> list:
+    def predict(self, examples: Sequence[base.Example], *, max_length: int | None = None) -> list:
         """Predictions of the model as it is now; the examples need no labels."""
         length = max_length or self.evaluator.max_length
         return self.task.answers(examples, self.model, self.tokenizer, max_length=length)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -249,26 +248,14 @@ def test_gradient_checkpointing__leads_to_the_same_model_and_may_change_between_
 # Going on and stopping.
 
 
-def test_more_epochs__of_a_finished_run_are_refused_with_the_reason(settings):
+def test_more_epochs__are_another_run_which_may_start_from_the_finished_one(settings):
     finetune(settings)
-    problem = (
-        "planned for 4.0 epochs, whose learning rate falls to zero .* cannot go on to 6.0: choose"
-    )
-    with pytest.raises(UserError, match=problem):
-        finetune(replace(settings, epochs=6.0))
     with pytest.raises(UserError, match="holds a run with epochs 4"):
-        finetune(replace(settings, epochs=6.0, batch_size=5))
-
-
-def test_more_epochs__the_options_that_the_refusal_names_start_from_the_runs_weights(settings):
-    finetune(settings)
-    with pytest.raises(UserError) as refusal:
         finetune(replace(settings, epochs=6.0))
-    checkpoint, out = re.search(r"--checkpoint (\S+) --out (\S+)$", str(refusal.value)).groups()
-    assert Path(checkpoint) == settings.out
-    outcome = finetune(replace(settings, epochs=6.0, checkpoint=checkpoint, out=Path(out)))
+    out = settings.out.with_name("more")
+    outcome = finetune(replace(settings, epochs=6.0, checkpoint=str(settings.out), out=out))
     assert outcome.start.startswith("from out; ") and "new, to be learned" in outcome.start
-    assert (Path(out) / "model.safetensors").is_file()
+    assert (out / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

@@ -172,11 +172,11 @@ POOLING_FIELD = "classifier_pooling"  # as ModernBERT's config has it; BERT's ow
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The labels in the order of their numbers; a single one names a number to be predicted.
+    """The labels in the order of their numbers; a single one names a number to be predicted. Heads
+    that answer with a span or a choice have none.
 
     `pooling` says what stands for a whole text: the pooled [CLS], as in the paper, or the mean of
-    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None. Heads
-    that answer with a place, a span or a choice, have no labels.
+    its tokens. `classifier_dropout` is BERT's own (`hidden_dropout_prob`) where it is None.
     """
 
     labels: tuple[str, ...] = ()
@@ -208,11 +208,8 @@ class HeadConfig:
         return config.hidden_dropout_prob if own is None else own
 
     def fields(self) -> dict[str, Any]:
-        """What `config.json` says of the head.
-
-        `classifier_pooling` is written for the mean alone. `transformers` passes it over and reads
-        [CLS]; it does say that the pooler, which such a model has not, is drawn anew.
-        """
+        """What `config.json` says of the head. `classifier_pooling` is written for the mean alone:
+        `transformers` passes it over, and says that it draws the pooler anew."""
         content: dict[str, Any] = {"classifier_dropout": self.classifier_dropout}
         if self.labels:
             content["id2label"] = {str(number): name for number, name in enumerate(self.labels)}
@@ -223,11 +220,8 @@ class HeadConfig:
     def from_fields(cls, content: dict[str, Any], *, num_labels: int | None) -> "HeadConfig":
         """The head that a `config.json` describes, whose classifier has `num_labels` rows, or None
         if the rows have no names. Raises `UserError` where the two do not fit."""
-        dropout = content.get("classifier_dropout")
-        if num_labels is None:
-            return cls(classifier_dropout=dropout)
-        labels = labels_of(content, num_labels)
-        return cls(labels, content.get(POOLING_FIELD, "cls"), dropout)
+        labels = () if num_labels is None else labels_of(content, num_labels)
+        return cls(labels, content.get(POOLING_FIELD, "cls"), content.get("classifier_dropout"))
 
 
 def labels_of(content: dict[str, Any], num_labels: int) -> tuple[str, ...]:
@@ -462,8 +456,7 @@ class Task(ABC, Generic[ExampleType]):
         cls, source: str | Path, *, stream: bool = True, **expected: Any
     ) -> Iterator[ExampleType]:
         """The examples of a file or a dataset of the Hub, one by one; `expected` are fields of
-        `Expected`. Raises `UserError`, with its place, for what is wrong with a row, and if there
-        is no example."""
+        `Expected`. Raises `UserError` for a wrong row, with its place, and if there is none."""
         wanted = Expected(**expected)
         tally, numbered = wanted.tally, wanted.columns.numbered
         rows = open_rows(source, numbered=numbered, stream=stream, note=tally.note)
@@ -523,9 +516,8 @@ class Task(ABC, Generic[ExampleType]):
     def encode(
         self, examples: Examples, tokenizer: Tokenizer, *, max_length: int
     ) -> list[Features]:
-        """Every example as what the model reads, at most `max_length` tokens at once. An example
-        may give several features (the windows of a long text), which `predict` puts together again.
-        What is cut is counted, and reported in one line on standard error."""
+        """Every example as what the model reads, at most `max_length` tokens at once: as several
+        features, where a long text has windows. One line on standard error counts what is cut."""
 
     def number_of(self, label: str, place: int) -> int:
         """The number of a label of the example at this place; `UserError` for an unknown one."""
@@ -578,7 +570,7 @@ class Task(ABC, Generic[ExampleType]):
 
     def scorer(self, examples: Examples, predictions: Predictions) -> Scorer:
         """The same for any of the examples by their places: 1,000 draws make a confidence interval.
-        A task type defines `score`, which is slow here, or this method, which compares once."""
+        A task type defines this method, or `score` alone, which is slower."""
         both = examples, predictions
         return lambda places: self.score(*([each[i] for i in places] for each in both))
 
@@ -638,11 +630,6 @@ class Task(ABC, Generic[ExampleType]):
         (example,) = cls.parse(iter([row]), Expected(columns, labelled=False))
         return example
 
-    @classmethod
-    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
-        """The columns of a row that its example is made of."""
-        return [row.spelled(name) for name in cls.empty.shown]
-
     # --- A prediction shown ----------------------------------------------------------------------
 
     @abstractmethod
@@ -686,15 +673,14 @@ class Task(ABC, Generic[ExampleType]):
     def error_counts(self, examples: Examples, predictions: Predictions) -> ErrorCounts | None:
         """Where it is wrong: by label, unless a type of task counts otherwise."""
         right, predicted = self.right_and_predicted(examples, predictions)
-        if not predicted or not isinstance(predicted[0], str):
-            return None
-        return self.label_name, label_scores(right, predicted)
+        return (self.label_name, label_scores(right, predicted)) if predicted else None
 
     def right_and_predicted(
         self, examples: Examples, predictions: Predictions
     ) -> tuple[list, list]:
-        """Labels or numbers side by side, for a picture; empty where answers are neither."""
-        return [], []
+        """Labels side by side, for a picture; empty where answers are none."""
+        right = self.all_labels(examples)
+        return ([], []) if right is None else (right, [self.answer(each) for each in predictions])
 
 
 class OneOfSeveral(Task[ExampleType]):

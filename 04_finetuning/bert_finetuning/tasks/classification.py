@@ -16,7 +16,6 @@ from bert_finetuning.data.rows import (
     ASKED_COLUMNS,
     Columns,
     Expected,
-    Row,
     Table,
     are_numbers,
     check_classes,
@@ -152,16 +151,6 @@ class TextTask(base.Task[TextExample]):
             base.Features(place, *row, {} if target is None else {"labels": target})
             for place, (row, target) in enumerate(zip(rows, targets, strict=True))
         ]
-
-    def right_and_predicted(
-        self, examples: TextExamples, predictions: base.Predictions
-    ) -> tuple[list, list]:
-        return [example.label for example in examples], list(map(self.answer, predictions))
-
-    @classmethod
-    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
-        found = columns.found_in(row, labelled=False)
-        return found.text, found.pair
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from bert_finetuning.data.rows import (
     CONTEXTS,
-    Columns,
     Expected,
     Row,
     Table,
@@ -111,10 +110,8 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
             begin = row.text(names[1]) if names[1] and row.find(names[1:]) else ""
             endings = tuple(f"{begin} {ending}".strip() for ending in endings_of(row))
             if len(endings) < 2:
-                raise UserError(
-                    f"{row.place}: {len(endings)} endings: a choice needs a beginning and two or "
-                    "more of them (on a line, with tabs between)"
-                )
+                needs = "a beginning and two or more of them (on a line, with tabs between)"
+                raise UserError(f"{row.place}: {len(endings)} endings: a choice needs {needs}")
             label = right_place(row, len(endings)) if expected.labelled else None
             yield Choice(row.text(names[0]), endings, label)
 
@@ -154,11 +151,6 @@ class MultipleChoice(base.OneOfSeveral[Choice]):
     def from_parts(cls, parts: Sequence[str], place: str) -> Choice:
         context, *endings = map(whole_characters, parts)
         return cls.from_row(Row(place, {"context": context, "endings": endings}))
-
-    @classmethod
-    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str]:
-        names = {*chain(*CONTEXTS), *ENDINGS}
-        return [name for name in row.fields if name.lower() in names or ENDING.fullmatch(name)]
 
     def answer_cells(self, example: Choice, prediction: base.Prediction) -> dict[str, Any]:
         place, probability = prediction.answer, round(prediction.probability, 6)

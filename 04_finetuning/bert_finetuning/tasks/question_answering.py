@@ -210,13 +210,9 @@ class SpanPrediction:
 
 
 def answer_of(
-    context: str,
-    windows: Sequence[tuple[Window, WindowLogits]],
-    *,
-    longest: int,
-    n_best: int,
+    context: str, windows: Sequence[tuple[Window, WindowLogits]], *, longest: int, n_best: int,
     null_threshold: float | None,
-) -> SpanPrediction:
+) -> SpanPrediction:  # fmt: skip
     """The answer to one question from all windows of its text. Where `null_threshold` is None there
     always is one, if the text has any token."""
     spans = best_of_all(context, windows, longest=longest, n_best=n_best)
@@ -225,14 +221,11 @@ def answer_of(
     if may_be_null := null_threshold is not None or not spans:
         scores.append(null_score)
     chances = base.softmax(np.array(scores)).tolist()
-    candidates = [Candidate(text, start, chance)
-                  for (_, text, start), chance in zip(spans, chances, strict=False)]  # fmt: skip
-    prediction = SpanPrediction(
-        text="",
-        null_difference=null_score - scores[0] if spans else 0.0,
-        null_probability=chances[-1] if may_be_null else 0.0,
-        candidates=tuple(candidates),
-    )
+    each = zip(spans, chances, strict=False)
+    candidates = tuple(Candidate(text, start, chance) for (_, text, start), chance in each)
+    difference = null_score - scores[0] if spans else 0.0
+    null_probability = chances[-1] if may_be_null else 0.0
+    prediction = SpanPrediction("", difference, null_probability, candidates)
     return decided(prediction, null_threshold)
 
 
@@ -477,9 +470,9 @@ class QuestionAnswering(base.Task[Question]):
 def choose_null_threshold(
     questions: Questions, predictions: SpanPredictions
 ) -> tuple[float, float]:
-    """The threshold with the best mean F1, and that F1: as the official script's `best_f1_thresh`
-    and `best_f1`. A threshold answers the questions whose `null_difference` does not exceed it. So
-    they are sorted by it, and every place to cut is tried."""
+    """The threshold with the best mean F1, and that F1, as the official script's `best_f1_thresh`
+    and `best_f1`. Sorted by `null_difference`, the questions up to the threshold are answered;
+    every place to cut is tried."""
     accepted = [question.accepted for question in questions]
     spans = [decided(prediction, None).text for prediction in predictions]
     answered = np.array([answer_f1(*both) for both in zip(spans, accepted, strict=True)])
@@ -498,12 +491,10 @@ def choose_null_threshold(
 
 
 def answers_in(row: Row, context: str) -> tuple[Answer, ...]:
-    """The answers in a row, if all are where they are said to be; none if nothing is known of any.
-
-    They are lists `text` and `answer_start`, as on the Hub, or objects with both, as in SQuAD,
-    whose version 2.0 marks questions without an answer as `is_impossible`; or one `answer` as
-    text, with its `answer_start` or else where the text is first found.
-    """
+    """The answers in a row, all of which must be where they are said to be. They are lists `text`
+    and `answer_start`, as on the Hub, or objects with both, as in SQuAD, whose version 2.0 marks
+    questions without an answer as `is_impossible`; or one `answer` as text, with its `answer_start`
+    or else where the text is first found."""
     is_impossible = row.fields.get("is_impossible")
     if is_impossible is True:
         return ()

@@ -21,7 +21,6 @@ from bert_finetuning.data.rows import (
     NAME_TAG,
     TAGS,
     WORDS,
-    Columns,
     Expected,
     Note,
     Row,
@@ -89,6 +88,7 @@ class TaggedSentence(base.Example):
 
 
 TaggedSentences = Sequence[TaggedSentence]
+Sentence = tuple[Row, list[str], list[str]]  # words and tags, and where they stand, for errors
 
 
 class WordPlaces(NamedTuple):
@@ -269,11 +269,6 @@ class Tagging(base.Task[TaggedSentence]):
         tags = {tag for prediction in predictions for tag in prediction.answer}
         return len(predictions) > 1 and len(tags) == 1
 
-    @classmethod
-    def columns_read(cls, row: Row, columns: Columns) -> Sequence[str | None]:
-        words = row.find(WORDS)
-        return [words, row.find(TAGS)] if words else [row.spelled("text")]
-
     def answer_cells(self, example: TaggedSentence, prediction: base.Prediction) -> dict[str, Any]:
         if spaced := next((word for word in example.words if len(word.split()) != 1), None):
             raise UserError(
@@ -412,12 +407,6 @@ def sentence_of(text: str) -> TaggedSentence:
 # --- Rows of words -------------------------------------------------------------------------------
 
 
-class Sentence(NamedTuple):
-    row: Row  # where it stands, for errors
-    words: list[str]
-    tags: list[str]
-
-
 def untagged(row: Row) -> TaggedSentence:
     """The words of a row, whatever its tags, or else those of its text."""
     name = row.find(WORDS)
@@ -425,7 +414,7 @@ def untagged(row: Row) -> TaggedSentence:
 
 
 def tagged(row: Row) -> Sentence:
-    """The list of words and that of tags in a row, under their usual names."""
+    """The row with the list of words and that of tags in it, under their usual names."""
     columns = [row.find(WORDS), row.find(TAGS)]
     if None in columns:
         raise row.missing(*(TAGS if columns[0] else WORDS))
@@ -433,7 +422,7 @@ def tagged(row: Row) -> Sentence:
     if len(words) != len(tags):
         counts = f"{len(words)} words and {len(tags)} tags"
         raise UserError(f"{row.place} has {counts}: each word needs one")
-    return Sentence(row, words, tags)
+    return row, words, tags
 
 
 # --- Schemes of tags -----------------------------------------------------------------------------
@@ -449,7 +438,7 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
     told apart by the tags that occur. Tags that are no names, parts of speech say, stay as they
     are. Raises `UserError` with its place for a tag that fits none of these.
     """
-    each = [sentence.tags for sentence in sentences]
+    each = [tags for _, _, tags in sentences]
     tags = Counter(chain.from_iterable(each))
     named = [tag for tag in tags if tag != "O"]
     prefixed = [tag for tag in named if NAME_TAG.fullmatch(tag)]
@@ -458,7 +447,7 @@ def in_bio(sentences: Sequence[Sentence], note: Note = silent) -> list[list[str]
         return each
     if prefixed and len(prefixed) < len(named):
         odd = next(tag for tag in named if tag not in prefixed)
-        row, words, own = next(each for each in sentences if odd in each.tags)
+        row, words, own = next(each for each in sentences if odd in each[2])
         raise UserError(
             f"{row.place}: the tag of {quoted(words[own.index(odd)])} is {quoted(odd)}, and others "
             f"have a prefix ({quoted(prefixed[0])}): write O, B-TYPE or I-TYPE everywhere"

@@ -110,7 +110,7 @@ def document_of(path: Path) -> list[str]:
     return [sentence for node in scopes for sentence in prose_of(ast.get_docstring(node) or "")]
 
 
-def pydocs_file(*, progress: bool = True) -> Path:
+def pydocs_file() -> Path:
     """The corpus as a text file, one sentence a line; made at the first call, then kept.
 
     It lies where the libraries of the Hub, too, keep what can be made again (`HF_HOME` moves it),
@@ -121,17 +121,17 @@ def pydocs_file(*, progress: bool = True) -> Path:
     path = Path(constants.HF_HOME) / "bert_corpus" / name
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, "\n".join(new_sentences(source_files(), progress=progress)))
+        write_atomically(path, "\n".join(new_sentences(source_files())))
     return path
 
 
-def new_sentences(files: list[Path], *, progress: bool) -> Iterator[str]:
+def new_sentences(files: list[Path]) -> Iterator[str]:
     """The text of each file's document, without what the ones before have said."""
     seen: set[str] = set()
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         documents = pool.map(document_of, files, chunksize=FILES_AT_ONCE)
-        options = {"unit": " files", "iterable": documents, "disable": not progress}
-        for document in progress_bar(len(files), "reading docstrings", **options):
+        bar = progress_bar(len(files), "reading docstrings", unit=" files", iterable=documents)
+        for document in bar:
             new = [sentence for sentence in dict.fromkeys(document) if sentence not in seen]
             seen.update(new)
             if len(new) >= SHORTEST_DOCUMENT:

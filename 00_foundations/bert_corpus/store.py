@@ -83,9 +83,9 @@ def open_corpus(
     split_sentences: bool | None = None,
     limit: int | None = None,
     held_out: str | None = None,
-    progress: bool = True,
 ) -> Corpus:
-    """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or a Hub dataset.
+    """Open `storyworld`, `pydocs`, a text file or folder, JSON lines, or `ID[:CONFIG][@SPLIT]`, a
+    dataset of the Hub, whose rows have a field `text` like those of JSON lines.
 
     split_sentences: a text's lines are prose to be split (True) or sentences (False); without
         it a sample of the lines decides.
@@ -93,19 +93,16 @@ def open_corpus(
     held_out: another corpus to measure on. Without it StoryWorld tells stories kept apart, and
         of any other corpus about one document in a hundred (at least 2, at most 500) is held
         out, chosen by a hash of its text; so the same text is never on both sides.
-
-    A Hub dataset is written `ID[:CONFIG][@SPLIT]`. Its rows and JSON lines have a field `text`.
     """
-    options = {"split_sentences": split_sentences, "progress": progress}
     if name == "storyworld":
         count = limit or STORIES
         corpus = _storyworld(count, "train")
         corpus.held_out = _storyworld(min(HELD_OUT_STORIES, max(1, count // 20)), "heldout")
     else:
-        corpus = _open_whole(name, limit=limit, **options)
+        corpus = _open_whole(name, split_sentences, limit)
         corpus = _split(corpus) if held_out is None else _part(corpus, "", corpus.walk)
     if held_out is not None:
-        corpus.held_out = _open_whole(held_out, limit=None, **options)
+        corpus.held_out = _open_whole(held_out, split_sentences, None)
     return corpus
 
 
@@ -128,9 +125,7 @@ def _storyworld(count: int, split: str) -> Corpus:
     return Corpus(walk, "storyworld", fingerprint, n_documents=count)
 
 
-def _open_whole(
-    name: str, *, limit: int | None, split_sentences: bool | None, progress: bool
-) -> Corpus:
+def _open_whole(name: str, split_sentences: bool | None, limit: int | None) -> Corpus:
     """The corpus, nothing held out yet; a corpus without any text is an error."""
     path, readers, hashes = corpus_path(name), [], []
     if name == "storyworld":
@@ -138,9 +133,9 @@ def _open_whole(
     if name == "pydocs":
         from bert_corpus.pydocs import pydocs_file
 
-        path, split_sentences = pydocs_file(progress=progress), False
+        path, split_sentences = pydocs_file(), False
     if path.exists():
-        readers = _readers(path, progress=progress)
+        readers = _readers(path)
         hashes = [sha256(reader.path) for reader in readers]
         identity = [[kind_of(reader.path) for reader in readers], hashes]
 
@@ -191,7 +186,7 @@ def corpus_path(name: str) -> Path:
     return path
 
 
-def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
+def _readers(path: Path) -> "list[LineReader]":
     if is_own_folder(path):
         raise UserError(
             f"corpus {path}: is the folder of a run, of a model or of token stores: name the text"
@@ -200,7 +195,7 @@ def _readers(path: Path, *, progress: bool) -> "list[LineReader]":
     passed_over = f"{len(others):,} passed over ({', '.join(sorted(set(others))[:20])})"
     if not files:
         raise UserError(f"corpus {path}: no text files (.txt, .jsonl, packed, …); {passed_over}")
-    if others and progress:
+    if others:
         print(f"corpus {path}: {len(files):,} text files read; {passed_over}", file=sys.stderr)
     return [LineReader(file) for file in files]
 

@@ -166,20 +166,20 @@ def test_the_corpus_has_no_sentence_twice_is_kept_and_changes_with_the_packages(
     monkeypatch.setattr(pydocs.constants, "HF_HOME", str(tmp_path / "cache"))
     folders = dict.fromkeys(["stdlib", "purelib", "platlib"], tmp_path / "lib")
     monkeypatch.setattr(pydocs.sysconfig, "get_paths", lambda: folders)
-    path = pydocs.pydocs_file(progress=False)
+    path = pydocs.pydocs_file()
     text = path.read_text(encoding="utf-8")
     lines = [line for line in text.split("\n") if line]
     assert len(lines) == len(set(lines)) == 8
     assert text.count("\n\n") == 1
 
     shutil.rmtree(tmp_path / "lib")
-    assert pydocs.pydocs_file(progress=False) == path  # kept: the sources are not read again
-    corpus = open_corpus("pydocs", progress=False)
+    assert pydocs.pydocs_file() == path  # kept: the sources are not read again
+    corpus = open_corpus("pydocs")
     assert sorted(map(len, [*corpus, *corpus.held_out])) == [2, 6]
 
     monkeypatch.setattr(pydocs, "VERSION", pydocs.VERSION + 1)
     write_package(tmp_path / "lib")
-    assert pydocs.pydocs_file(progress=False) != path
+    assert pydocs.pydocs_file() != path
 
 
 def test_the_source_files_are_found_in_a_fixed_order_without_tests():
